@@ -1,0 +1,59 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Warnings are errors, and every use of an unsafe construct must be acknowledged where it stands.
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .strictMemorySafety(),
+]
+
+let package = Package(
+    name: "traylog",
+    products: [
+        .library(name: "Traylog", targets: ["Traylog"]),
+        .executable(name: "traylog", targets: ["traylog-cli"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CTraylogLMDB",
+            pkgConfig: "lmdb",
+            providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]
+        ),
+        .target(name: "CTraylogCRC"),
+        .target(name: "TraylogDomain", swiftSettings: strict),
+        .target(name: "TraylogLMDB", dependencies: ["CTraylogLMDB"], swiftSettings: strict),
+        .target(
+            name: "TraylogLog",
+            dependencies: ["TraylogDomain", "TraylogLMDB", "CTraylogCRC"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Traylog",
+            dependencies: ["TraylogDomain", "TraylogLMDB", "TraylogLog"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "traylog-cli",
+            dependencies: [
+                "Traylog",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tools/traylog",
+            swiftSettings: strict
+        ),
+        .testTarget(name: "TraylogDomainTests", dependencies: ["TraylogDomain"], swiftSettings: strict),
+        .testTarget(name: "TraylogLMDBTests", dependencies: ["TraylogLMDB"], swiftSettings: strict),
+        .testTarget(name: "TraylogLogTests", dependencies: ["TraylogLog"], swiftSettings: strict),
+        .testTarget(name: "TraylogTests", dependencies: ["Traylog"], swiftSettings: strict),
+        .testTarget(name: "ModelTests", dependencies: ["Traylog"], swiftSettings: strict),
+        .testTarget(name: "CrashTests", dependencies: ["Traylog", "traylog-cli"], swiftSettings: strict),
+        .testTarget(
+            name: "CommandLineTests", dependencies: ["Traylog", "traylog-cli"], swiftSettings: strict),
+        .testTarget(name: "ArchitectureTests", swiftSettings: strict),
+        .testTarget(name: "DocumentationTests", dependencies: ["Traylog"], swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)
