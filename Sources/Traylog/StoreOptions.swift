@@ -1,0 +1,19 @@
+/// How a store is opened.
+public struct StoreOptions: Hashable, Sendable {
+    public enum Durability: Hashable, Sendable {
+        /// A returned append survives power loss.
+        case durable
+        /// A power loss may take the last commit (never more, and never a part of it); a process crash takes nothing.
+        case relaxed
+    }
+
+    public var durability: Durability = .durable
+    /// How large the file may grow, in bytes; address space only until it is used.
+    public var mapSizeBytes: Int = 64 << 30
+    /// Memory for states that are kept at hand, in bytes; more is used only for what waits to be written.
+    public var cacheBytes: Int = 128 << 20
+    /// How many events may lie in the log before the stored states hold them.
+    public var tailEvents: Int = 200_000
+
+    public init() {}
+}

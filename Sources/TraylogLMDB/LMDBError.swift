@@ -1,0 +1,2 @@
+/// Replaced by the wrapper.
+package struct LMDBError: Error {}

@@ -1,0 +1,6 @@
+import ArgumentParser
+
+@main
+struct TraylogProgram: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "traylog")
+}
