@@ -1,0 +1,36 @@
+import Foundation
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A terminal window without a window.
+struct PseudoTerminal {
+    private let near: FileHandle
+    private let far: FileHandle
+
+    private init(columns: UInt16) throws {
+        var (nearNumber, farNumber): (Int32, Int32) = (-1, -1)
+        var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+        guard unsafe openpty(&nearNumber, &farNumber, nil, nil, &size) == 0 else { throw POSIXError(.ENOTTY) }
+        near = FileHandle(fileDescriptor: nearNumber, closeOnDealloc: true)
+        far = FileHandle(fileDescriptor: farNumber, closeOnDealloc: true)
+    }
+
+    /// What the program showed, which must be less than a terminal holds back (4 KiB).
+    static func text(of arguments: [String], columns: UInt16, environment: [String: String] = [:]) throws -> String {
+        let terminal = try PseudoTerminal(columns: columns)
+        let process = try TraylogRun.process(arguments, environment: environment)
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = terminal.far
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        let text = String(decoding: terminal.near.availableData, as: UTF8.self)
+        return text.replacing("\r\n", with: "\n")
+    }
+}

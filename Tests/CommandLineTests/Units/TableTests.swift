@@ -1,0 +1,43 @@
+import Testing
+
+@testable import traylog_cli
+
+struct TableTests {
+    private let narrow = Terminal(columns: 20, usesColor: false)
+
+    @Test func columnsAreAsWideAsTheirWidestCell() {
+        var table = Table([.whole("N", .right), .flexible("NAME")], on: narrow)
+        #expect(table.lines([[Cell(7), Cell("日本")], [Cell(12), Cell("b")]]) == [" N  NAME", " 7  日本", "12  b"])
+    }
+
+    @Test func theWidestFlexibleColumnGivesWay() {
+        var table = Table([.whole("N", .right), .flexible("A", minimum: 3), .flexible("B", minimum: 3)], on: narrow)
+        let lines = table.lines([[Cell(123), Cell("short"), Cell("a very long text")]])
+        #expect(lines == ["  N  A      B", "123  short  a very …"])
+        #expect(lines.allSatisfy { DisplayWidth.of($0) <= 20 })
+    }
+
+    @Test func numbersAreNeverCut() {
+        var table = Table([.whole("N", .right), .flexible("A", minimum: 3)], on: narrow)
+        let lines = table.lines([[Cell(UInt64.max), Cell("abcdef")]])
+        #expect(lines.last == "18446744073709551615  ab…")
+    }
+
+    @Test func laterRowsKeepToTheFirstWidths() {
+        var table = Table([.flexible("A"), .flexible("B")], on: narrow)
+        _ = table.lines([[Cell("ab"), Cell("x")]])
+        #expect(table.lines([[Cell("abcdef"), Cell("y")]]) == ["a…  y"])
+    }
+
+    @Test func styleIsSaidOnlyWhereTheTerminalHasColor() {
+        var plain = Table([.flexible("A")], on: narrow)
+        var colored = Table([.flexible("A")], on: Terminal(columns: 20, usesColor: true))
+        #expect(plain.lines([[Cell("x", .bold)]]) == ["A", "x"])
+        #expect(colored.lines([[Cell("x", .bold)]]) == ["\u{1B}[2mA\u{1B}[0m", "\u{1B}[1mx\u{1B}[0m"])
+    }
+
+    @Test func aCellCannotActOnTheTerminal() {
+        var table = Table([.flexible("A")], on: Terminal(columns: 20, usesColor: true))
+        #expect(table.lines([[Cell("\u{1B}[2J")]]).last == "␛[2J")
+    }
+}

@@ -1,0 +1,68 @@
+import Traylog
+
+/// Reads lines of JSON as batches of commands.
+struct BatchReader {
+    private let source: Descriptor
+    private var lines: LineReader
+    /// How long to wait for more before a batch that is not full goes its way.
+    private let patienceMilliseconds: Int32
+    private let stopsAtRefusal: Bool
+    private var hasStopped = false
+
+    init(_ source: Descriptor, patienceMilliseconds: Int32, stopsAtRefusal: Bool) {
+        self.source = source
+        self.patienceMilliseconds = patienceMilliseconds
+        self.stopsAtRefusal = stopsAtRefusal
+        lines = LineReader(source)
+    }
+
+    /// No batch will come any more.
+    var isAtEnd: Bool { hasStopped || lines.isAtEnd }
+
+    /// How much of the input the batches so far hold, as far as its size is known.
+    var fraction: Double? {
+        guard let size = source.sizeBytes, size > 0 else { return nil }
+        return Double(lines.bytesTaken) / Double(size)
+    }
+
+    /// The next batch; it is empty at the end, and when there is nothing to read and `mayWait` is false.
+    mutating func next(mayWait: Bool) throws(SystemFailure) -> Batch {
+        var batch = Batch()
+        while !batch.isFull, !hasStopped {
+            if let line = lines.takeLine() {
+                add(line, to: &batch)
+                continue
+            }
+            if lines.isAtEnd { break }
+            if !mayWait || !batch.isEmpty, !source.hasInput(withinMilliseconds: patienceMilliseconds) { break }
+            try lines.fill()
+        }
+        return batch
+    }
+
+    private mutating func add(_ line: LineReader.Line, to batch: inout Batch) {
+        let command: Result<Command, Refusal>
+        switch line {
+        case .tooLong:
+            command = .failure(.invalid(field: "line", reason: "is longer than \(Limits.commandLineBytes) bytes"))
+        case .whole(let range):
+            if isBlank(range) { return }
+            command = parse(range)
+        }
+        if stopsAtRefusal, case .failure = command { hasStopped = true }
+        let bytes = if case .whole(let range) = line { range.count } else { 0 }
+        batch.append(Batch.Entry(line: lines.lineNumber, command: command), lineBytes: bytes)
+    }
+
+    private func parse(_ range: Range<Int>) -> Result<Command, Refusal> {
+        do throws(Refusal) {
+            return .success(try Command(json: lines.bytes.span.extracting(range)))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func isBlank(_ range: Range<Int>) -> Bool {
+        lines.bytes[range].allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+    }
+}

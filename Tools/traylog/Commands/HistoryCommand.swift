@@ -1,0 +1,54 @@
+import ArgumentParser
+import Traylog
+
+struct HistoryCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract: "Show a user's own events, oldest first: the audit trail.",
+        discussion: """
+            Nothing is hidden. With --json one event a line.
+
+            EXAMPLES
+              traylog history alice
+              traylog history alice --from 1000 --to 2000 --json
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "Whose events.")
+    var user: String
+
+    @OptionGroup var range: SeqRange
+
+    func run() throws {
+        try withReader { reader in
+            let head = try reader.head()
+            var chunks = EventChunks(from: range.from, through: min(range.to ?? head, head)) {
+                (from, limit) throws(TraylogError) in
+                try reader.history(of: user, from: from, limit: limit)
+            }
+            try printing { output in
+                var table = Table(Self.columns, on: Terminal(.standardOutput))
+                while let events = try chunks.take() {
+                    if global.json {
+                        for event in events { try output.json { $0.write(event) } }
+                    } else {
+                        try output.lines(table.lines(events.map(Self.row)))
+                    }
+                }
+            }
+        }
+    }
+
+    private static let columns: [Column] = [
+        .whole("SEQ", .right), .whole("RECORDED"), .flexible("OCCURRED"), .whole("KIND"), .flexible("ACTOR"),
+        .flexible("DEVICE"), .flexible("WHAT", minimum: 12),
+    ]
+
+    private static func row(_ event: Event) -> [Cell] {
+        [
+            Cell(event.seq), Cell(event.recordedAt), Cell(event.occurredAt), Cell(event.kind.name),
+            Cell(event.actor ?? event.user), Cell(event.device), Cell(event.words),
+        ]
+    }
+}

@@ -1,0 +1,66 @@
+import ArgumentParser
+import Traylog
+
+struct InboxCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "inbox",
+        abstract: "Show a user's items, newest first, a page at a time.",
+        discussion: """
+            Filters combine. A cursor stays valid when items come and go: walking all pages shows every item once. \
+            States: new is neither seen nor read, unread is seen; ● stands before both.
+
+            EXAMPLES
+              traylog inbox alice
+              traylog inbox alice --unread --category ci --limit 100
+              traylog inbox alice --archived --thread build-17
+              traylog inbox alice --cursor c1-y1 --json
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "Whose items.")
+    var user: String
+
+    @OptionGroup var page: PageOptions
+    @OptionGroup var filter: ThreadFilter
+
+    @Option(help: "Only items of this category.")
+    var category: String?
+
+    @Flag(help: "Only items that are not read.")
+    var unread = false
+
+    @Flag(help: "Only items that are not seen, muted ones included.")
+    var unseen = false
+
+    @Flag(help: "Archived items instead.")
+    var archived = false
+
+    @Flag(help: "Snoozed items instead.")
+    var snoozed = false
+
+    @Flag(help: "Silent items, too.")
+    var includeSilent = false
+
+    func validate() throws {
+        try requireStore()
+        if archived, snoozed { throw ValidationError("'--archived' and '--snoozed' exclude each other.") }
+    }
+
+    func run() throws {
+        let answer = try withReader { try $0.inbox(of: user, query) }
+        try printing { output in
+            if global.json {
+                try output.json { $0.write(answer) }
+            } else {
+                try output.lines(InboxText(answer).lines(on: Terminal(.standardOutput)))
+            }
+        }
+    }
+
+    private var query: InboxQuery {
+        InboxQuery(
+            view: archived ? .archived : snoozed ? .snoozed : .inbox, includeSilent: includeSilent, onlyUnread: unread,
+            onlyUnseen: unseen, thread: filter.selected, category: category, limit: page.limit, cursor: page.cursor)
+    }
+}

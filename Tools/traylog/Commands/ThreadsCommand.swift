@@ -1,0 +1,34 @@
+import ArgumentParser
+import Traylog
+
+struct ThreadsCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "threads",
+        abstract: "Show a user's items as groups, the one with the newest item first.",
+        discussion: """
+            Items without a thread form one group.
+
+            EXAMPLES
+              traylog threads alice
+              traylog threads alice --limit 100 --json
+              traylog threads alice --cursor c1-y1
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "Whose items.")
+    var user: String
+
+    @OptionGroup var page: PageOptions
+
+    func run() throws {
+        let answer = try withReader { try $0.threads(of: user, limit: page.limit, cursor: page.cursor) }
+        try printing { output in
+            if global.json {
+                try output.json { $0.write(answer) }
+            } else {
+                try output.lines(ThreadsText(answer).lines(on: Terminal(.standardOutput)))
+            }
+        }
+    }
+}

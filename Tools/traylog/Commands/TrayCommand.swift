@@ -1,0 +1,31 @@
+import ArgumentParser
+import Traylog
+
+struct TrayCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tray",
+        abstract: "Show a user's tray: how much is unseen and unread.",
+        discussion: """
+            All counts are exact. A user that nothing is known of has an empty tray.
+
+            EXAMPLES
+              traylog tray alice
+              traylog tray alice --json
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "Whose tray.")
+    var user: String
+
+    func run() throws {
+        let tray = try withReader { try $0.tray(of: user) }
+        try printing { output in
+            if global.json {
+                try output.json { $0.write(tray) }
+            } else {
+                try output.lines(TrayText(tray).lines(on: Terminal(.standardOutput)))
+            }
+        }
+    }
+}

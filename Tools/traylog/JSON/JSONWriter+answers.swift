@@ -1,0 +1,74 @@
+import Traylog
+
+/// The JSON forms that only the program has; those of the domain are beside their types.
+extension JSONWriter {
+    /// What became of a single command: `{"result","seq"}`.
+    mutating func write(_ receipt: Receipt) {
+        beginObject()
+        members(receipt)
+        endObject()
+    }
+
+    /// What became of one line of an `append`: `{"line","result","seq","error"}`.
+    mutating func write(_ outcome: Batch.Outcome) {
+        beginObject()
+        member("line", outcome.line)
+        switch outcome.result {
+        case .success(let receipt): members(receipt)
+        case .failure(let refusal):
+            member("result", "refused")
+            member("error", refusal.name)
+        }
+        endObject()
+    }
+
+    mutating func write(_ summary: AppendSummary, head: Seq) {
+        beginObject()
+        member("read", summary.read)
+        member("appended", summary.appended)
+        member("unchanged", summary.unchanged)
+        member("duplicates", summary.duplicates)
+        member("refused", summary.refused)
+        member("head", head)
+        endObject()
+    }
+
+    mutating func write(_ report: ReplayReport) {
+        beginObject()
+        member("events", report.events)
+        member("users", report.users)
+        // To the millisecond; a number's shortest text is JSON.
+        member("seconds", raw: "\((report.seconds * 1_000).rounded() / 1_000)")
+        member("eventsPerSecond", report.eventsPerSecond)
+        member("identical", report.identical)
+        member("difference", report.difference)
+        endObject()
+    }
+
+    mutating func write(_ report: VerificationReport) {
+        beginObject()
+        member("ok", report.findings.isEmpty)
+        member("events", report.events)
+        member("users", report.users)
+        name("findings")
+        beginArray()
+        for finding in report.findings { value(finding) }
+        endArray()
+        endObject()
+    }
+
+    private mutating func members(_ receipt: Receipt) {
+        member("result", receipt.name)
+        member("seq", receipt.seq)
+    }
+}
+
+extension Receipt {
+    fileprivate var name: String {
+        switch self {
+        case .appended: "appended"
+        case .unchanged: "unchanged"
+        case .duplicate: "duplicate"
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Traylog
+
+extension JSONWriter {
+    mutating func write(_ statistics: StoreStatistics) {
+        beginObject()
+        member("head", statistics.head)
+        member("floor", statistics.floor)
+        member("events", statistics.events)
+        member("users", statistics.users)
+        member("bytes", statistics.bytes)
+        member("freeBytes", statistics.freeBytes)
+        member("mapSizeBytes", statistics.mapSizeBytes)
+        name("readers")
+        beginArray()
+        for reader in statistics.readers { write(reader) }
+        endArray()
+        member("unflushed", statistics.unflushed)
+        name("tables")
+        beginArray()
+        for table in statistics.tables { write(table) }
+        endArray()
+        endObject()
+    }
+
+    private mutating func write(_ reader: StoreStatistics.Reader) {
+        beginObject()
+        member("pid", Int(reader.pid))
+        member("lag", reader.lag)
+        endObject()
+    }
+
+    private mutating func write(_ table: StoreStatistics.Table) {
+        beginObject()
+        member("name", table.name)
+        member("entries", table.entries)
+        member("bytes", table.bytes)
+        endObject()
+    }
+}

@@ -1,0 +1,27 @@
+import ArgumentParser
+import Traylog
+
+extension Seq: ExpressibleByArgument {}
+
+extension Cursor: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+}
+
+extension Timestamp: ExpressibleByArgument {
+    public init?(argument: String) { self.init(rfc3339: argument) }
+}
+
+extension ItemReference {
+    /// All digits are a seq, anything else is a key.
+    init(argument: String, isKey: Bool) throws {
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        guard !isKey, !argument.isEmpty, argument.utf8.allSatisfy(digits.contains) else {
+            self = .key(argument)
+            return
+        }
+        guard let number = UInt64(argument) else {
+            throw ValidationError("The seq '\(argument)' is too large; to read it as a key, add '--keys'.")
+        }
+        self = .seq(Seq(number))
+    }
+}

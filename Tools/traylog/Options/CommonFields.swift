@@ -1,0 +1,17 @@
+import ArgumentParser
+import Traylog
+
+/// The fields that every command to the store may carry.
+struct CommonFields: ParsableArguments {
+    @Option(help: "Idempotency key: the same command with it again stores nothing.")
+    var key: String?
+
+    @Option(help: ArgumentHelp("When it happened (RFC 3339).", valueName: "time"))
+    var occurredAt: Timestamp?
+
+    @Option(help: "Who acts (default: the user).")
+    var actor: String?
+
+    @Option(help: "From which device.")
+    var device: String?
+}

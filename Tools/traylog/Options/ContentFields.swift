@@ -1,0 +1,42 @@
+import ArgumentParser
+import Traylog
+
+/// What a publisher says about an item, as flags.
+struct ContentFields: ParsableArguments {
+    @Option(help: "The conversation or object that the item belongs to.")
+    var thread: String?
+
+    @Option(help: "The category, which counts and mutes go by.")
+    var category: String?
+
+    @Option(help: "At most 1 KiB.")
+    var title: String?
+
+    @Option(help: "At most 16 KiB.")
+    var body: String?
+
+    @Option(help: ArgumentHelp("Who or what a summary names.", valueName: "name"))
+    var summaryArgument: String?
+
+    @Option(help: ArgumentHelp("How many notifications the item stands for in a summary.", valueName: "n"))
+    var summaryCount: UInt32 = 1
+
+    @Flag(help: "Shown on request only, and never counted.")
+    var silent = false
+
+    @Option(help: "How much the item may interrupt.")
+    var level = Word(InterruptionLevel.active)
+
+    @Option(help: ArgumentHelp("When the item may expire (RFC 3339).", valueName: "time"))
+    var expiresAt: Timestamp?
+
+    @Option(help: ArgumentHelp("Any JSON, kept as given; at most 64 KiB.", valueName: "json"))
+    var data: String?
+
+    func content(collapseKey: String? = nil) -> Content {
+        Content(
+            thread: thread, category: category, title: title, body: body, summaryArgument: summaryArgument,
+            summaryCount: summaryCount, silent: silent, level: level.value, expiresAt: expiresAt,
+            collapseKey: collapseKey, data: data)
+    }
+}

@@ -1,0 +1,18 @@
+import ArgumentParser
+
+/// What every command takes, before its name or after it.
+struct GlobalOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("The store's directory (default: $TRAYLOG_STORE).", valueName: "dir"),
+        completion: .directory)
+    var store: String?
+
+    @Flag(help: "Answer with JSON, for programs.")
+    var json = false
+
+    /// The store's directory, if any was named.
+    var directory: String? {
+        guard let store, !store.isEmpty else { return Environment.value(of: "TRAYLOG_STORE") }
+        return store
+    }
+}

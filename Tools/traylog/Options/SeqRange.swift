@@ -1,0 +1,11 @@
+import ArgumentParser
+import Traylog
+
+/// A range of the log, both ends included.
+struct SeqRange: ParsableArguments {
+    @Option(help: ArgumentHelp("From this event on.", valueName: "seq"))
+    var from: Seq = 1
+
+    @Option(help: ArgumentHelp("Up to this event, it included (default: the head).", valueName: "seq"))
+    var to: Seq?
+}

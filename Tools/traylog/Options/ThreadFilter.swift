@@ -1,0 +1,22 @@
+import ArgumentParser
+import Traylog
+
+/// All threads, one of them, or none.
+struct ThreadFilter: ParsableArguments {
+    @Option(help: "Only items of this thread.")
+    var thread: String?
+
+    @Flag(help: "Only items without a thread.")
+    var unthreaded = false
+
+    func validate() throws {
+        if unthreaded, thread != nil {
+            throw ValidationError("'--thread' and '--unthreaded' exclude each other.")
+        }
+    }
+
+    var selected: Selection.Thread {
+        if unthreaded { return .unthreaded }
+        return thread.map(Selection.Thread.named) ?? .any
+    }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+import Traylog
+
+/// A command line that is one command to the store.
+protocol Verb: StoreCommand {
+    var common: CommonFields { get }
+
+    /// Whose tray; nil for broadcasts.
+    var tray: String? { get }
+
+    func action() throws -> Command.Action
+}
+
+extension Verb {
+    func run() throws {
+        let command = Command(
+            user: tray, try action(), key: common.key, occurredAt: common.occurredAt, actor: common.actor,
+            device: common.device)
+        let receipt = try perform(command)
+        try printing { output in
+            if global.json {
+                try output.json { $0.write(receipt) }
+            } else {
+                try output.line(receipt.words)
+            }
+        }
+    }
+
+    private func perform(_ command: Command) throws(TraylogError) -> Receipt {
+        let store = try Store.open(directory)
+        let receipt: Receipt
+        do {
+            receipt = try store.perform(command)
+        } catch {
+            // The first error is the one to tell.
+            try? store.close()
+            throw error
+        }
+        try store.close()
+        return receipt
+    }
+}
+
+extension Receipt {
+    var words: String {
+        switch self {
+        case .appended(let seq): "appended as event \(seq)"
+        case .unchanged: "unchanged: nothing to store"
+        case .duplicate(let seq): "duplicate of event \(seq): nothing stored"
+        }
+    }
+}

@@ -1,0 +1,75 @@
+/// One line of standard error that says how far a long run is; silent when that is not a terminal.
+///
+/// It is redrawn at most ten times a second, and leaves no trace when it ends.
+struct ProgressBar {
+    /// How far a run is at one moment.
+    struct Moment: Hashable {
+        var count: UInt64
+        /// 0…1; nil when the end is not known.
+        var fraction: Double?
+        var elapsed: Duration
+    }
+
+    private let label: String
+    private let unit: String
+    private let output: Descriptor?
+    private let start = ContinuousClock.now
+    private var drawn: ContinuousClock.Instant?
+    private static let interval = Duration.milliseconds(100)
+
+    init(_ label: String, unit: String, on descriptor: Descriptor = .standardError) {
+        self.label = label
+        self.unit = unit
+        output = descriptor.isTerminal ? descriptor : nil
+    }
+
+    mutating func update(count: UInt64, fraction: Double?) {
+        guard let output else { return }
+        let now = ContinuousClock.now
+        // Short runs show nothing.
+        guard now - (drawn ?? start) >= Self.interval else { return }
+        drawn = now
+        let moment = Moment(count: count, fraction: fraction, elapsed: now - start)
+        let columns = Terminal(output).columns - 1
+        write(Self.text(label, unit: unit, at: moment, columns: columns), to: output)
+    }
+
+    /// Takes the line away, before other lines or at the end.
+    mutating func clear() {
+        guard let output, drawn != nil else { return }
+        drawn = nil
+        write("", to: output)
+    }
+
+    private func write(_ text: String, to output: Descriptor) {
+        // A lost progress bar is no reason to fail.
+        try? output.write(Array("\r\u{1B}[K\(text)".utf8))
+    }
+
+    /// `append  42 % ████████░░░░░░░░░░░░  62,500 commands  210,000/s  0:12`
+    static func text(_ label: String, unit: String, at moment: Moment, columns: Int) -> String {
+        let seconds = Double(moment.elapsed.components.seconds) + Double(moment.elapsed.components.attoseconds) / 1e18
+        let rate = seconds > 0 ? UInt64(min(Double(moment.count) / seconds, 1e18)) : 0
+        var parts = [label]
+        if let fraction = moment.fraction {
+            let bounded = min(max(fraction, 0), 1)
+            parts.append("\(String(Int(bounded * 100)).padded(to: 3, .right)) % \(bar(bounded, cells: 20))")
+        }
+        parts.append("\(moment.count.grouped) \(unit)")
+        parts.append("\(rate.grouped)/s")
+        parts.append(clock(moment.elapsed.components.seconds))
+        return parts.joined(separator: "  ").truncated(to: columns)
+    }
+
+    private static func bar(_ fraction: Double, cells: Int) -> String {
+        let full = Int(fraction * Double(cells))
+        return String(repeating: "█", count: full) + String(repeating: "░", count: cells - full)
+    }
+
+    private static func clock(_ seconds: Int64) -> String {
+        let (minutes, rest) = (seconds / 60, seconds % 60)
+        let tail = rest < 10 ? "0\(rest)" : "\(rest)"
+        guard minutes >= 60 else { return "\(minutes):\(tail)" }
+        return "\(minutes / 60):\(minutes % 60 < 10 ? "0" : "")\(minutes % 60):\(tail)"
+    }
+}

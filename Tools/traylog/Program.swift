@@ -1,0 +1,29 @@
+import ArgumentParser
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+@main
+enum Program {
+    static func main() {
+        Descriptor.reserveStandardStreams()
+        var command: any ParsableCommand
+        do {
+            command = try TraylogCommand.parseAsRoot()
+        } catch {
+            TraylogCommand.exit(withError: error)
+        }
+        do {
+            try command.run()
+        } catch {
+            guard let problem = Problem(error) else { TraylogCommand.exit(withError: error) }
+            problem.report(json: (command as? any StoreCommand)?.wantsJSONRefusals ?? false)
+            exit(problem.status.rawValue)
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import Traylog
+
+/// A range of events, some at a time, so that a long one never stands in memory whole.
+struct EventChunks {
+    private let fetch: (Seq, Int) throws(TraylogError) -> [Event]
+    private var next: Seq
+    private let last: Seq
+    private static let size = 256
+
+    /// - Parameters:
+    ///   - last: the head at the start of the run, or before it, so that a run beside a busy writer ends.
+    ///   - fetch: the events from a seq on, at most so many; fewer only when there are no more.
+    init(from first: Seq, through last: Seq, fetch: @escaping (Seq, Int) throws(TraylogError) -> [Event]) {
+        next = max(first, 1)
+        self.last = last
+        self.fetch = fetch
+    }
+
+    /// The next events; nil after the last.
+    mutating func take() throws(TraylogError) -> [Event]? {
+        guard next <= last else { return nil }
+        let events = try fetch(next, Self.size)
+        if events.count == Self.size, let seq = events.last?.seq, seq < last {
+            next = Seq(seq.rawValue + 1)
+        } else {
+            // At UInt64.max there is no seq after the last.
+            next = .max
+        }
+        let wanted = events.prefix { $0.seq <= last }
+        return wanted.isEmpty ? nil : Array(wanted)
+    }
+}
+
+extension Seq {
+    fileprivate static let max = Seq(UInt64.max)
+}

@@ -1,0 +1,66 @@
+import Traylog
+
+extension Event {
+    /// What happened, on one line, without the kind.
+    var words: String {
+        switch body {
+        case .notified(let content): content.headline
+        case .broadcast(let topic, let content): "to \(topic): \(content.headline)"
+        case .traySeen(let upTo): "up to \(upTo)"
+        case .marked(let mark, let items): "\(mark): \(items.map(\.description).joined(separator: ", "))"
+        case .allMarked(let mark, let selection): "\(mark): \(selection.words)"
+        case .muted(let scope), .unmuted(let scope): scope.words
+        case .snoozed(let item, let until): "item \(item) until \(until.localText)"
+        case .edited(let item, let edit): "item \(item): \(edit.words)"
+        case .woken(let item), .retracted(let item), .expired(let item): "item \(item)"
+        case .subscribed(let topic), .unsubscribed(let topic): topic
+        case .undone(let event): "event \(event)"
+        case .erased: ""
+        case .compacted(let through, let dropped, let archive):
+            "through \(through), \(dropped) dropped" + (archive.map { ", archive \($0)" } ?? "")
+        }
+    }
+}
+
+extension Selection {
+    fileprivate var words: String {
+        var words: [String] = []
+        switch thread {
+        case .any: break
+        case .unthreaded: words.append("unthreaded")
+        case .named(let name): words.append("thread \(name)")
+        }
+        if let category { words.append("category \(category)") }
+        if let upTo { words.append("up to \(upTo)") }
+        return words.joined(separator: ", ")
+    }
+}
+
+extension MuteScope {
+    fileprivate var words: String {
+        switch self {
+        case .thread(let name): "thread \(name)"
+        case .category(let name): "category \(name)"
+        }
+    }
+}
+
+extension ContentEdit {
+    fileprivate var words: String {
+        [
+            Self.word("title", title), Self.word("body", body), Self.word("summaryArgument", summaryArgument),
+            Self.word("summaryCount", summaryCount), Self.word("level", level),
+            Self.word("expiresAt", expiresAt, \.localText), Self.word("data", data),
+        ].compactMap(\.self).joined(separator: ", ")
+    }
+
+    private static func word<Value>(
+        _ name: String, _ change: Change<Value>, _ text: (Value) -> String = { "\($0)" }
+    ) -> String? {
+        switch change {
+        case .keep: nil
+        case .clear: "no \(name)"
+        case .set(let value): "\(name) \(text(value))"
+        }
+    }
+}

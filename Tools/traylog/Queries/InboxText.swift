@@ -1,0 +1,50 @@
+import Traylog
+
+/// A page of an inbox for people.
+struct InboxText {
+    private let page: InboxPage
+
+    init(_ page: InboxPage) { self.page = page }
+
+    func lines(on terminal: Terminal) -> [String] {
+        var result: [String] = []
+        if page.items.isEmpty {
+            result.append("no items")
+        } else {
+            var table = Table(
+                [
+                    .whole("SEQ", .right), .whole("STATE"), .whole("TIME"), .flexible("THREAD"), .flexible("CATEGORY"),
+                    .flexible("TITLE", minimum: 12),
+                ], on: terminal)
+            result += table.lines(page.items.map(row))
+        }
+        if let next = page.next { result.append("more: --cursor \(next)") }
+        return result
+    }
+
+    private func row(_ item: Item) -> [Cell] {
+        [
+            Cell(item.seq), Cell(item.stateWords, item.read ? .plain : .bold), Cell(item.occurredAt ?? item.recordedAt),
+            Cell(item.content.thread), Cell(item.content.category),
+            Cell(item.content.headline, item.read ? .plain : .bold),
+        ]
+    }
+}
+
+extension Item {
+    /// `● new muted`: unread items stand out by a mark, not by colour alone.
+    var stateWords: String {
+        var words = [read ? "  read" : seen ? "● unread" : "● new"]
+        if muted { words.append("muted") }
+        if content.silent { words.append("silent") }
+        if archived { words.append("archived") }
+        if let snoozedUntil { words.append("until \(snoozedUntil.localText)") }
+        if content.level != .active { words.append("\(content.level)") }
+        return words.joined(separator: " ")
+    }
+}
+
+extension Content {
+    /// Title and body on one line.
+    var headline: String { [title, body].compactMap(\.self).joined(separator: " · ") }
+}

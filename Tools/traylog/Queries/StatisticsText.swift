@@ -1,0 +1,34 @@
+import Traylog
+
+/// A store's statistics for people.
+struct StatisticsText {
+    private let statistics: StoreStatistics
+
+    init(_ statistics: StoreStatistics) { self.statistics = statistics }
+
+    func lines(on terminal: Terminal) -> [String] {
+        let facts: [(String, Cell)] = [
+            ("head", Cell(statistics.head)), ("floor", Cell(statistics.floor)),
+            ("events", Cell(statistics.events.grouped)), ("users", Cell(statistics.users.grouped)),
+            ("file", Cell(statistics.bytes.asBytes)), ("free in it", Cell(statistics.freeBytes.asBytes)),
+            ("may grow to", Cell(statistics.mapSizeBytes.asBytes)),
+            ("unflushed", Cell("\(statistics.unflushed.grouped) events")),
+            ("readers", Cell("\(statistics.readers.count)")),
+        ]
+        return FactsText(facts).lines(on: terminal) + readers(on: terminal) + tables(on: terminal)
+    }
+
+    private func readers(on terminal: Terminal) -> [String] {
+        guard !statistics.readers.isEmpty else { return [] }
+        var table = Table([.whole("PROCESS", .right), .whole("COMMITS BEHIND", .right)], on: terminal)
+        return [""] + table.lines(statistics.readers.map { [Cell("\($0.pid)"), Cell($0.lag)] })
+    }
+
+    private func tables(on terminal: Terminal) -> [String] {
+        guard !statistics.tables.isEmpty else { return [] }
+        var table = Table([.flexible("TABLE"), .whole("ENTRIES", .right), .whole("SIZE", .right)], on: terminal)
+        return [""]
+            + table.lines(
+                statistics.tables.map { [Cell($0.name), Cell($0.entries.grouped), Cell($0.bytes.asBytes)] })
+    }
+}

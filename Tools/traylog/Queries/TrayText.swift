@@ -1,0 +1,28 @@
+import Traylog
+
+/// A tray for people.
+struct TrayText {
+    private let tray: Tray
+
+    init(_ tray: Tray) { self.tray = tray }
+
+    func lines(on terminal: Terminal) -> [String] {
+        let state = tray.isSeen ? Cell("everything seen") : Cell("● \(tray.unseen) unseen", .bold)
+        let facts: [(String, Cell)] = [
+            ("user", Cell(tray.user, .bold)), ("state", state), ("unseen", Cell(tray.unseen)),
+            ("unread", Cell(tray.unread)), ("total", Cell(tray.total)), ("seen up to", Cell(tray.seenUpTo)),
+            ("newest", Cell(tray.newest.map(\.description) ?? "none")), ("as of", Cell(tray.asOf)),
+        ]
+        var result = FactsText(facts).lines(on: terminal)
+        guard !tray.categories.isEmpty else { return result }
+        var table = Table([.flexible("CATEGORY"), .whole("UNSEEN", .right), .whole("UNREAD", .right)], on: terminal)
+        // In byte order, which is the same everywhere.
+        let names = tray.categories.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        let rows = names.compactMap { name in
+            tray.categories[name].map { [Cell(name), Cell($0.unseen), Cell($0.unread)] }
+        }
+        result.append("")
+        result += table.lines(rows)
+        return result
+    }
+}

@@ -1,0 +1,69 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A blocking call on a thread of its own, so that the caller can do something else until it needs the result.
+struct BackgroundCall<Value: Sendable>: ~Copyable {
+    private let thread: pthread_t
+    private let call: Call<Value>
+
+    init(_ body: @escaping @Sendable () -> Value) {
+        let call = Call(body)
+        #if canImport(Darwin)
+            var thread: pthread_t?
+        #else
+            var thread = pthread_t()
+        #endif
+        let argument = unsafe Unmanaged.passRetained(call as AnyCall).toOpaque()
+        let code = unsafe pthread_create(&thread, nil, threadMain, argument)
+        precondition(code == 0, "no thread to be had: error \(code)")
+        #if canImport(Darwin)
+            self.thread = thread!
+        #else
+            self.thread = thread
+        #endif
+        self.call = call
+    }
+
+    /// Waits for the call to return.
+    consuming func result() -> Value {
+        #if canImport(Darwin)
+            _ = unsafe pthread_join(thread, nil)
+        #else
+            _ = pthread_join(thread, nil)
+        #endif
+        guard let result = call.result else { preconditionFailure("the thread has ended without a result") }
+        return result
+    }
+}
+
+#if canImport(Darwin)
+    private func threadMain(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+        unsafe Unmanaged<AnyCall>.fromOpaque(argument).takeRetainedValue().run()
+        return nil
+    }
+#else
+    private func threadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        guard let argument = unsafe argument else { return nil }
+        unsafe Unmanaged<AnyCall>.fromOpaque(argument).takeRetainedValue().run()
+        return nil
+    }
+#endif
+
+private class AnyCall {
+    func run() {}
+}
+
+/// What both threads see; the join orders the result after the call.
+private final class Call<Value>: AnyCall {
+    private let body: @Sendable () -> Value
+    private(set) var result: Value?
+
+    init(_ body: @escaping @Sendable () -> Value) { self.body = body }
+
+    override func run() { result = body() }
+}

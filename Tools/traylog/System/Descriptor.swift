@@ -1,0 +1,110 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A file descriptor, with the name that messages call it.
+struct Descriptor: Hashable, Sendable {
+    var number: Int32
+    var name: String
+
+    static let standardInput = Descriptor(number: STDIN_FILENO, name: "standard input")
+    static let standardOutput = Descriptor(number: STDOUT_FILENO, name: "standard output")
+    static let standardError = Descriptor(number: STDERR_FILENO, name: "standard error")
+
+    /// Opens a file for reading.
+    static func reading(_ path: String) throws(SystemFailure) -> Descriptor {
+        let number = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard number >= 0 else { throw SystemFailure(path) }
+        return Descriptor(number: number, name: path)
+    }
+
+    /// Keeps 0, 1 and 2 taken, so that no file of a store is ever opened under the number of a standard stream.
+    ///
+    /// A stream that the caller closed is opened the wrong way round: using it fails, as it should.
+    static func reserveStandardStreams() {
+        for (number, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
+        where fcntl(number, F_GETFD) == -1 {
+            _ = unsafe open("/dev/null", mode)
+        }
+    }
+
+    var isTerminal: Bool { isatty(number) == 1 }
+
+    /// The size of a regular file; nil for pipes and terminals.
+    var sizeBytes: Int? {
+        var status = stat()
+        guard unsafe fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int(status.st_size)
+    }
+
+    /// Reads once into `buffer` from `offset` on.
+    ///
+    /// - Returns: how many bytes came; 0 at the end.
+    func read(into buffer: inout [UInt8], from offset: Int) throws(SystemFailure) -> Int {
+        while true {
+            let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+                let room = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[offset...])
+                #if canImport(Darwin)
+                    return unsafe Darwin.read(number, room.baseAddress, room.count)
+                #elseif canImport(Musl)
+                    return unsafe Musl.read(number, room.baseAddress, room.count)
+                #else
+                    return unsafe Glibc.read(number, room.baseAddress, room.count)
+                #endif
+            }
+            if count >= 0 { return count }
+            if errno != EINTR { throw SystemFailure(name) }
+        }
+    }
+
+    /// Writes all of `bytes`.
+    ///
+    /// When nobody reads the other end any more, the process ends by SIGPIPE, as programs in a pipe do.
+    func write(_ bytes: [UInt8]) throws(SystemFailure) {
+        var done = 0
+        while done < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes { all in
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: all[done...])
+                #if canImport(Darwin)
+                    return unsafe Darwin.write(number, rest.baseAddress, rest.count)
+                #elseif canImport(Musl)
+                    return unsafe Musl.write(number, rest.baseAddress, rest.count)
+                #else
+                    return unsafe Glibc.write(number, rest.baseAddress, rest.count)
+                #endif
+            }
+            if count >= 0 {
+                done += count
+            } else if errno == EPIPE {
+                endByBrokenPipe()
+            } else if errno == EAGAIN {
+                waitUntilWritable()
+            } else if errno != EINTR {
+                throw SystemFailure(name)
+            }
+        }
+    }
+
+    /// Whether a read would return at once, within so many milliseconds.
+    func hasInput(withinMilliseconds patience: Int32) -> Bool {
+        var request = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+        // An error, too, is something that a read returns at once.
+        return unsafe poll(&request, 1, patience) != 0
+    }
+
+    private func waitUntilWritable() {
+        var request = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
+        _ = unsafe poll(&request, 1, -1)
+    }
+
+    private func endByBrokenPipe() -> Never {
+        // The caller may have handed down an ignored SIGPIPE.
+        _ = signal(SIGPIPE, SIG_DFL)
+        _ = raise(SIGPIPE)
+        exit(128 + SIGPIPE)
+    }
+}

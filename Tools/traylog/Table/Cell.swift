@@ -1,0 +1,28 @@
+import Traylog
+
+/// What stands in one place of a ``Table``.
+struct Cell: Hashable {
+    let text: String
+    let style: Style
+
+    /// Any text, wherever it came from: it is made visible first.
+    init(_ text: String?, _ style: Style = .plain) {
+        self.text = VisibleText(text ?? "").text
+        self.style = style
+    }
+
+    init(_ number: UInt64, _ style: Style = .plain) {
+        text = String(number)
+        self.style = style
+    }
+
+    init(_ seq: Seq?, _ style: Style = .plain) {
+        text = seq.map(\.description) ?? ""
+        self.style = style
+    }
+
+    init(_ time: Timestamp?, _ style: Style = .dim) {
+        text = time.map(\.localText) ?? ""
+        self.style = style
+    }
+}

@@ -1,0 +1,22 @@
+/// One column of a ``Table``.
+struct Column: Hashable {
+    enum Alignment: Hashable {
+        case left
+        case right
+    }
+
+    var title: String
+    var alignment: Alignment
+    /// The fewest cells that the column may shrink to; nil when it is always shown whole.
+    var minimum: Int?
+
+    /// Numbers and other short words, never cut.
+    static func whole(_ title: String, _ alignment: Alignment = .left) -> Column {
+        Column(title: title, alignment: alignment, minimum: nil)
+    }
+
+    /// Text that gives way when the table is wider than the terminal.
+    static func flexible(_ title: String, minimum: Int = 8) -> Column {
+        Column(title: title, alignment: .left, minimum: minimum)
+    }
+}

@@ -1,0 +1,54 @@
+/// Rows under headings, as wide as the terminal at most.
+///
+/// It can be printed in parts: the first rows decide the widths, and the rows that follow keep to them.
+struct Table {
+    private let columns: [Column]
+    private let terminal: Terminal
+    private var widths: [Int]?
+    private static let gap = 2
+
+    init(_ columns: [Column], on terminal: Terminal) {
+        self.columns = columns
+        self.terminal = terminal
+    }
+
+    /// The lines of the next rows; before the first, the headings.
+    mutating func lines(_ rows: [[Cell]]) -> [String] {
+        if let widths { return rows.map { line($0, widths) } }
+        let widths = fittedWidths(rows)
+        self.widths = widths
+        let headings = columns.map { Cell($0.title, .dim) }
+        return ([headings] + rows).map { line($0, widths) }
+    }
+
+    private func line(_ cells: [Cell], _ widths: [Int]) -> String {
+        var result = ""
+        for (index, cell) in cells.enumerated() {
+            let column = columns[index]
+            let isLast = index == cells.count - 1
+            let text = column.minimum == nil ? cell.text : cell.text.truncated(to: widths[index])
+            let padded = isLast && column.alignment == .left ? text : text.padded(to: widths[index], column.alignment)
+            result += cell.style.apply(to: padded, on: terminal)
+            if !isLast { result += String(repeating: " ", count: Self.gap) }
+        }
+        while result.last == " " { result.removeLast() }
+        return result
+    }
+
+    /// The natural widths, with the widest flexible column shrunk again and again until everything fits.
+    private func fittedWidths(_ rows: [[Cell]]) -> [Int] {
+        var widths = columns.indices.map { index in
+            let widest = rows.map { DisplayWidth.of($0[index].text) }.max() ?? 0
+            let natural = max(widest, DisplayWidth.of(columns[index].title))
+            return columns[index].minimum == nil ? natural : min(natural, terminal.columns)
+        }
+        var excess = widths.reduce(0, +) + Self.gap * (columns.count - 1) - terminal.columns
+        while excess > 0 {
+            let shrinkable = columns.indices.filter { widths[$0] > columns[$0].minimum ?? .max }
+            guard let index = shrinkable.max(by: { widths[$0] < widths[$1] }) else { break }
+            widths[index] -= 1
+            excess -= 1
+        }
+        return widths
+    }
+}

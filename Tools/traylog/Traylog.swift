@@ -1,6 +1,0 @@
-import ArgumentParser
-
-@main
-struct TraylogProgram: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "traylog")
-}
