@@ -1,0 +1,101 @@
+extension JSONScanner {
+    /// Whether `bytes` are one strict JSON value, with nothing but space around it.
+    ///
+    /// - Complexity: O(n), without recursion; nothing is allocated.
+    package static func isValid(_ bytes: Span<UInt8>) -> Bool {
+        fault(in: bytes) == nil
+    }
+
+    /// What keeps `bytes` from being one strict JSON value; nil when nothing does.
+    package static func fault(in bytes: Span<UInt8>) -> JSONFault? {
+        var scanner = JSONScanner()
+        do {
+            try scanner.skipValue(in: bytes)
+            try scanner.end(in: bytes)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Passes one value and answers where it stands, without the space before it.
+    package mutating func rawValue(in bytes: Span<UInt8>) throws(JSONFault) -> Range<Int> {
+        skipSpace(in: bytes)
+        let start = offset
+        try skipValue(in: bytes)
+        return start..<offset
+    }
+
+    /// Passes one value of any kind and checks all of it.
+    package mutating func skipValue(in bytes: Span<UInt8>) throws(JSONFault) {
+        var nesting = JSONNesting()
+        repeat {
+            skipSpace(in: bytes)
+            if try openContainer(in: bytes, &nesting) { continue }
+            try closeContainers(in: bytes, &nesting)
+        } while !nesting.isEmpty
+    }
+
+    /// Passes a scalar or the start of a container; true when the container's first value is next.
+    private mutating func openContainer(
+        in bytes: Span<UInt8>, _ nesting: inout JSONNesting
+    ) throws(JSONFault) -> Bool {
+        let byte = peek(in: bytes)
+        guard byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") else {
+            try skipScalar(in: bytes)
+            return false
+        }
+        let isObject = byte == UInt8(ascii: "{")
+        guard nesting.open(object: isObject) else { throw JSONFault(.tooDeep, at: offset) }
+        offset &+= 1
+        skipSpace(in: bytes)
+        if skip(isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"), in: bytes) {
+            nesting.close()
+            return false
+        }
+        if isObject { try skipName(in: bytes) }
+        return true
+    }
+
+    /// After a value: passes the ends of containers up to one that goes on, or all.
+    private mutating func closeContainers(
+        in bytes: Span<UInt8>, _ nesting: inout JSONNesting
+    ) throws(JSONFault) {
+        while !nesting.isEmpty {
+            let isObject = nesting.isObject
+            skipSpace(in: bytes)
+            if skip(UInt8(ascii: ","), in: bytes) {
+                if isObject {
+                    skipSpace(in: bytes)
+                    try skipName(in: bytes)
+                }
+                return
+            }
+            guard skip(isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"), in: bytes) else {
+                throw fault(.noSeparator, in: bytes)
+            }
+            nesting.close()
+        }
+    }
+
+    private mutating func skipName(in bytes: Span<UInt8>) throws(JSONFault) {
+        guard peek(in: bytes) == UInt8(ascii: "\"") else { throw fault(.noName, in: bytes) }
+        try skipString(in: bytes)
+        try colon(in: bytes)
+    }
+
+    /// Passes the colon between a name and its value.
+    mutating func colon(in bytes: Span<UInt8>) throws(JSONFault) {
+        skipSpace(in: bytes)
+        guard skip(UInt8(ascii: ":"), in: bytes) else { throw fault(.noColon, in: bytes) }
+    }
+
+    private mutating func skipScalar(in bytes: Span<UInt8>) throws(JSONFault) {
+        switch peek(in: bytes) {
+        case UInt8(ascii: "\""): try skipString(in: bytes)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): _ = try number(in: bytes)
+        default:
+            guard null(in: bytes) || boolean(in: bytes) != nil else { throw fault(.noValue, in: bytes) }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+extension JSONWriter {
+    /// A tray; its categories in the order of their names' bytes.
+    package mutating func write(_ tray: Tray) {
+        beginObject()
+        member("user", tray.user)
+        member("asOf", tray.asOf)
+        member("isSeen", tray.isSeen)
+        member("unseen", tray.unseen)
+        member("unread", tray.unread)
+        member("total", tray.total)
+        member("seenUpTo", tray.seenUpTo)
+        member("newest", orNull: tray.newest)
+        name("categories")
+        beginObject()
+        let categories = tray.categories.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        for (category, counts) in categories {
+            name(category)
+            beginObject()
+            member("unseen", counts.unseen)
+            member("unread", counts.unread)
+            endObject()
+        }
+        endObject()
+        endObject()
+    }
+
+    /// One page of an inbox.
+    package mutating func write(_ page: InboxPage) {
+        beginObject()
+        member("user", page.user)
+        member("asOf", page.asOf)
+        name("items")
+        beginArray()
+        for item in page.items { write(item) }
+        endArray()
+        member("next", orNull: page.next?.description)
+        endObject()
+    }
+
+    /// One page of threads.
+    package mutating func write(_ page: ThreadsPage) {
+        beginObject()
+        member("user", page.user)
+        member("asOf", page.asOf)
+        name("threads")
+        beginArray()
+        for group in page.threads { write(group) }
+        endArray()
+        member("next", orNull: page.next?.description)
+        endObject()
+    }
+
+    package mutating func write(_ group: ThreadGroup) {
+        beginObject()
+        member("thread", orNull: group.thread)
+        member("count", group.count)
+        member("unseen", group.unseen)
+        member("unread", group.unread)
+        name("newest")
+        write(group.newest)
+        member("summary", orNull: group.summary)
+        endObject()
+    }
+
+    /// An item: flags, level and summary count are always there.
+    package mutating func write(_ item: Item) {
+        let content = item.content
+        beginObject()
+        member("seq", item.seq)
+        member("position", item.position)
+        member("key", item.key)
+        member("topic", item.topic)
+        member("thread", content.thread)
+        member("category", content.category)
+        member("title", content.title)
+        member("body", content.body)
+        member("summaryArgument", content.summaryArgument)
+        member("summaryCount", UInt64(content.summaryCount))
+        member("level", content.level.name)
+        member("collapseKey", content.collapseKey)
+        member("silent", content.silent)
+        member("muted", item.muted)
+        member("seen", item.seen)
+        member("read", item.read)
+        member("archived", item.archived)
+        member("snoozedUntil", item.snoozedUntil)
+        member("expiresAt", content.expiresAt)
+        member("actor", item.actor)
+        member("occurredAt", item.occurredAt)
+        member("recordedAt", item.recordedAt)
+        member("data", raw: content.data)
+        endObject()
+    }
+}

@@ -1,0 +1,43 @@
+extension Span<UInt8> {
+    /// The eight bytes from `offset` on as one number, the first byte lowest; one load in optimised code.
+    ///
+    /// - Precondition: eight bytes are there.
+    @inline(__always)
+    func word(at offset: Int) -> UInt64 {
+        // Known to have eight bytes, so that the compiler joins the loads and drops their bounds checks.
+        let eight = extracting(offset..<offset &+ 8)
+        let low =
+            UInt64(eight[0]) | UInt64(eight[1]) &<< 8 | UInt64(eight[2]) &<< 16 | UInt64(eight[3]) &<< 24
+        let high =
+            UInt64(eight[4]) | UInt64(eight[5]) &<< 8 | UInt64(eight[6]) &<< 16 | UInt64(eight[7]) &<< 24
+        return low | high &<< 32
+    }
+}
+
+/// Finds bytes in a word of eight without looking at each.
+///
+/// Every function sets the top bit of the bytes that match. Bits above the lowest match may be wrong (borrows),
+/// so only the lowest counts; that also holds for a union of several results.
+enum ByteSearch {
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    private static let tops: UInt64 = 0x8080_8080_8080_8080
+
+    @inline(__always)
+    static func equal(_ word: UInt64, to byte: UInt8) -> UInt64 {
+        let difference = word ^ (ones &* UInt64(byte))
+        return (difference &- ones) & ~difference & tops
+    }
+
+    /// Bytes below `limit`, which is at most 0x80.
+    @inline(__always)
+    static func below(_ limit: UInt8, in word: UInt64) -> UInt64 {
+        (word &- ones &* UInt64(limit)) & ~word & tops
+    }
+
+    @inline(__always)
+    static func nonASCII(_ word: UInt64) -> UInt64 { word & tops }
+
+    /// The index, 0…7, of the lowest match; 8 when there is none.
+    @inline(__always)
+    static func firstMatch(_ matches: UInt64) -> Int { matches.trailingZeroBitCount &>> 3 }
+}
