@@ -25,9 +25,9 @@ extension TrayState {
     }
 
     /// Lets go of the pages that were stored when the state had applied `seq`.
-    mutating func forgetPages(storedThrough seq: UInt64, sealedEventPages: Int) {
+    mutating func forgetPages(storedThrough seq: UInt64) {
         pages.removeAll { $0.changedBy <= seq }
-        events.sealed.removeFirst(min(sealedEventPages, events.sealed.count))
+        events.sealed.removeAll { $0.last <= seq }
         keys.pages.removeAll { $0.changedBy <= seq }
         collapseKeys.pages.removeAll { $0.changedBy <= seq }
     }

@@ -59,6 +59,20 @@ struct StateTable: Sendable {
         }
     }
 
+    /// The row of `space` with the smallest key at or above `position`.
+    func ceiling(
+        _ stream: UInt32, _ space: Space, at position: UInt64, in transaction: borrowing ReadTransaction
+    ) throws -> [UInt8]? {
+        let key = StateTable.key(stream, space, position)
+        return try transaction.withCursor(database) { cursor in
+            guard try cursor.seek(key.span.bytes) else { return nil }
+            return try cursor.withEntry { stored, value in
+                guard stored.starts(with: key.span.bytes, count: 5) else { return nil }
+                return try Checked.open(value, key: stored)
+            }
+        }
+    }
+
     func put(_ row: StateRow, to transaction: inout WriteTransaction) throws(LMDBError) {
         try transaction.put(database, row.key.span.bytes, RawSpan(_elements: row.value.span))
     }

@@ -26,15 +26,22 @@ struct StoredPages: StateSource {
 
     func collapseKeys(at identity: UInt64) throws -> KeyIndex.Page? { try keyPage(.collapseKeys, at: identity) }
 
-    /// The sealed page of the stream's own events that holds `seq`, or the last one before it.
-    func events(at seq: UInt64) throws -> EventIndex.Page? {
+    /// The stored page of the stream's own events that holds `seq`, or else the first one after it.
+    func eventPage(from seq: UInt64) throws -> EventIndex.Page? {
         let states = tables.states(generation)
-        let row = try environment.read { transaction in
-            try states.floor(stream, .events, at: seq, in: transaction)
+        let rows = try environment.read { transaction in
+            (
+                try states.floor(stream, .events, at: seq, in: transaction),
+                try states.ceiling(stream, .events, at: seq, in: transaction)
+            )
         }
-        guard let row else { return nil }
-        var reader = PackedReader(row)
-        return try EventIndex.Page(from: &reader)
+        for row in [rows.0, rows.1] {
+            guard let row else { continue }
+            var reader = PackedReader(row)
+            let page = try EventIndex.Page(from: &reader)
+            if try page.seqs().last ?? 0 >= seq { return page }
+        }
+        return nil
     }
 
     func event(_ seq: UInt64) throws -> Event {

@@ -5,6 +5,8 @@ package struct EventIndex: Hashable, Sendable {
         package var first: UInt64
         /// Differences to the seq before, the first one to ``first``, as varints.
         package var packed: [UInt8]
+        /// The newest seq, once sealed; not stored.
+        package var last: UInt64 = 0
 
         package init(first: UInt64, packed: [UInt8]) {
             self.first = first
@@ -33,6 +35,7 @@ package struct EventIndex: Hashable, Sendable {
         last = seq
         count += 1
         guard open.packed.count >= EventIndex.pageBytes else { return }
+        open.last = seq
         sealed.append(open)
         open = Page(first: 0, packed: [])
     }

@@ -1,0 +1,30 @@
+import TraylogDomain
+import TraylogLMDB
+
+extension ViewSource {
+    func statistics() throws -> StoreStatistics {
+        let (generation, unflushed) = try progress()
+        let information = try environment.information()
+        var statistics = StoreStatistics()
+        statistics.head = try head()
+        statistics.events = statistics.head.rawValue
+        statistics.unflushed = unflushed
+        statistics.bytes = information.fileBytes
+        statistics.freeBytes = information.freePages * UInt64(information.pageSize)
+        statistics.mapSizeBytes = information.mapSizeBytes
+        statistics.readers = environment.readers().map { StoreStatistics.Reader(pid: $0.pid, lag: $0.lag) }
+        let unnamed = UInt64(try unnamedUsers(after: nil).count)
+        try environment.read { transaction in
+            for name in Tables.allNames {
+                let table = transaction.statistics(environment.database(name))
+                guard table.entries > 0 else { continue }
+                statistics.tables.append(
+                    StoreStatistics.Table(
+                        name: name, entries: table.entries, bytes: table.pages * UInt64(information.pageSize)))
+            }
+            let names = transaction.statistics(tables.names(generation).database)
+            statistics.users = names.entries + unnamed
+        }
+        return statistics
+    }
+}

@@ -1,0 +1,28 @@
+import TraylogDomain
+import TraylogLMDB
+
+/// What a caller handed to the writer, and where the answer goes.
+final class Job: Sendable {
+    enum Mode: Sendable {
+        /// All commands are stored, or none.
+        case atomic
+        /// Each by itself; the first refusal ends the job.
+        case untilRefusal
+        /// Each by itself.
+        case skippingRefusals
+    }
+
+    typealias Outcome = Result<[Result<Receipt, Refusal>], TraylogError>
+
+    let commands: [Command]
+    let mode: Mode
+    private let answer: @Sendable (Outcome) -> Void
+
+    init(_ commands: [Command], mode: Mode, answer: @escaping @Sendable (Outcome) -> Void) {
+        self.commands = commands
+        self.mode = mode
+        self.answer = answer
+    }
+
+    func finish(_ outcome: Outcome) { answer(outcome) }
+}
