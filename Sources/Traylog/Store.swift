@@ -55,10 +55,13 @@ public final class Store: TrayQueries {
         _ directory: String, _ environment: Environment, _ options: StoreOptions
     ) throws -> Store {
         let tables = Tables(environment)
-        let core = Monitor(try Core.open(environment, tables: tables, options: options))
+        let shared = Monitor(
+            Shared(
+                core: try Core.open(environment, tables: tables, options: options),
+                flusher: Flusher(tailEvents: options.tailEvents)))
         let writer = Writer(
-            directory: directory, environment: environment, tables: tables, core: core, options: options)
-        let source = LiveSource(directory: directory, environment: environment, tables: tables, core: core)
+            directory: directory, environment: environment, tables: tables, shared: shared, options: options)
+        let source = LiveSource(directory: directory, environment: environment, tables: tables, shared: shared)
         return Store(
             directory: directory, environment: environment, source: source, writer: writer,
             thread: OSThread.start(name: "traylog-writer") { writer.run() })

@@ -8,7 +8,7 @@ package struct RecordBatch {
     /// Where each record ends in ``bytes``.
     private var ends: [Int] = []
     private var large: [(seq: UInt64, payload: [UInt8])] = []
-    private var payload: [UInt8] = []
+    private var scratch: [UInt8] = []
 
     package init(firstSeq: UInt64) {
         self.firstSeq = firstSeq
@@ -24,7 +24,8 @@ package struct RecordBatch {
     /// Starts anew and keeps the memory.
     package mutating func reset(firstSeq: UInt64) {
         self.firstSeq = firstSeq
-        bytes.removeAll(keepingCapacity: bytes.count < 32 << 20)
+        let isUsual = bytes.count < 32 << 20
+        bytes.removeAll(keepingCapacity: isUsual)
         ends.removeAll(keepingCapacity: true)
         large.removeAll()
     }
@@ -34,23 +35,28 @@ package struct RecordBatch {
         _ command: borrowing Command, body: borrowing Event.Body, kind: EventKind, fingerprint: UInt64,
         stream: UInt32, recordedAt: Timestamp, salt: Salt
     ) {
+        // Out of `self` while it is lent, and back with its memory at the end.
+        var payload: [UInt8] = []
+        swap(&payload, &scratch)
         payload.removeAll(keepingCapacity: true)
         PayloadEncoder.append(
             user: command.user, key: command.key, actor: command.actor, device: command.device,
             commandFingerprint: fingerprint, body: body, unknownFields: [], to: &payload)
-        let seq = nextSeq
+        let seq = firstSeq + UInt64(ends.count)
         let placement = RecordCodec.append(
             seq: seq, kind: kind, stream: stream, recordedAt: recordedAt, occurredAt: command.occurredAt, salt: salt,
             payload: RawSpan(_elements: payload.span), to: &bytes)
         if placement != .inline { large.append((seq, payload)) }
         ends.append(bytes.count)
+        swap(&payload, &scratch)
     }
 
     /// Takes the records from `seq` on back.
     package mutating func truncate(from seq: UInt64) {
         let kept = Int(seq - firstSeq)
         guard kept < ends.count else { return }
-        bytes.removeSubrange((kept == 0 ? 0 : ends[kept - 1])...)
+        let end = kept == 0 ? 0 : ends[kept - 1]
+        bytes.removeSubrange(end...)
         ends.removeSubrange(kept...)
         large.removeAll { $0.seq >= seq }
     }

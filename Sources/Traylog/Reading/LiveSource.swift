@@ -6,10 +6,10 @@ struct LiveSource: ViewSource {
     let directory: String
     let environment: Environment
     let tables: Tables
-    let core: Monitor<Core>
+    let shared: Monitor<Shared>
 
     func view(of user: String) throws -> UserView {
-        try core.withLock { core in
+        try withCore { core in
             let state: TrayState
             let stream: UInt32
             if let slot = try core.slot(of: user) {
@@ -26,17 +26,23 @@ struct LiveSource: ViewSource {
     }
 
     func head() throws -> Seq {
-        try environment.checkOpen()
-        return core.withLock { Seq($0.head.seq) }
+        try withCore { Seq($0.head.seq) }
     }
 
     func unnamedUsers(after name: String?) throws -> [String] {
-        core.withLock { core in core.unnamedUsers() }
+        try withCore { core in core.unnamedUsers() }
             .filter { user in name.map { $0.precedesInBytes(user) } ?? true }
             .sorted { $0.precedesInBytes($1) }
     }
 
     func progress() throws -> (generation: Generation, unflushed: UInt64) {
-        core.withLock { ($0.generation, $0.head.seq - $0.flushedThrough) }
+        try withCore { ($0.generation, $0.head.seq - $0.flushedThrough) }
+    }
+
+    private func withCore<Answer: Sendable>(_ body: (inout Core) throws -> Answer) throws -> Answer {
+        try shared.withLock { shared in
+            guard !shared.isClosed else { throw TraylogError.closed(directory) }
+            return try body(&shared.core)
+        }
     }
 }

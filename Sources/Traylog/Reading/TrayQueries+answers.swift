@@ -41,7 +41,7 @@ extension TrayQueries {
     ///
     /// - Complexity: O(the user's items).
     public func threads(
-        of user: String, limit: Int = Limits.defaultPageItems, cursor: Cursor? = nil
+        of user: String, limit: Int = Limits.defaultPageItems, cursor: TraylogDomain.Cursor? = nil
     ) throws(TraylogError) -> ThreadsPage {
         try queries.answer { source in
             try Limits.check(identifier: user, "user")

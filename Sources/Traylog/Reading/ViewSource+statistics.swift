@@ -9,10 +9,10 @@ extension ViewSource {
         statistics.head = try head()
         statistics.events = statistics.head.rawValue
         statistics.unflushed = unflushed
-        statistics.bytes = information.fileBytes
-        statistics.freeBytes = information.freePages * UInt64(information.pageSize)
-        statistics.mapSizeBytes = information.mapSizeBytes
-        statistics.readers = environment.readers().map { StoreStatistics.Reader(pid: $0.pid, lag: $0.lag) }
+        statistics.bytes = UInt64(information.fileBytes)
+        statistics.freeBytes = UInt64(information.freePages * information.pageSizeBytes)
+        statistics.mapSizeBytes = UInt64(information.mapSizeBytes)
+        statistics.readers = environment.readers().map { StoreStatistics.Reader(pid: $0.processID, lag: $0.lag) }
         let unnamed = UInt64(try unnamedUsers(after: nil).count)
         try environment.read { transaction in
             for name in Tables.allNames {
@@ -20,10 +20,11 @@ extension ViewSource {
                 guard table.entries > 0 else { continue }
                 statistics.tables.append(
                     StoreStatistics.Table(
-                        name: name, entries: table.entries, bytes: table.pages * UInt64(information.pageSize)))
+                        name: name, entries: UInt64(table.entries),
+                        bytes: UInt64(table.pages * information.pageSizeBytes)))
             }
             let names = transaction.statistics(tables.names(generation).database)
-            statistics.users = names.entries + unnamed
+            statistics.users = UInt64(names.entries) + unnamed
         }
         return statistics
     }

@@ -16,21 +16,24 @@ struct StateTable: Sendable {
     }
 
     /// `stream u32 BE | space u8 | key u64 BE`: rows of one stream lie together, pages in their order.
-    static func key(_ stream: UInt32, _ space: Space, _ key: UInt64) -> InlineArray<13, UInt8> {
-        InlineArray { index in
-            switch index {
-            case 0..<4: UInt8(truncatingIfNeeded: stream >> UInt32(8 * (3 - index)))
-            case 4: space.rawValue
-            default: UInt8(truncatingIfNeeded: key >> UInt64(8 * (12 - index)))
-            }
+    static func key(_ stream: UInt32, _ space: Space, _ key: UInt64) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(13)
+        for shift in stride(from: UInt32(24), through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: stream >> shift))
         }
+        bytes.append(space.rawValue)
+        for shift in stride(from: UInt64(56), through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: key >> shift))
+        }
+        return bytes
     }
 
     /// The stored state of a stream; nil when it has none.
     func root(_ stream: UInt32, in transaction: borrowing ReadTransaction) throws -> StoredState? {
         let key = StateTable.key(stream, .root, 0)
-        let bytes = try transaction.get(database, key.span.bytes) { value in
-            try Checked.open(value, key: key.span.bytes)
+        let bytes = try transaction.get(database, RawSpan(_elements: key.span)) { value in
+            try Checked.open(value, key: RawSpan(_elements: key.span))
         }
         guard let bytes else { return nil }
         var reader = PackedReader(bytes)
@@ -44,16 +47,16 @@ struct StateTable: Sendable {
         let key = StateTable.key(stream, space, position)
         return try transaction.withCursor(database) { cursor in
             // The smallest key that is not less is the row itself or the one after it.
-            var found = try cursor.seek(key.span.bytes)
+            var found = try cursor.seek(RawSpan(_elements: key.span))
             if found {
-                let isExact = cursor.withEntry { stored, _ in stored.starts(with: key.span.bytes, count: 13) }
+                let isExact = cursor.withEntry { stored, _ in stored.starts(with: RawSpan(_elements: key.span), count: 13) }
                 if !isExact { found = try cursor.previous() }
             } else {
                 found = try cursor.last()
             }
             guard found else { return nil }
             return try cursor.withEntry { stored, value in
-                guard stored.starts(with: key.span.bytes, count: 5) else { return nil }
+                guard stored.starts(with: RawSpan(_elements: key.span), count: 5) else { return nil }
                 return try Checked.open(value, key: stored)
             }
         }
@@ -65,30 +68,31 @@ struct StateTable: Sendable {
     ) throws -> [UInt8]? {
         let key = StateTable.key(stream, space, position)
         return try transaction.withCursor(database) { cursor in
-            guard try cursor.seek(key.span.bytes) else { return nil }
+            guard try cursor.seek(RawSpan(_elements: key.span)) else { return nil }
             return try cursor.withEntry { stored, value in
-                guard stored.starts(with: key.span.bytes, count: 5) else { return nil }
+                guard stored.starts(with: RawSpan(_elements: key.span), count: 5) else { return nil }
                 return try Checked.open(value, key: stored)
             }
         }
     }
 
     func put(_ row: StateRow, to transaction: inout WriteTransaction) throws(LMDBError) {
-        try transaction.put(database, row.key.span.bytes, RawSpan(_elements: row.value.span))
+        try transaction.put(database, RawSpan(_elements: row.key.span), RawSpan(_elements: row.value.span))
     }
 }
 
 /// One row to write, sealed.
 struct StateRow: Sendable {
-    let key: InlineArray<13, UInt8>
+    let key: [UInt8]
     let value: [UInt8]
 
     init(_ stream: UInt32, _ space: StateTable.Space, _ number: UInt64, capacity: Int, pack: (inout [UInt8]) -> Void) {
-        key = StateTable.key(stream, space, number)
+        let key = StateTable.key(stream, space, number)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(capacity)
         pack(&bytes)
-        Checked.seal(&bytes, key: key.span.bytes)
+        Checked.seal(&bytes, key: RawSpan(_elements: key.span))
+        self.key = key
         value = bytes
     }
 }

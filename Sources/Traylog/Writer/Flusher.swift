@@ -165,18 +165,36 @@ struct Slice {
     /// The head and the next stream number of the round that this slice ends.
     var completes: (head: UInt64, nextStream: UInt32)?
 
-    func write(_ tables: Tables, hasher: IdentityHasher, to transaction: inout WriteTransaction) throws {
-        let nameTable = tables.names(generation)
-        for slot in names { try nameTable.put(slot.user, stream: slot.stream, to: &transaction) }
-        let stateTable = tables.states(generation)
-        for state in states {
-            for row in state.rows { try stateTable.put(row, to: &transaction) }
+    /// What the transaction writes, without the users it belongs to.
+    func rows(hasher: IdentityHasher) -> SliceRows {
+        var record: StoreRecord?
+        if let completes {
+            var new = StoreRecord(hasher: hasher)
+            new.generation = generation
+            new.flushedThrough = completes.head
+            new.nextStream = completes.nextStream
+            record = new
         }
-        guard let completes else { return }
-        var record = StoreRecord(hasher: hasher)
-        record.generation = generation
-        record.flushedThrough = completes.head
-        record.nextStream = completes.nextStream
-        try record.write(tables.meta, to: &transaction)
+        return SliceRows(
+            generation: generation, names: names.map { ($0.user, $0.stream) }, states: states.map(\.rows),
+            record: record)
+    }
+}
+
+/// The rows of a slice, as a value that leaves the lock.
+struct SliceRows: Sendable {
+    let generation: Generation
+    let names: [(user: String, stream: UInt32)]
+    let states: [[StateRow]]
+    let record: StoreRecord?
+
+    func write(_ tables: Tables, to transaction: inout WriteTransaction) throws(LMDBError) {
+        let nameTable = tables.names(generation)
+        for (user, stream) in names { try nameTable.put(user, stream: stream, to: &transaction) }
+        let stateTable = tables.states(generation)
+        for rows in states {
+            for row in rows { try stateTable.put(row, to: &transaction) }
+        }
+        try record?.write(tables.meta, to: &transaction)
     }
 }

@@ -23,20 +23,18 @@ final class Writer: Sendable {
     private let directory: String
     private let environment: Environment
     private let tables: Tables
-    private let core: Monitor<Core>
+    private let shared: Monitor<Shared>
     private let queue = Monitor(Queue())
     private let isRelaxed: Bool
-    private let tailEvents: Int
 
     init(
-        directory: String, environment: Environment, tables: Tables, core: Monitor<Core>, options: StoreOptions
+        directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>, options: StoreOptions
     ) {
         self.directory = directory
         self.environment = environment
         self.tables = tables
-        self.core = core
+        self.shared = shared
         isRelaxed = options.durability == .relaxed
-        tailEvents = options.tailEvents
     }
 
     /// Hands a job over; it is answered once, on the writer's thread.
@@ -58,13 +56,14 @@ final class Writer: Sendable {
     /// The thread's life.
     func run() {
         var loop = WriterLoop(
-            directory: directory, environment: environment, tables: tables, core: core, tailEvents: tailEvents)
+            directory: directory, environment: environment, tables: tables, shared: shared)
         while true {
             let (jobs, isClosing) = next(loop)
             if !jobs.isEmpty {
                 loop.perform(jobs)
             } else if isClosing {
                 loop.storeEverything()
+                shared.withLock { $0.isClosed = true }
                 return
             } else {
                 loop.idle(isRelaxed: isRelaxed)
@@ -73,7 +72,7 @@ final class Writer: Sendable {
     }
 
     /// The next jobs, or none after a while without any.
-    private func next(_ loop: borrowing WriterLoop) -> (jobs: [Job], isClosing: Bool) {
+    private func next(_ loop: WriterLoop) -> (jobs: [Job], isClosing: Bool) {
         let timeout: Int? =
             if loop.hasUnsynced && isRelaxed {
                 Writer.relaxedMilliseconds
