@@ -3,9 +3,10 @@
 # Input: `git log -z --reverse --name-only --format='%x01%H%x02%aN%x02%aI%x02%s'` after `tr '\n\000' '\003\n'`, so that
 # every field and every path stands on its own line, whatever characters it has. Run with LC_ALL=C: lengths are bytes.
 #
-# Whoever commits has looked at the tray (seeTray) and knows the folders of the commit (markAll read); everyone
-# who touched one of these folders before is notified. Variables: `alone` 1 when there is one author only, who is
-# then notified of the own commits; `busiest`: a file for the name of the person with most notifications.
+# Whoever commits has looked at the tray (seeTray, where there is something new) and knows the folders of the commit
+# (markAll read); everyone who touched one of these folders before is notified. All have keys, so that appending them
+# again changes nothing. Variables: `alone` 1 when there is one author only, who is then notified of the own commits;
+# `busiest`: a file for the name of the person with most notifications.
 
 function without_controls(text) {
     gsub(/[\001-\037\177]/, " ", text)
@@ -50,16 +51,22 @@ function notify(person, folder, order) {
         json(person), substr(hash, 1, 12), order, json(folder), json(subject)
     printf ",\"body\":%s,\"summaryArgument\":%s,\"actor\":%s,\"device\":\"git\",\"occurredAt\":\"%s\"}\n", \
         json(files[folder]), json(author), json(author), date
+    waiting[person] = 1
     if (++notified[person] > most) { most = notified[person]; top = person }
 }
 
 function end_of_commit(order, folder, index_) {
     if (hash == "") return
-    printf "{\"kind\":\"seeTray\",\"user\":%s,\"device\":\"git\",\"occurredAt\":\"%s\"}\n", json(author), date
+    if (author in waiting) {
+        printf "{\"kind\":\"seeTray\",\"user\":%s,\"key\":\"%s-see\",\"device\":\"git\",\"occurredAt\":\"%s\"}\n", \
+            json(author), substr(hash, 1, 12), date
+        delete waiting[author]
+    }
     for (order = 1; order <= folders; order++) {
         if (!((folder_at[order], author) in touched)) continue
-        printf "{\"kind\":\"markAll\",\"user\":%s,\"as\":\"read\",\"thread\":%s,\"device\":\"git\",\"occurredAt\":\"%s\"}\n", \
-            json(author), json(folder_at[order]), date
+        printf "{\"kind\":\"markAll\",\"user\":%s,\"key\":\"%s-read-%d\",\"as\":\"read\",\"thread\":%s", \
+            json(author), substr(hash, 1, 12), order, json(folder_at[order])
+        printf ",\"device\":\"git\",\"occurredAt\":\"%s\"}\n", date
     }
     for (order = 1; order <= folders; order++) {
         folder = folder_at[order]

@@ -39,23 +39,26 @@ struct ArchitectureTests {
 
     @Test(arguments: sources + tools)
     func nothingIsLeftForLater(file: SourceFile) {
-        let marks = file.lines.filter { $0.contains(/\b(TODO|FIXME|XXX)\b/) }
+        let marks = ["TODO", "FIXME", "XXX"].filter { file.text.contains($0) }
         #expect(marks.isEmpty)
     }
 
     @Test(arguments: sources + tools)
     func nothingTrapsOnWhatComesFromOutside(file: SourceFile) {
-        let traps = file.code.filter { $0.text.contains(/\btry!|\bas!|\bfatalError\(/) }
-        #expect(traps.isEmpty)
+        let traps = file.lines(with: ["try!", " as! ", "fatalError("]).map(\.number)
+        #expect(traps.isEmpty, "\(file.path)")
     }
 
     @Test(arguments: sources + tools + tests)
     func promisesToTheCompilerHaveTheirReasonAbove(file: SourceFile) {
-        for (number, text) in file.code where text.contains(/@unchecked\s+Sendable|\bnonisolated\(unsafe\)/) {
+        for (number, _) in file.lines(with: ["@unchecked Sendable", "nonisolated(unsafe)"]) where !isThisFile(file) {
             let above = number > 1 ? file.lines[number - 2] : ""
             #expect(
                 above.contains(/^\s*\/\//),
                 "\(file.path):\(number): say in a comment on the line above why this is safe")
         }
     }
+
+    /// This file has the words that it looks for.
+    private func isThisFile(_ file: SourceFile) -> Bool { file.path.hasSuffix("/ArchitectureTests.swift") }
 }

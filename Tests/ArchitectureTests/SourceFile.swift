@@ -5,6 +5,7 @@ import Testing
 struct SourceFile: Sendable, CustomTestStringConvertible {
     /// From the top of the checkout, such as `Sources/Traylog/Store.swift`.
     let path: String
+    let text: String
     let lines: [Substring]
 
     var testDescription: String { path }
@@ -14,6 +15,7 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
 
     init(path: String, text: String) {
         self.path = path
+        self.text = text
         lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     }
 
@@ -21,15 +23,21 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
     var imports: [String] {
         let line =
             /^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|private|fileprivate)\s+)?import\s+(?:(?:struct|class|enum|protocol|func|var|let|typealias|actor)\s+)?(\w+)/
-        return lines.compactMap { $0.firstMatch(of: line).map { String($0.1) } }
+        return lines.compactMap { text in
+            guard text.range(of: "import") != nil else { return nil }
+            return text.firstMatch(of: line).map { String($0.1) }
+        }
     }
 
-    /// The lines without their comments, numbered from 1.
-    var code: [(number: Int, text: Substring)] {
-        lines.enumerated().map { index, line in
+    /// The lines that have one of `words` outside a comment, numbered from 1.
+    func lines(with words: [String]) -> [(number: Int, code: Substring)] {
+        guard words.contains(where: { text.range(of: $0) != nil }) else { return [] }
+        return lines.enumerated().compactMap { index, line in
+            guard words.contains(where: { line.range(of: $0) != nil }) else { return nil }
             // A scheme such as `https://` begins no comment.
             let comment = line.firstMatch(of: /(^|[^:])\/\//)
-            return (index + 1, comment.map { line[..<$0.1.endIndex] } ?? line)
+            let code = comment.map { line[..<$0.1.endIndex] } ?? line
+            return words.contains { code.range(of: $0) != nil } ? (index + 1, code) : nil
         }
     }
 }

@@ -16,10 +16,11 @@ struct SourceFileTests {
         #expect(SourceFile(path: "Sources/A/a.swift", text: line).imports.isEmpty)
     }
 
-    @Test func commentsAreNoCode() {
-        let text = "let a = 1 // try! this\n/// as! that\nlet u = \"a://b\""
-        let file = SourceFile(path: "Sources/A/a.swift", text: text)
-        #expect(file.code.map { String($0.text) } == ["let a = 1 ", "", "let u = \"a://b\""])
+    @Test func wordsInCommentsAreNoCode() {
+        let text = "let a = 1 // try! this\n/// as! that\nlet u = \"a://as!\"\ntry! go() // why"
+        let found = SourceFile(path: "Sources/A/a.swift", text: text).lines(with: ["try!", "as!"])
+        #expect(found.map(\.number) == [3, 4])
+        #expect(found.map { String($0.code) } == ["let u = \"a://as!\"", "try! go() "])
     }
 
     @Test func theModuleIsTheFolder() {
