@@ -100,9 +100,12 @@ extension Store {
     /// - Returns: a receipt for each command, in order.
     public func perform(_ commands: [Command]) async throws(TraylogError) -> [Receipt] {
         guard !commands.isEmpty else { return [] }
-        do { for command in commands { try command.validate() } } catch { throw .refused(error) }
+        let needsValidation = Store.hasInvalid(commands)
         let outcome = await withCheckedContinuation { continuation in
-            writer.enqueue(Job(commands, mode: .atomic) { continuation.resume(returning: $0) })
+            writer.enqueue(
+                Job(commands, mode: .atomic, needsValidation: needsValidation) {
+                    continuation.resume(returning: $0)
+                })
         }
         return try outcome.receipts()
     }
@@ -110,25 +113,39 @@ extension Store {
     /// The same, blocking the calling thread; for threads, not for tasks.
     public func perform(_ commands: [Command]) throws(TraylogError) -> [Receipt] {
         guard !commands.isEmpty else { return [] }
-        do { for command in commands { try command.validate() } } catch { throw .refused(error) }
-        return try wait(commands, .atomic).receipts()
+        return try wait(commands, .atomic, needsValidation: Store.hasInvalid(commands)).receipts()
+    }
+
+    /// Whether the writer must look for the invalid one: checked here, where it costs the writer nothing, but
+    /// reported there, in its turn among the other refusals.
+    private static func hasInvalid(_ commands: [Command]) -> Bool {
+        do throws(Refusal) {
+            for command in commands { try command.validate() }
+            return false
+        } catch {
+            return true
+        }
     }
 
     /// Performs commands that do not depend on each other's success, in order, with one sync for all; ends with the
     /// first refusal unless told to go on. As many results as commands were looked at.
     ///
-    /// - Parameter commands: known to be valid by themselves.
+    /// - Parameter areValid: the commands are known to be valid by themselves.
     package func submit(
-        _ commands: [Command], stopAtRefusal: Bool
+        _ commands: [Command], stopAtRefusal: Bool, areValid: Bool = false
     ) throws(TraylogError) -> [Result<Receipt, Refusal>] {
         guard !commands.isEmpty else { return [] }
-        return try wait(commands, stopAtRefusal ? .untilRefusal : .skippingRefusals).get()
+        return try wait(
+            commands, stopAtRefusal ? .untilRefusal : .skippingRefusals, needsValidation: !areValid
+        ).get()
     }
 
-    private func wait(_ commands: [Command], _ mode: Job.Mode) -> Job.Outcome {
+    private func wait(
+        _ commands: [Command], _ mode: Job.Mode, needsValidation: Bool = false
+    ) -> Job.Outcome {
         let answer = Monitor<Job.Outcome?>(nil)
         writer.enqueue(
-            Job(commands, mode: mode) { outcome in
+            Job(commands, mode: mode, needsValidation: needsValidation) { outcome in
                 answer.withLock { $0 = outcome }
                 answer.signalAll()
             })

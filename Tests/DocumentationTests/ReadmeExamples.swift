@@ -15,7 +15,7 @@ struct ReadmeExamples {
         let receipt = try store.perform(Command(user: "ann", .notify(Content(title: "Hi"))))
         let tray = try store.tray(of: "ann")
         print("\(tray.unread) unread, all seen: \(tray.isSeen)")  // 1 unread, all seen: false
-        try store.close()
+        store.close()
         // end
 
         #expect(receipt == .appended(1))

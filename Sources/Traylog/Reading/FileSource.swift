@@ -19,7 +19,7 @@ final class FileSource: ViewSource {
         var seqs: [UInt32: [UInt64]] = [:]
         /// Streams that are newer than the stored names; the numbers from `firstNew` on.
         var firstNew: UInt32 = 0
-        var users: [String: UInt32] = [:]
+        var users: [UserName: UInt32] = [:]
         var known: Set<UInt32> = []
     }
 
@@ -66,7 +66,7 @@ final class FileSource: ViewSource {
     func unnamedUsers(after name: String?) throws -> [String] {
         let now = try snapshot()
         _ = try known(now, stream: nil, user: "")
-        return tail.withLock { Array($0.users.keys) }
+        return tail.withLock { $0.users.keys.map(\.text) }
             .filter { user in name.map { $0.precedesInBytes(user) } ?? true }
             .sorted { $0.precedesInBytes($1) }
     }
@@ -97,7 +97,7 @@ final class FileSource: ViewSource {
     ) throws -> (stream: UInt32?, seqs: [UInt64]) {
         try tail.withLock { tail in
             try extend(&tail, to: now)
-            return (tail.users[user], stream.flatMap { tail.seqs[$0] } ?? [])
+            return (tail.users[UserName(user, now.record.hasher)], stream.flatMap { tail.seqs[$0] } ?? [])
         }
     }
 
@@ -122,7 +122,7 @@ final class FileSource: ViewSource {
                 next.seqs[event.stream, default: []].append(event.seq)
                 guard let user = event.user else { return }
                 next.known.insert(event.stream)
-                next.users[user] = event.stream
+                next.users[UserName(user, now.record.hasher)] = event.stream
             })
         next.end = now.head
         tail = next

@@ -116,7 +116,7 @@ extension Queries {
                 merged.append(left[i])
                 i += 1
             } else {
-                if i < left.count, left[i] == right[j] { i += 1 }
+                if i < left.count, left[i].hasSameBytes(as: right[j]) { i += 1 }
                 merged.append(right[j])
                 j += 1
             }
@@ -143,11 +143,6 @@ extension Queries {
             }
         }
     }
-}
-
-extension String {
-    /// Byte order of UTF-8, which is the order of keys.
-    func precedesInBytes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 }
 
 extension TrayState {

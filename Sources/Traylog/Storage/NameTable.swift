@@ -41,7 +41,7 @@ struct NameTable: Sendable {
                     return (text, try NameTable.number(value))
                 }
                 guard let user else { break }
-                if user.name != name || name == nil { users.append(user) }
+                if !name.hasSameBytes(as: user.name) { users.append(user) }
                 found = try cursor.next()
             }
             return users

@@ -22,7 +22,7 @@ struct Core {
     /// Committed users whose names are not in the table of names.
     var unnamed: [UserSlot] = []
     private(set) var slots: [UInt32: UserSlot] = [:]
-    private var byName: [String: UserSlot] = [:]
+    private var byName: [UserName: UserSlot] = [:]
     var cachedBytes = 0
     /// Writes of the log and of states failed half-way: what is in memory may not be what is on disk.
     var fault: StoreFailure?
@@ -43,7 +43,7 @@ struct Core {
 
     /// The user's slot; nil for one who never had an event.
     mutating func slot(of user: String) throws -> UserSlot? {
-        if let slot = byName[user] {
+        if let slot = byName[UserName(user, hasher)] {
             slot.isRecent = true
             return slot
         }
@@ -61,7 +61,7 @@ struct Core {
     @discardableResult
     mutating func insert(_ slot: UserSlot) -> UserSlot {
         slots[slot.stream] = slot
-        byName[slot.user] = slot
+        byName[UserName(slot.user, hasher)] = slot
         cachedBytes += Core.slotBytes
         return slot
     }
@@ -69,7 +69,7 @@ struct Core {
     mutating func remove(_ slot: UserSlot) {
         setCurrent(nil, of: slot)
         slots[slot.stream] = nil
-        byName[slot.user] = nil
+        byName[UserName(slot.user, hasher)] = nil
         cachedBytes -= Core.slotBytes
     }
 

@@ -16,11 +16,17 @@ final class Job: Sendable {
 
     let commands: [Command]
     let mode: Mode
+    /// The commands were not checked yet, which is better done on the caller's thread.
+    let needsValidation: Bool
     private let answer: @Sendable (Outcome) -> Void
 
-    init(_ commands: [Command], mode: Mode, answer: @escaping @Sendable (Outcome) -> Void) {
+    init(
+        _ commands: [Command], mode: Mode, needsValidation: Bool = false,
+        answer: @escaping @Sendable (Outcome) -> Void
+    ) {
         self.commands = commands
         self.mode = mode
+        self.needsValidation = needsValidation
         self.answer = answer
     }
 

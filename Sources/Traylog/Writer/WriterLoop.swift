@@ -119,6 +119,7 @@ extension Shared {
         do {
             for command in job.commands {
                 do {
+                    if job.needsValidation { try command.validate() }
                     results.append(.success(try group.perform(command, core: &core, random: &random)))
                 } catch let refusal as Refusal {
                     if job.mode == .atomic {

@@ -33,7 +33,7 @@ extension TrayState {
         if let key = command.key {
             for seq in try keys.seqs(of: hasher.identity(of: key, as: .key), load: source.keys(at:)) {
                 let event = try source.event(seq)
-                guard event.key == key else { continue }
+                guard event.key.hasSameBytes(as: key) else { continue }
                 guard event.commandFingerprint == fingerprint else {
                     throw Refusal.keyConflict(key: key, seq: event.seq)
                 }
@@ -83,7 +83,7 @@ extension TrayState {
             mark.apply(to: &flags)
             if flags != before { changing.append(Seq(entry.seq)) }
         }
-        return changing.isEmpty ? .unchanged : .append(.marked(mark, items: changing))
+        return changing.isEmpty ? .unchanged : .append(.marked(mark, items: changing.sorted()))
     }
 
     private func decide(
@@ -95,7 +95,7 @@ extension TrayState {
         let shown = ShownItem(
             entry: entry, isSeen: isSeen(entry), overrides: page.map { Array($0.overrides(of: entry.seq)) } ?? [])
         let content = try shown.content(from: source).content
-        return content.applying(edit) == content ? .unchanged : .append(.edited(item: Seq(entry.seq), edit))
+        return content.applying(edit).hasSameBytes(as: content) ? .unchanged : .append(.edited(item: Seq(entry.seq), edit))
     }
 
     private func isMuted(_ scope: MuteScope, hasher: IdentityHasher) -> Bool {
@@ -113,7 +113,7 @@ extension TrayState {
             if let entry = try entry(of: seq.rawValue, stored: source) { return entry }
         case .key(let key):
             for seq in try keys.seqs(of: hasher.identity(of: key, as: .key), load: source.keys(at:)) {
-                guard try source.event(seq).key == key else { continue }
+                guard try source.event(seq).key.hasSameBytes(as: key) else { continue }
                 if let entry = try entry(of: seq, stored: source) { return entry }
             }
         }

@@ -19,7 +19,7 @@ import Traylog
                 try run.play(steps: 90, checkEvery: 90)
                 try compare(run, directory)
             }
-            try run.store.close()
+            run.store.close()
             try compare(run, directory)
         }
     }

@@ -61,7 +61,7 @@ import Traylog
             #expect(try store.users(after: nil, limit: .max).isEmpty)
             // What was taken back is forgotten whole: the key is free, and seq 1 too.
             #expect(try store.perform([notify, notify]) == [.appended(1), .duplicate(1)])
-            try store.close()
+            store.close()
         }
     }
 
@@ -86,7 +86,7 @@ import Traylog
             } while cursor != nil
             #expect(Set(shown).count == shown.count)
             #expect(allAlong.subtracting(shown).isEmpty)
-            try run.store.close()
+            run.store.close()
         }
     }
 
@@ -113,7 +113,7 @@ import Traylog
         #expect(naive.head > 100)
         var comparison = try Comparison(store, naive, seed: 1)
         try comparison.check(users: naive.users(), depth: .sample(10))
-        try store.close()
+        store.close()
     }
 }
 

@@ -14,14 +14,14 @@ package struct Comparison {
 
     package static let pageSizes = [1, 2, 3, 7, 20, 100]
 
-    package let store: any TrayQueries
+    package let store: any AnswersQueries
     package let naive: NaiveStore
     /// The whole log of the store; its times stand in for the naive ones.
     private let recordedAt: [Timestamp]
     private var random: SeededRandom
 
     /// - Throws: a ``Difference`` when the logs differ already.
-    package init(_ store: any TrayQueries, _ naive: NaiveStore, seed: UInt64) throws {
+    package init(_ store: any AnswersQueries, _ naive: NaiveStore, seed: UInt64) throws {
         self.store = store
         self.naive = naive
         random = SeededRandom(seed: seed)

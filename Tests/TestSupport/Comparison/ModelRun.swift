@@ -62,7 +62,7 @@ package struct ModelRun {
     }
 
     package mutating func reopen() throws {
-        try store.close()
+        store.close()
         store = try open()
     }
 
@@ -71,7 +71,7 @@ package struct ModelRun {
         try within("seed \(seed), after step \(step)") {
             try check(users == .max ? naive.users() + ["nobody"] : someUsers(users), depth: depth)
         }
-        try store.close()
+        store.close()
     }
 }
 

@@ -55,7 +55,7 @@ package final class NaiveBackedStore: StoreUnderTest {
         _ = state.withLock { $0.naive.tick(time, now: $0.now()) }
     }
 
-    package func close() throws(TraylogError) {}
+    package func close() {}
 
     private func unwrapped<Value>(_ result: Result<Value, Refusal>) throws(TraylogError) -> Value {
         switch result {

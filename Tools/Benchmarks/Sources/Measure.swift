@@ -28,7 +28,7 @@ struct Measure: AsyncParsableCommand {
         let elapsed = start.duration(to: clock.now)
         guard try store.head() == Seq(UInt64(events)) else { throw BenchError("not every event was stored") }
         let beforeClose = clock.now
-        try store.close()
+        store.close()
         let result = Measurement(
             seconds: elapsed / .seconds(1), eventsPerSecond: Double(events) / (elapsed / .seconds(1)),
             closeSeconds: beforeClose.duration(to: clock.now) / .seconds(1), syncsPerSecond: nil)
