@@ -44,14 +44,20 @@ let package = Package(
             path: "Tools/traylog",
             swiftSettings: strict
         ),
-        .testTarget(name: "TraylogDomainTests", dependencies: ["TraylogDomain"], swiftSettings: strict),
+        .target(
+            name: "TestSupport", dependencies: ["TraylogDomain", "Traylog"], path: "Tests/TestSupport",
+            swiftSettings: strict),
+        .testTarget(name: "TraylogDomainTests", dependencies: ["TraylogDomain", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "TraylogLMDBTests", dependencies: ["TraylogLMDB"], swiftSettings: strict),
         .testTarget(name: "TraylogLogTests", dependencies: ["TraylogLog"], swiftSettings: strict),
-        .testTarget(name: "TraylogTests", dependencies: ["Traylog"], swiftSettings: strict),
-        .testTarget(name: "ModelTests", dependencies: ["Traylog"], swiftSettings: strict),
-        .testTarget(name: "CrashTests", dependencies: ["Traylog", "traylog-cli"], swiftSettings: strict),
+        .testTarget(name: "TraylogTests", dependencies: ["Traylog", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "CommandLineTests", dependencies: ["Traylog", "traylog-cli"], swiftSettings: strict),
+            name: "ModelTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"], swiftSettings: strict),
+        .testTarget(
+            name: "CrashTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"], swiftSettings: strict),
+        .testTarget(
+            name: "CommandLineTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"],
+            swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(name: "DocumentationTests", dependencies: ["Traylog"], swiftSettings: strict),
     ],

@@ -1,30 +1,175 @@
 import TraylogDomain
+import TraylogLMDB
 
 /// A store open for reading and writing; one process at a time has it.
+///
+/// Safe to use from any thread and task. Appends of many callers share one sync; queries see every append that
+/// returned, and the caller's own.
 public final class Store: TrayQueries {
-    public static func open(_ directory: String, options: StoreOptions = StoreOptions()) throws(TraylogError) -> Store {
-        preconditionFailure()
+    public let queries: Queries
+    let directory: String
+    private let environment: Environment
+    private let writer: Writer
+    private let thread: OSThread
+
+    private init(
+        directory: String, environment: Environment, source: LiveSource, writer: Writer, thread: OSThread
+    ) {
+        self.directory = directory
+        self.environment = environment
+        self.writer = writer
+        self.thread = thread
+        queries = Queries(source: source)
     }
+
+    deinit {
+        stop()
+    }
+
+    /// Opens the store in `directory`, and creates both where they are missing.
+    ///
+    /// After a crash it recovers by itself: a look at each event that the stored states did not hold yet, at most about
+    /// twice ``StoreOptions/tailEvents``.
+    ///
+    /// - Throws: ``TraylogError/failed(_:)``: `openForWriting` with the holder's pid, `alreadyOpen`, `newerFormat`,
+    ///   `foreignFile`, `damaged`, `permissionDenied`, `unsupported`, `diskFull`.
+    public static func open(
+        _ directory: String, options: StoreOptions = StoreOptions()
+    ) throws(TraylogError) -> Store {
+        do {
+            let environment = try Environment.open(
+                directory: directory, access: .readWrite, databases: Tables.allNames,
+                configuration: Environment.Configuration(options))
+            do {
+                return try start(directory, environment, options)
+            } catch {
+                environment.close()
+                throw error
+            }
+        } catch {
+            throw TraylogError(error, in: directory)
+        }
+    }
+
+    private static func start(
+        _ directory: String, _ environment: Environment, _ options: StoreOptions
+    ) throws -> Store {
+        let tables = Tables(environment)
+        let shared = Monitor(
+            Shared(
+                core: try Core.open(environment, tables: tables, options: options),
+                flusher: Flusher(tailEvents: options.tailEvents)))
+        let writer = Writer(
+            directory: directory, environment: environment, tables: tables, shared: shared, options: options)
+        let source = LiveSource(directory: directory, environment: environment, tables: tables, shared: shared)
+        return Store(
+            directory: directory, environment: environment, source: source, writer: writer,
+            thread: OSThread.start(name: "traylog-writer") { writer.run() })
+    }
+
+    /// Brings the stored states up to the log and gives the store free; later calls fail with `closed`.
+    ///
+    /// Commands that were handed over before are performed first. A second call returns at once.
+    public func close() {
+        stop()
+    }
+
+    private func stop() {
+        writer.finishSoon()
+        thread.join()
+        environment.close()
+    }
+}
+
+extension Store {
     /// Performs one command and returns when it is durable.
-    public func perform(_ command: Command) async throws(TraylogError) -> Receipt { preconditionFailure() }
-    /// The same, blocking the calling thread.
-    public func perform(_ command: Command) throws(TraylogError) -> Receipt { preconditionFailure() }
+    ///
+    /// - Throws: ``TraylogError/refused(_:)``; ``TraylogError/failed(_:)``, after which nothing was stored as far as
+    ///   the store knows (after a power loss in between, the command's ``Command/key`` tells).
+    public func perform(_ command: Command) async throws(TraylogError) -> Receipt {
+        try await perform([command])[0]
+    }
+
+    /// The same, blocking the calling thread; for threads, not for tasks.
+    public func perform(_ command: Command) throws(TraylogError) -> Receipt {
+        try perform([command])[0]
+    }
+
     /// Performs all commands as one transaction: all are stored, or (when one is refused) none.
-    public func perform(_ commands: [Command]) async throws(TraylogError) -> [Receipt] { preconditionFailure() }
-    public func perform(_ commands: [Command]) throws(TraylogError) -> [Receipt] { preconditionFailure() }
+    ///
+    /// - Returns: a receipt for each command, in order.
+    public func perform(_ commands: [Command]) async throws(TraylogError) -> [Receipt] {
+        guard !commands.isEmpty else { return [] }
+        let needsValidation = Store.hasInvalid(commands)
+        let outcome = await withCheckedContinuation { continuation in
+            writer.enqueue(
+                Job(commands, mode: .atomic, needsValidation: needsValidation) {
+                    continuation.resume(returning: $0)
+                })
+        }
+        return try outcome.receipts()
+    }
+
+    /// The same, blocking the calling thread; for threads, not for tasks.
+    public func perform(_ commands: [Command]) throws(TraylogError) -> [Receipt] {
+        guard !commands.isEmpty else { return [] }
+        return try wait(commands, .atomic, needsValidation: Store.hasInvalid(commands)).receipts()
+    }
+
+    /// Whether the writer must look for the invalid one: checked here, where it costs the writer nothing, but
+    /// reported there, in its turn among the other refusals.
+    private static func hasInvalid(_ commands: [Command]) -> Bool {
+        do throws(Refusal) {
+            for command in commands { try command.validate() }
+            return false
+        } catch {
+            return true
+        }
+    }
+
     /// Performs commands that do not depend on each other's success, in order, with one sync for all; ends with the
     /// first refusal unless told to go on. As many results as commands were looked at.
-    package func submit(_ commands: [Command], stopAtRefusal: Bool) throws(TraylogError) -> [Result<Receipt, Refusal>] {
-        preconditionFailure()
+    ///
+    /// - Parameter areValid: the commands are known to be valid by themselves.
+    package func submit(
+        _ commands: [Command], stopAtRefusal: Bool, areValid: Bool = false
+    ) throws(TraylogError) -> [Result<Receipt, Refusal>] {
+        guard !commands.isEmpty else { return [] }
+        return try wait(
+            commands, stopAtRefusal ? .untilRefusal : .skippingRefusals, needsValidation: !areValid
+        ).get()
     }
-    /// Writes what is unflushed and gives the store free; later calls fail with `closed`.
-    public func close() throws(TraylogError) { preconditionFailure() }
-    public func head() throws(TraylogError) -> Seq { preconditionFailure() }
-    public func tray(of user: String) throws(TraylogError) -> Tray { preconditionFailure() }
-    public func inbox(of user: String, _ query: InboxQuery = InboxQuery()) throws(TraylogError) -> InboxPage { preconditionFailure() }
-    public func threads(of user: String, limit: Int = 20, cursor: Cursor? = nil) throws(TraylogError) -> ThreadsPage { preconditionFailure() }
-    public func history(of user: String, from: Seq = 1, limit: Int = .max) throws(TraylogError) -> [Event] { preconditionFailure() }
-    public func events(from: Seq = 1, limit: Int = .max) throws(TraylogError) -> [Event] { preconditionFailure() }
-    public func users(after name: String? = nil, limit: Int = .max) throws(TraylogError) -> [String] { preconditionFailure() }
-    public func statistics() throws(TraylogError) -> StoreStatistics { preconditionFailure() }
+
+    private func wait(
+        _ commands: [Command], _ mode: Job.Mode, needsValidation: Bool = false
+    ) -> Job.Outcome {
+        let answer = Monitor<Job.Outcome?>(nil)
+        writer.enqueue(
+            Job(commands, mode: mode, needsValidation: needsValidation) { outcome in
+                answer.withLock { $0 = outcome }
+                answer.signalAll()
+            })
+        let outcome = answer.wait(timeoutMilliseconds: nil, until: { $0 != nil }, { $0 })
+        guard let outcome = outcome ?? nil else { preconditionFailure("the wait ends with an outcome") }
+        return outcome
+    }
+}
+
+extension Job.Outcome {
+    /// The receipts of an atomic job, in which nothing was refused.
+    fileprivate func receipts() throws(TraylogError) -> [Receipt] {
+        var receipts: [Receipt] = []
+        for result in try get() {
+            do throws(Refusal) { receipts.append(try result.get()) } catch { throw .refused(error) }
+        }
+        return receipts
+    }
+}
+
+extension Environment.Configuration {
+    init(_ options: StoreOptions) {
+        self.init()
+        mapSizeBytes = options.mapSizeBytes
+        durability = options.durability == .relaxed ? .relaxed : .durable
+    }
 }

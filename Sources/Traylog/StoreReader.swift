@@ -1,17 +1,43 @@
 import TraylogDomain
+import TraylogLMDB
 
 /// A store open for reading only: any number of processes, live beside the writing one.
+///
+/// It is never behind the last commit and never writes: what the writer has not stored yet, it folds itself.
 public final class StoreReader: TrayQueries {
-    public static func open(_ directory: String, options: StoreOptions = StoreOptions()) throws(TraylogError) -> StoreReader {
-        preconditionFailure()
+    public let queries: Queries
+    private let environment: Environment
+
+    private init(environment: Environment, source: FileSource) {
+        self.environment = environment
+        queries = Queries(source: source)
     }
-    public func close() { preconditionFailure() }
-    public func head() throws(TraylogError) -> Seq { preconditionFailure() }
-    public func tray(of user: String) throws(TraylogError) -> Tray { preconditionFailure() }
-    public func inbox(of user: String, _ query: InboxQuery = InboxQuery()) throws(TraylogError) -> InboxPage { preconditionFailure() }
-    public func threads(of user: String, limit: Int = 20, cursor: Cursor? = nil) throws(TraylogError) -> ThreadsPage { preconditionFailure() }
-    public func history(of user: String, from: Seq = 1, limit: Int = .max) throws(TraylogError) -> [Event] { preconditionFailure() }
-    public func events(from: Seq = 1, limit: Int = .max) throws(TraylogError) -> [Event] { preconditionFailure() }
-    public func users(after name: String? = nil, limit: Int = .max) throws(TraylogError) -> [String] { preconditionFailure() }
-    public func statistics() throws(TraylogError) -> StoreStatistics { preconditionFailure() }
+
+    deinit {
+        environment.close()
+    }
+
+    /// Opens the store in `directory`; creates nothing.
+    ///
+    /// - Throws: ``TraylogError/failed(_:)``: `notFound`, `alreadyOpen` (this process has the store open),
+    ///   `newerFormat`, `foreignFile`, `damaged`, `permissionDenied`, `readersFull`, `unsupported`.
+    public static func open(
+        _ directory: String, options: StoreOptions = StoreOptions()
+    ) throws(TraylogError) -> StoreReader {
+        do {
+            let environment = try Environment.open(
+                directory: directory, access: .readOnly, databases: Tables.allNames,
+                configuration: Environment.Configuration(options))
+            let source = FileSource(
+                directory: directory, environment: environment, tables: Tables(environment))
+            return StoreReader(environment: environment, source: source)
+        } catch {
+            throw TraylogError(error, in: directory)
+        }
+    }
+
+    /// Gives the file free; later calls fail with `closed`.
+    public func close() {
+        environment.close()
+    }
 }

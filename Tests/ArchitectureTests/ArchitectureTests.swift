@@ -1,1 +1,64 @@
 import Testing
+
+/// The shape of the code: who may import whom, how long a file may be, what needs a reason beside it.
+struct ArchitectureTests {
+    private static let sources = SourceFile.all(below: "Sources")
+    private static let tools = SourceFile.all(below: "Tools")
+    private static let tests = SourceFile.all(below: "Tests")
+
+    /// What each module may import; imports point down. The C library only where LMDB is wrapped.
+    private static let allowedImports: [String: Set<String>] = [
+        "TraylogDomain": [],
+        "TraylogLMDB": ["CTraylogLMDB", "Synchronization", "Glibc", "Darwin"],
+        "TraylogLog": ["TraylogDomain", "TraylogLMDB", "CTraylogCRC"],
+        "Traylog": ["TraylogDomain", "TraylogLMDB", "TraylogLog", "Synchronization"],
+    ]
+
+    @Test func theSourcesAreFound() {
+        #expect(Self.sources.contains { $0.path == "Sources/Traylog/Store.swift" })
+        #expect(!Self.tools.isEmpty)
+        #expect(!Self.tests.contains { $0.path.contains("/.") })
+    }
+
+    @Test(arguments: sources)
+    func importsPointDown(file: SourceFile) throws {
+        let allowed = try #require(Self.allowedImports[file.module], "give the module \(file.module) a rule here")
+        #expect(Set(file.imports).subtracting(allowed).isEmpty)
+    }
+
+    @Test(arguments: tools)
+    func programsUseThePublicLibrary(file: SourceFile) {
+        let inner: Set = ["TraylogDomain", "TraylogLMDB", "TraylogLog", "CTraylogLMDB", "CTraylogCRC"]
+        #expect(inner.isDisjoint(with: file.imports))
+    }
+
+    @Test(arguments: sources + tools + tests)
+    func filesHoldOneConcept(file: SourceFile) {
+        #expect(file.lines.count <= 401, "over 400 lines a second concept hides in a file")
+    }
+
+    @Test(arguments: sources + tools)
+    func nothingIsLeftForLater(file: SourceFile) {
+        let marks = ["TODO", "FIXME", "XXX"].filter { file.text.contains($0) }
+        #expect(marks.isEmpty)
+    }
+
+    @Test(arguments: sources + tools)
+    func nothingTrapsOnWhatComesFromOutside(file: SourceFile) {
+        let traps = file.lines(with: ["try!", " as! ", "fatalError("]).map(\.number)
+        #expect(traps.isEmpty, "\(file.path)")
+    }
+
+    @Test(arguments: sources + tools + tests)
+    func promisesToTheCompilerHaveTheirReasonAbove(file: SourceFile) {
+        for (number, _) in file.lines(with: ["@unchecked Sendable", "nonisolated(unsafe)"]) where !isThisFile(file) {
+            let above = number > 1 ? file.lines[number - 2] : ""
+            #expect(
+                above.contains(/^\s*\/\//),
+                "\(file.path):\(number): say in a comment on the line above why this is safe")
+        }
+    }
+
+    /// This file has the words that it looks for.
+    private func isThisFile(_ file: SourceFile) -> Bool { file.path.hasSuffix("/ArchitectureTests.swift") }
+}

@@ -1,6 +1,6 @@
 extension Limits {
     /// Refuses an identifier that is empty, too long or has a control character.
-    static func check(identifier: String, _ field: String) throws(Refusal) {
+    package static func check(identifier: String, _ field: String) throws(Refusal) {
         let bytes = identifier.utf8Span.span
         guard !bytes.isEmpty else { throw .invalid(field: field, reason: "must not be empty") }
         guard bytes.count <= identifierBytes else {
@@ -11,24 +11,24 @@ extension Limits {
         }
     }
 
-    static func check(identifier: String?, _ field: String) throws(Refusal) {
+    package static func check(identifier: String?, _ field: String) throws(Refusal) {
         if let identifier { try check(identifier: identifier, field) }
     }
 
     /// Refuses a text that is too long; it may be empty and have any characters.
-    static func check(text: String?, atMost limit: Int, _ field: String) throws(Refusal) {
+    package static func check(text: String?, atMost limit: Int, _ field: String) throws(Refusal) {
         guard let text, text.utf8.count > limit else { return }
         throw .invalid(field: field, reason: "is longer than \(limit) bytes")
     }
 
     /// Refuses a time that RFC 3339 cannot write.
-    static func check(time: Timestamp?, _ field: String) throws(Refusal) {
+    package static func check(time: Timestamp?, _ field: String) throws(Refusal) {
         guard let time, !Timestamp.rfc3339Range.contains(time) else { return }
         throw .invalid(field: field, reason: "is outside of the years 0000 to 9999")
     }
 
     /// Refuses data that is too long or, unless that is known, not JSON.
-    static func check(data: String?, isJSON: Bool) throws(Refusal) {
+    package static func check(data: String?, isJSON: Bool) throws(Refusal) {
         guard let data else { return }
         try check(text: data, atMost: dataBytes, "data")
         if !isJSON, let fault = JSONScanner.fault(in: data.utf8Span.span) {

@@ -30,8 +30,12 @@ extension EventKind {
 }
 
 extension Event {
+    public var kind: EventKind { body.kind }
+}
+
+extension Event.Body {
     public var kind: EventKind {
-        switch body {
+        switch self {
         case .notified: .notified
         case .traySeen: .traySeen
         case .marked: .marked

@@ -1,9 +1,13 @@
 extension Fact {
     /// The fact that `event` states.
     package init(_ event: borrowing Event, hasher: IdentityHasher) {
-        self.init(seq: event.seq.rawValue, kind: event.kind)
-        key = hasher.identity(of: event.key, as: .key)
-        switch event.body {
+        self.init(seq: event.seq.rawValue, body: event.body, key: event.key, hasher: hasher)
+    }
+
+    package init(seq: UInt64, body: borrowing Event.Body, key: String?, hasher: IdentityHasher) {
+        self.init(seq: seq, kind: body.kind)
+        self.key = hasher.identity(of: key, as: .key)
+        switch copy body {
         case .notified(let content), .broadcast(_, let content):
             isSilent = content.silent
             summaryCount = content.summaryCount

@@ -1,0 +1,169 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+
+// The queries of spec.md, section 5, once for every kind of store.
+
+extension TrayQueries {
+    /// The seq of the newest event; 0 in an empty store.
+    public func head() throws(TraylogError) -> Seq {
+        try queries.answer { source in try source.head() }
+    }
+
+    /// One user's summary; somebody unknown has an empty tray.
+    ///
+    /// - Complexity: does not depend on the number of items.
+    public func tray(of user: String) throws(TraylogError) -> Tray {
+        try queries.answer { source in
+            try Limits.check(identifier: user, "user")
+            let view = try source.view(of: user)
+            return try view.state.tray(of: user, asOf: view.head, source: view.pages)
+        }
+    }
+
+    /// One page of a user's items, newest position first.
+    ///
+    /// - Complexity: O(page) from the cursor on, and what the filters pass over.
+    public func inbox(
+        of user: String, _ query: InboxQuery = InboxQuery()
+    ) throws(TraylogError) -> InboxPage {
+        try queries.answer { source in
+            try Limits.check(identifier: user, "user")
+            try Queries.check(limit: query.limit)
+            let view = try source.view(of: user)
+            let (shown, next) = try view.state.shownItems(query, hasher: view.hasher, stored: view.pages)
+            let items = try shown.map { try $0.item(from: view.pages) }
+            return InboxPage(user: user, asOf: view.head, items: items, next: next)
+        }
+    }
+
+    /// One page of a user's groups, the group with the newest item first.
+    ///
+    /// - Complexity: O(the user's items).
+    public func threads(
+        of user: String, limit: Int = Limits.defaultPageItems, cursor: TraylogDomain.Cursor? = nil
+    ) throws(TraylogError) -> ThreadsPage {
+        try queries.answer { source in
+            try Limits.check(identifier: user, "user")
+            try Queries.check(limit: limit)
+            let view = try source.view(of: user)
+            return try view.state.threads(
+                of: user, asOf: view.head, limit: limit, cursor: cursor, source: view.pages)
+        }
+    }
+
+    /// A user's own events from `from` on, oldest first, at most `limit`; nothing is hidden.
+    ///
+    /// - Complexity: O(events returned).
+    public func history(
+        of user: String, from: Seq = 1, limit: Int = .max
+    ) throws(TraylogError) -> [Event] {
+        try queries.answer { source in
+            try Limits.check(identifier: user, "user")
+            let view = try source.view(of: user)
+            let seqs = try view.state.events(from: from.rawValue, limit: limit, stored: view.pages)
+            return try seqs.map { try view.pages.event($0) }
+        }
+    }
+
+    /// Events of the log from `from` on, at most `limit`; fewer only at the head.
+    public func events(from: Seq = 1, limit: Int = .max) throws(TraylogError) -> [Event] {
+        try queries.answer { source in
+            let log = source.tables.log
+            let head = try source.head().rawValue
+            var events: [Event] = []
+            var seq = max(from.rawValue, 1)
+            // In chunks, so that no read transaction lives long.
+            while seq <= head, events.count < limit {
+                try source.environment.read { transaction in
+                    let chunk = min(head - seq + 1, 1_000, UInt64(limit - events.count))
+                    for seq in seq..<(seq + chunk) {
+                        guard let event = try log.event(seq, in: transaction) else {
+                            throw CodecError(.damaged, seq: seq, "it is missing from the log")
+                        }
+                        events.append(event)
+                    }
+                    seq += chunk
+                }
+            }
+            return events
+        }
+    }
+
+    /// Names of users in byte order, those after `name`, at most `limit`.
+    public func users(after name: String? = nil, limit: Int = .max) throws(TraylogError) -> [String] {
+        try queries.answer { source in
+            // Names that are stored in between are in both lists, never in neither.
+            let unnamed = try source.unnamedUsers(after: name)
+            let table = source.tables.names(try source.progress().generation)
+            let named = try source.environment.read { try table.users(after: name, limit: limit, in: $0) }
+            return Queries.merge(named.map(\.name), unnamed, limit: limit)
+        }
+    }
+
+    public func statistics() throws(TraylogError) -> StoreStatistics {
+        try queries.answer { source in try source.statistics() }
+    }
+}
+
+extension Queries {
+    fileprivate static func merge(_ left: [String], _ right: [String], limit: Int) -> [String] {
+        guard !right.isEmpty else { return left }
+        var merged: [String] = []
+        var (i, j) = (0, 0)
+        while merged.count < limit, i < left.count || j < right.count {
+            if j == right.count || (i < left.count && left[i].precedesInBytes(right[j])) {
+                merged.append(left[i])
+                i += 1
+            } else {
+                if i < left.count, left[i].hasSameBytes(as: right[j]) { i += 1 }
+                merged.append(right[j])
+                j += 1
+            }
+        }
+        return merged
+    }
+
+    fileprivate static func check(limit: Int) throws(Refusal) {
+        guard (1...Limits.pageItems).contains(limit) else {
+            throw .invalid(field: "limit", reason: "must be 1 to \(Limits.pageItems), not \(limit)")
+        }
+    }
+
+    /// Runs a query, again when a flush came in between, and turns what goes wrong into the public error.
+    fileprivate func answer<Answer>(_ body: (any ViewSource) throws -> Answer) throws(TraylogError) -> Answer {
+        var triesLeft = 10_000
+        while true {
+            do {
+                return try body(source)
+            } catch is StaleRead where triesLeft > 0 {
+                triesLeft -= 1
+            } catch {
+                throw TraylogError(error, in: source.directory)
+            }
+        }
+    }
+}
+
+extension TrayState {
+    /// The seqs of the user's own events from `from` on, ascending, at most `limit`.
+    func events(from: UInt64, limit: Int, stored: StoredPages) throws -> [UInt64] {
+        var seqs: [UInt64] = []
+        var next = from
+        func take(_ page: EventIndex.Page) throws {
+            for seq in try page.seqs() where seq >= next && seqs.count < limit { seqs.append(seq) }
+            if let last = seqs.last { next = last + 1 }
+        }
+        let firstAtHand = events.sealed.first?.first ?? (events.open.packed.isEmpty ? .max : events.open.first)
+        while seqs.count < limit, next < firstAtHand, let page = try stored.eventPage(from: next),
+            page.first < firstAtHand
+        {
+            let before = seqs.count
+            try take(page)
+            guard seqs.count > before else { break }
+        }
+        for page in events.sealed where seqs.count < limit { try take(page) }
+        if seqs.count < limit { try take(events.open) }
+        return seqs
+    }
+}

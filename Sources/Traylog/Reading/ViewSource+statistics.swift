@@ -1,0 +1,31 @@
+import TraylogDomain
+import TraylogLMDB
+
+extension ViewSource {
+    func statistics() throws -> StoreStatistics {
+        let (generation, unflushed) = try progress()
+        let information = try environment.information()
+        var statistics = StoreStatistics()
+        statistics.head = try head()
+        statistics.events = statistics.head.rawValue
+        statistics.unflushed = unflushed
+        statistics.bytes = UInt64(information.fileBytes)
+        statistics.freeBytes = UInt64(information.freePages * information.pageSizeBytes)
+        statistics.mapSizeBytes = UInt64(information.mapSizeBytes)
+        statistics.readers = environment.readers().map { StoreStatistics.Reader(pid: $0.processID, lag: $0.lag) }
+        let unnamed = UInt64(try unnamedUsers(after: nil).count)
+        try environment.read { transaction in
+            for name in Tables.allNames {
+                let table = transaction.statistics(environment.database(name))
+                guard table.entries > 0 else { continue }
+                statistics.tables.append(
+                    StoreStatistics.Table(
+                        name: name, entries: UInt64(table.entries),
+                        bytes: UInt64(table.pages * information.pageSizeBytes)))
+            }
+            let names = transaction.statistics(tables.names(generation).database)
+            statistics.users = UInt64(names.entries) + unnamed
+        }
+        return statistics
+    }
+}

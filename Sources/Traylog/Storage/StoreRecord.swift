@@ -1,0 +1,53 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+
+/// The one record that says what the store is and how far its states got.
+struct StoreRecord: Hashable, Sendable {
+    static let format: UInt8 = 1
+    private static let key: [UInt8] = Array("store".utf8)
+
+    var generation = Generation.first
+    /// The secret key of identities (``IdentityHasher``).
+    var hasher: IdentityHasher
+    /// Stored states hold every event up to this one.
+    var flushedThrough: UInt64 = 0
+    /// The number that the next new stream gets, as of ``flushedThrough``.
+    var nextStream: UInt32 = 1
+
+    init(hasher: IdentityHasher) {
+        self.hasher = hasher
+    }
+
+    /// - Returns: nil when the store was never written to.
+    /// - Throws: ``StoreFailure`` `newerFormat`, ``PackedError``.
+    static func read(_ database: Database, in transaction: borrowing ReadTransaction) throws -> StoreRecord? {
+        try transaction.get(database, RawSpan(_elements: key.span)) { value in
+            let bytes = try Checked.open(value, key: RawSpan(_elements: key.span))
+            var reader = PackedReader(bytes)
+            let format = try reader.byte()
+            guard format == StoreRecord.format else { throw PackedError.newer(version: format) }
+            guard let generation = Generation(rawValue: try reader.byte()) else {
+                throw PackedError.damaged("generation")
+            }
+            let key0 = try reader.fixed64()
+            var record = StoreRecord(hasher: IdentityHasher(key0: key0, key1: try reader.fixed64()))
+            record.generation = generation
+            record.flushedThrough = try reader.varint()
+            guard let next = UInt32(exactly: try reader.varint()) else { throw PackedError.damaged("stream") }
+            record.nextStream = next
+            return record
+        }
+    }
+
+    func write(_ database: Database, to transaction: inout WriteTransaction) throws(LMDBError) {
+        var bytes: [UInt8] = [StoreRecord.format, generation.rawValue]
+        bytes.appendFixed64(hasher.key0)
+        bytes.appendFixed64(hasher.key1)
+        bytes.appendVarint(flushedThrough)
+        bytes.appendVarint(UInt64(nextStream))
+        let key = StoreRecord.key
+        Checked.seal(&bytes, key: RawSpan(_elements: key.span))
+        try transaction.put(database, RawSpan(_elements: key.span), RawSpan(_elements: bytes.span))
+    }
+}

@@ -1,0 +1,34 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+
+/// The tables of a store's file (Docs/format.md, "Tables").
+///
+/// Names and states exist twice: a rebuild fills the generation that is not in use, and one commit swaps them.
+struct Tables: Sendable {
+    static let allNames = EventLog.tableNames + ["meta", "names.0", "names.1", "states.0", "states.1"]
+
+    let log: EventLog
+    let meta: Database
+    private let names: [Database]
+    private let states: [Database]
+
+    init(_ environment: Environment) {
+        log = EventLog(environment)
+        meta = environment.database("meta")
+        names = [environment.database("names.0"), environment.database("names.1")]
+        states = [environment.database("states.0"), environment.database("states.1")]
+    }
+
+    func names(_ generation: Generation) -> NameTable { NameTable(database: names[generation.index]) }
+    func states(_ generation: Generation) -> StateTable { StateTable(database: states[generation.index]) }
+}
+
+/// Which of the two copies of names and states is in use.
+enum Generation: UInt8, Hashable, Sendable {
+    case first = 0
+    case second = 1
+
+    var index: Int { Int(rawValue) }
+    var other: Generation { self == .first ? .second : .first }
+}

@@ -1,0 +1,67 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+
+extension Core {
+    /// What the file of a store holds, ready for writing: makes the store's record in a new one, and finds the events
+    /// in an old one that its states do not hold yet.
+    ///
+    /// States are not folded here, but when somebody asks for them: opening costs a look at each unflushed event.
+    static func open(_ environment: Environment, tables: Tables, options: StoreOptions) throws -> Core {
+        let (stored, head) = try environment.read { transaction in
+            (try StoreRecord.read(tables.meta, in: transaction), try tables.log.head(in: transaction))
+        }
+        let record: StoreRecord
+        if let stored {
+            record = stored
+        } else {
+            guard head.seq == 0 else { throw PackedError.damaged("the store's own record is missing") }
+            record = StoreRecord.new()
+            try environment.write { try record.write(tables.meta, to: &$0) }
+        }
+        guard record.flushedThrough <= head.seq else {
+            throw CodecError(.damaged, seq: head.seq + 1, "states hold it, and the log does not")
+        }
+        var core = Core(
+            environment: environment, tables: tables, record: record, head: head, cacheBytes: options.cacheBytes)
+        try core.recover()
+        return core
+    }
+
+    private mutating func recover() throws {
+        let log = tables.log
+        var found: [TailEvent] = []
+        var known: Set<UInt32> = []
+        try log.scanTail(
+            after: flushedThrough, through: head.seq, environment, isKnown: { known.contains($0) },
+            { event in
+                known.insert(event.stream)
+                found.append(event)
+            })
+        let firstNew = nextStream
+        for event in found {
+            tail.append(Tail.Entry(stream: event.stream, fact: nil))
+            let slot: UserSlot
+            if let present = self.slot(event.stream) {
+                slot = present
+            } else {
+                slot = insert(
+                    UserSlot(user: event.user ?? "", stream: event.stream, isNamed: event.stream < firstNew))
+                if event.stream >= firstNew { unnamed.append(slot) }
+                nextStream = max(nextStream, event.stream + 1)
+            }
+            if slot.lastUnstored != 0 { tail[slot.lastUnstored].next = event.seq } else { slot.firstUnstored = event.seq }
+            slot.lastUnstored = event.seq
+            unstored.insert(event.stream)
+        }
+    }
+}
+
+extension StoreRecord {
+    /// That of a new store, with a secret of its own.
+    static func new() -> StoreRecord {
+        var random = RandomPool()
+        let (key0, key1) = random.next16()
+        return StoreRecord(hasher: IdentityHasher(key0: key0, key1: key1))
+    }
+}

@@ -1,0 +1,200 @@
+import TraylogDomain
+import TraylogLMDB
+
+/// Brings the stored states up to the log, a slice at a time and in key order, round after round.
+///
+/// A round starts with the head of its moment; when it has visited every user who had unstored events then, the
+/// stored states hold everything up to that head, and the tail before it can go.
+struct Flusher {
+    /// Pages that one transaction may free: more would make LMDB's list of free pages slow (Docs/lmdb.md).
+    static let pagesPerSlice = 350
+    /// Names that are sorted at once: a few milliseconds.
+    static let sortedTogether = 4_096
+    /// Slices of fewer users are not worth a transaction's share.
+    static let smallestSlice = 64
+
+    /// The round that is under way.
+    private struct Round {
+        /// The head when it started.
+        let head: UInt64
+        let nextStream: UInt32
+        let startUsers: Int
+        var position: UInt32 = 0
+        var names: [UserSlot]
+        /// Some of them, in descending order.
+        var sortedNames: [UserSlot] = []
+    }
+
+    let tailEvents: Int
+    private var round: Round?
+    /// Users that this round owes, for the events appended since it started.
+    private var credit = 0.0
+    /// A running mean of what a user's rows take, to guess how many users share an LMDB page.
+    private var bytesPerUser = 400.0
+
+    init(tailEvents: Int) {
+        self.tailEvents = max(tailEvents, 1)
+    }
+
+    var isUnderWay: Bool { round != nil }
+
+    /// What goes into the next transaction beside `events` new ones: nothing, or a slice.
+    mutating func slice(besides events: Int, core: inout Core) throws -> Slice? {
+        if round == nil {
+            guard core.tail.count >= max(tailEvents / 2, 1) else { return nil }
+            start(core: &core)
+        }
+        guard let round else { return nil }
+        // The round ends when another half of the tail's bound was appended, or sooner.
+        let work = Double(round.startUsers + round.names.count)
+        credit += work * Double(events) / Double(max(tailEvents / 2, 1))
+        guard credit >= Double(Flusher.smallestSlice) || core.tail.count > tailEvents else { return nil }
+        let users = core.tail.count > tailEvents ? Int.max : Int(credit)
+        credit = 0
+        return try collect(users: users, core: &core)
+    }
+
+    /// As much as one transaction can take, whatever was appended; nil when everything is stored.
+    mutating func slice(core: inout Core) throws -> Slice? {
+        if round == nil {
+            guard core.tail.count > 0 else { return nil }
+            start(core: &core)
+        }
+        return try collect(users: .max, core: &core)
+    }
+
+    private mutating func start(core: inout Core) {
+        round = Round(
+            head: core.head.seq, nextStream: core.nextStream, startUsers: core.unstored.count,
+            names: core.unnamed)
+        core.unnamed = []
+        credit = 0
+    }
+
+    private mutating func collect(users: Int, core: inout Core) throws -> Slice {
+        guard var round else { preconditionFailure("a slice belongs to a round") }
+        var slice = Slice(generation: core.generation)
+        takeNames(&round, into: &slice)
+        var pages = Double(slice.names.count)
+        var last = round.position
+        while slice.states.count < users, pages < Double(Flusher.pagesPerSlice),
+            let stream = core.unstored.next(from: round.position)
+        {
+            guard let state = try collect(stream, core: &core) else {
+                preconditionFailure("stream \(stream) has unstored events and no user")
+            }
+            bytesPerUser += (Double(state.rows.last?.value.count ?? 0) + 40 - bytesPerUser) / 256
+            // Users far apart have a page each, neighbours share one.
+            pages += min(1, Double(stream - last) * bytesPerUser / 3_000) + Double(state.rows.count - 1)
+            last = stream
+            round.position = stream + 1
+            slice.states.append(state)
+        }
+        if round.names.isEmpty, round.sortedNames.isEmpty, core.unstored.next(from: round.position) == nil {
+            slice.completes = (round.head, round.nextStream)
+        }
+        self.round = round
+        return slice
+    }
+
+    /// Sorted neighbours share pages of the table of names.
+    private func takeNames(_ round: inout Round, into slice: inout Slice) {
+        if round.sortedNames.isEmpty, !round.names.isEmpty {
+            let count = min(Flusher.sortedTogether, round.names.count)
+            let keyed = round.names.suffix(count).map { (key: NameTable.key(user: $0.user), slot: $0) }
+            round.names.removeLast(count)
+            round.sortedNames = keyed.sorted { $1.key.lexicographicallyPrecedes($0.key) }.map(\.slot)
+        }
+        let count = min(Flusher.pagesPerSlice, round.sortedNames.count)
+        slice.names = round.sortedNames.suffix(count).reversed()
+        round.sortedNames.removeLast(count)
+    }
+
+    private func collect(_ stream: UInt32, core: inout Core) throws -> Slice.State? {
+        guard let slot = core.slot(stream) else { return nil }
+        let wasAtHand = slot.current != nil
+        let box = try core.current(slot)
+        let state = Slice.State(
+            slot: slot, appliedSeq: box.state.appliedSeq, rows: box.state.rows(stream: stream, user: slot.user))
+        // Loaded for its flush only: others ask for it more often.
+        if !wasAtHand { core.setCurrent(nil, of: slot) }
+        return state
+    }
+
+    /// The slice is durable.
+    mutating func publish(_ slice: Slice, to core: inout Core) {
+        for slot in slice.names { slot.isNamed = true }
+        for state in slice.states {
+            let slot = state.slot
+            slot.current?.state.forgetPages(storedThrough: state.appliedSeq)
+            slot.working?.state.forgetPages(storedThrough: state.appliedSeq)
+            while slot.firstUnstored != 0, slot.firstUnstored <= state.appliedSeq {
+                slot.firstUnstored = core.tail[slot.firstUnstored].next
+            }
+            if slot.firstUnstored == 0 {
+                slot.lastUnstored = 0
+                core.unstored.remove(slot.stream)
+            }
+        }
+        if let (head, _) = slice.completes {
+            core.flushedThrough = head
+            core.tail.dropThrough(head)
+            round = nil
+        }
+    }
+
+    /// The slice's transaction failed: its users and names are still to be written.
+    mutating func abandon(_ slice: Slice, core: inout Core) {
+        guard let abandoned = round else { return }
+        core.unnamed = abandoned.names + abandoned.sortedNames + slice.names + core.unnamed
+        round = nil
+    }
+}
+
+/// Rows of one transaction that bring stored states up to the log.
+struct Slice {
+    struct State {
+        let slot: UserSlot
+        let appliedSeq: UInt64
+        let rows: [StateRow]
+    }
+
+    let generation: Generation
+    var states: [State] = []
+    var names: [UserSlot] = []
+    /// The head and the next stream number of the round that this slice ends.
+    var completes: (head: UInt64, nextStream: UInt32)?
+
+    /// What the transaction writes, without the users it belongs to.
+    func rows(hasher: IdentityHasher) -> SliceRows {
+        var record: StoreRecord?
+        if let completes {
+            var new = StoreRecord(hasher: hasher)
+            new.generation = generation
+            new.flushedThrough = completes.head
+            new.nextStream = completes.nextStream
+            record = new
+        }
+        return SliceRows(
+            generation: generation, names: names.map { ($0.user, $0.stream) }, states: states.map(\.rows),
+            record: record)
+    }
+}
+
+/// The rows of a slice, as a value that leaves the lock.
+struct SliceRows: Sendable {
+    let generation: Generation
+    let names: [(user: String, stream: UInt32)]
+    let states: [[StateRow]]
+    let record: StoreRecord?
+
+    func write(_ tables: Tables, to transaction: inout WriteTransaction) throws(LMDBError) {
+        let nameTable = tables.names(generation)
+        for (user, stream) in names { try nameTable.put(user, stream: stream, to: &transaction) }
+        let stateTable = tables.states(generation)
+        for rows in states {
+            for row in rows { try stateTable.put(row, to: &transaction) }
+        }
+        try record?.write(tables.meta, to: &transaction)
+    }
+}

@@ -1,0 +1,17 @@
+import TraylogLMDB
+
+/// Everything behind the store's lock: what readers look at, and the transaction that the writer is making.
+struct Shared: ~Copyable {
+    var core: Core
+    var flusher: Flusher
+    var group = Group()
+    /// Part of the transaction that is being written.
+    var slice: Slice?
+    var random = RandomPool()
+    var isClosed = false
+
+    init(core: consuming sending Core, flusher: Flusher) {
+        self.core = core
+        self.flusher = flusher
+    }
+}

@@ -1,0 +1,111 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+
+/// The one thread that writes: drains the queue, decides, commits once for all, answers everybody.
+///
+/// While it waits for the disk, the next group gathers in the queue.
+final class Writer: Sendable {
+    /// Commands that share a transaction at most (one batch may be larger), and bytes of events after which no
+    /// further job joins.
+    static let groupCommands = 4_096
+    static let groupBytes = 8 << 20
+    /// How long the store must be idle before everything unflushed is written.
+    static let idleMilliseconds = 200
+    /// The same for what a relaxed commit left to the system.
+    static let relaxedMilliseconds = 50
+
+    private struct Queue {
+        var jobs: [Job] = []
+        var isClosing = false
+    }
+
+    private let directory: String
+    private let environment: Environment
+    private let tables: Tables
+    private let shared: Monitor<Shared>
+    private let queue = Monitor(Queue())
+    private let isRelaxed: Bool
+
+    init(
+        directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>, options: StoreOptions
+    ) {
+        self.directory = directory
+        self.environment = environment
+        self.tables = tables
+        self.shared = shared
+        isRelaxed = options.durability == .relaxed
+    }
+
+    /// Hands a job over; it is answered once, on the writer's thread.
+    func enqueue(_ job: Job) {
+        let isOpen = queue.withLock { queue in
+            if !queue.isClosing { queue.jobs.append(job) }
+            return !queue.isClosing
+        }
+        guard isOpen else { return job.finish(.failure(.closed(directory))) }
+        queue.signalAll()
+    }
+
+    /// Lets the thread end once the queue is empty and everything is stored.
+    func finishSoon() {
+        queue.withLock { $0.isClosing = true }
+        queue.signalAll()
+    }
+
+    /// The thread's life.
+    func run() {
+        var loop = WriterLoop(
+            directory: directory, environment: environment, tables: tables, shared: shared)
+        while true {
+            let (jobs, isClosing) = next(loop)
+            if !jobs.isEmpty {
+                loop.perform(jobs)
+            } else if isClosing {
+                loop.storeEverything()
+                shared.withLock { $0.isClosed = true }
+                return
+            } else {
+                loop.idle(isRelaxed: isRelaxed)
+            }
+        }
+    }
+
+    /// The next jobs, or none after a while without any.
+    private func next(_ loop: WriterLoop) -> (jobs: [Job], isClosing: Bool) {
+        let timeout: Int? =
+            if loop.hasUnsynced && isRelaxed {
+                Writer.relaxedMilliseconds
+            } else if loop.isStoring {
+                0
+            } else if loop.hasUnstored {
+                Writer.idleMilliseconds
+            } else {
+                nil
+            }
+        let answer = queue.wait(
+            timeoutMilliseconds: timeout, until: { !$0.jobs.isEmpty || $0.isClosing },
+            { queue in
+                let count = Writer.groupSize(of: queue.jobs)
+                let jobs = Array(queue.jobs.prefix(count))
+                queue.jobs.removeFirst(count)
+                return (jobs, queue.isClosing)
+            })
+        return answer ?? ([], false)
+    }
+
+    private static func groupSize(of jobs: [Job]) -> Int {
+        var commands = 0
+        for (index, job) in jobs.enumerated() {
+            commands += job.commands.count
+            if index > 0, commands > groupCommands { return index }
+        }
+        return jobs.count
+    }
+}
+
+extension TraylogError {
+    static func closed(_ directory: String) -> TraylogError {
+        .failed(StoreFailure(code: .closed, message: "\(directory) was closed; open the store again"))
+    }
+}

@@ -1,0 +1,136 @@
+/// From identities of keys to the events that carried them: recent ones at hand, older ones in pages by identity.
+package struct KeyIndex: Hashable, Sendable {
+    package struct Entry: Hashable, Sendable {
+        package var identity: UInt64
+        package var seq: UInt64
+
+        package init(identity: UInt64, seq: UInt64) {
+            self.identity = identity
+            self.seq = seq
+        }
+    }
+
+    /// Entries with identities from `first` up to the next page's, ascending by identity, then seq.
+    package struct Page: Hashable, Sendable {
+        package var first: UInt64
+        package var changedBy: UInt64 = 0
+        package var entries: [Entry] = []
+
+        package init(first: UInt64) { self.first = first }
+    }
+
+    static let recentLimit = 64
+    static let pageLimit = 128
+
+    /// In the order of arrival.
+    package var recent: [Entry] = []
+    /// How many pages there are, at hand or not.
+    package var pageCount: UInt64 = 0
+    /// Pages that changed since they were stored, ascending.
+    package var pages: [Page] = []
+
+    package init() {}
+
+    /// The seqs under `identity`, ascending but for recent ones, which come last.
+    package func seqs(of identity: UInt64, load: (UInt64) throws -> Page?) throws -> [UInt64] {
+        var found: [UInt64] = []
+        if pageCount > 0, let page = try page(holding: identity, load: load) {
+            var index = page.firstIndex(of: identity)
+            while index < page.entries.count, page.entries[index].identity == identity {
+                found.append(page.entries[index].seq)
+                index += 1
+            }
+        }
+        for entry in recent where entry.identity == identity { found.append(entry.seq) }
+        return found
+    }
+
+    /// Adds an entry of the event `seq`; now and then moves the recent ones into their pages.
+    package mutating func insert(_ identity: UInt64, seq: UInt64, load: (UInt64) throws -> Page?) throws {
+        recent.append(Entry(identity: identity, seq: seq))
+        guard recent.count >= KeyIndex.recentLimit else { return }
+        for entry in recent { try place(entry, changedBy: seq, load: load) }
+        recent.removeAll(keepingCapacity: true)
+    }
+
+    /// Takes the entry away, if it is there; `event` is what causes it.
+    package mutating func remove(
+        _ identity: UInt64, seq: UInt64, by event: UInt64, load: (UInt64) throws -> Page?
+    ) throws {
+        let entry = Entry(identity: identity, seq: seq)
+        if let index = recent.firstIndex(of: entry) {
+            recent.remove(at: index)
+            return
+        }
+        guard pageCount > 0, var page = try page(holding: identity, load: load),
+            let index = page.entries.firstIndex(of: entry)
+        else { return }
+        page.entries.remove(at: index)
+        page.changedBy = event
+        keep(page)
+    }
+
+    private mutating func place(_ entry: Entry, changedBy: UInt64, load: (UInt64) throws -> Page?) throws {
+        var page: Page
+        if pageCount == 0 {
+            page = Page(first: 0)
+            pageCount = 1
+        } else {
+            page = try self.page(holding: entry.identity, load: load) ?? Page(first: 0)
+        }
+        var index = page.firstIndex(of: entry.identity)
+        while index < page.entries.count, page.entries[index].identity == entry.identity { index += 1 }
+        page.entries.insert(entry, at: index)
+        page.changedBy = changedBy
+        if page.entries.count > KeyIndex.pageLimit, let upper = page.split() {
+            keep(upper)
+            pageCount += 1
+        }
+        keep(page)
+    }
+
+    /// The page that holds `identity` if any does: the greatest `first` at or below it, at hand or stored.
+    private func page(holding identity: UInt64, load: (UInt64) throws -> Page?) throws -> Page? {
+        let near = pages.last { $0.first <= identity }
+        guard UInt64(pages.count) < pageCount else { return near }
+        guard let stored = try load(identity) else { return near }
+        guard let near, near.first >= stored.first else { return stored }
+        return near
+    }
+
+    private mutating func keep(_ page: Page) {
+        let index = pages.firstIndex { $0.first >= page.first } ?? pages.count
+        if index < pages.count, pages[index].first == page.first {
+            pages[index] = page
+        } else {
+            pages.insert(page, at: index)
+        }
+    }
+}
+
+extension KeyIndex.Page {
+    /// The number of entries with smaller identities. O(log n).
+    func firstIndex(of identity: UInt64) -> Int {
+        var low = 0
+        var high = entries.count
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].identity < identity { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// The upper half as a page of its own; nil when one identity fills the page.
+    fileprivate mutating func split() -> KeyIndex.Page? {
+        var index = firstIndex(of: entries[entries.count / 2].identity)
+        if index == 0 {
+            index = entries.firstIndex { $0.identity != entries[0].identity } ?? entries.count
+        }
+        guard index < entries.count else { return nil }
+        var upper = KeyIndex.Page(first: entries[index].identity)
+        upper.changedBy = changedBy
+        upper.entries = Array(entries[index...])
+        entries.removeSubrange(index...)
+        return upper
+    }
+}

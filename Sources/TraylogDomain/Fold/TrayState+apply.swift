@@ -1,0 +1,154 @@
+extension TrayState {
+    /// Folds one event of the user in; an event that the state holds already changes nothing.
+    ///
+    /// The one fold of the program: live appends, catching up, replay and recovery all come here. Total: what a
+    /// log of ours cannot hold (a mark on an unknown item, say) changes nothing.
+    ///
+    /// - Throws: what `stored` throws; the state is then unusable.
+    /// - Complexity: O(1) amortised for `notified`; for marks, the items named; for range marks, the items at hand and
+    ///   the pages above the position.
+    package mutating func apply(_ fact: borrowing Fact, stored: some StatePages) throws {
+        guard fact.seq > appliedSeq else { return }
+        appliedSeq = fact.seq
+        switch fact.kind {
+        case .notified:
+            try add(fact, stored: stored)
+        case .traySeen:
+            try see(upTo: fact.target, stored: stored)
+        case .marked:
+            guard let mark = Mark(rawValue: fact.mark) else { break }
+            for item in fact.items { try self.mark(item, mark, by: fact.seq, stored: stored) }
+        case .allMarked:
+            guard let mark = RangeMark(fact) else { break }
+            try apply(mark, stored: stored)
+        case .muted:
+            if fact.thread != 0 { mutedThreads.insertSorted(fact.thread) }
+            if fact.category != 0 { mutedCategories.insertSorted(fact.category) }
+        case .unmuted:
+            mutedThreads.removeAll { $0 == fact.thread }
+            mutedCategories.removeAll { $0 == fact.category }
+        case .edited:
+            try edit(fact, stored: stored)
+        case .retracted, .expired:
+            try change(fact.target, by: fact.seq, stored: stored) { page, index in
+                page.entries[index].flags.insert(.gone)
+            }
+        case .snoozed, .woken, .subscribed, .unsubscribed, .broadcast, .undone, .erased, .compacted:
+            break
+        }
+        events.append(fact.seq)
+        if fact.key != 0 {
+            try keys.insert(fact.key, seq: fact.seq) { identity in try stored.keys(at: identity) }
+        }
+    }
+
+    private mutating func add(_ fact: borrowing Fact, stored: some StatePages) throws {
+        if fact.collapse != 0 { try supersede(fact.collapse, by: fact.seq, stored: stored) }
+        var flags: ItemFlags = []
+        if fact.isSilent { flags.insert(.silent) }
+        if !mutedThreads.isEmpty, fact.thread != 0, mutedThreads.containsSorted(fact.thread) {
+            flags.insert(.muted)
+        }
+        if !mutedCategories.isEmpty, fact.category != 0, mutedCategories.containsSorted(fact.category) {
+            flags.insert(.muted)
+        }
+        let entry = ItemEntry(
+            seq: fact.seq, position: fact.seq, thread: fact.thread, category: fact.category,
+            argument: fact.argument, summaryCount: fact.summaryCount, flags: flags)
+        if tail.entries.isEmpty { tail.first = entry.position }
+        tail.entries.append(entry)
+        count(entry, adding: true)
+        if tail.entries.count >= TrayState.tailLimit { seal(by: fact.seq) }
+    }
+
+    private mutating func supersede(
+        _ collapse: UInt64, by seq: UInt64, stored: some StatePages
+    ) throws {
+        let candidates = try collapseKeys.seqs(of: collapse) { identity in
+            try stored.collapseKeys(at: identity)
+        }
+        for item in candidates {
+            guard let entry = try entry(of: item, stored: stored) else { continue }
+            guard entry.flags.isLive else {
+                // A deleted one can be restored, and is superseded then by the next.
+                if entry.flags.contains(.gone) { try forget(collapse, item, by: seq, stored: stored) }
+                continue
+            }
+            try change(item, by: seq, stored: stored) { page, index in
+                page.entries[index].flags.insert(.gone)
+            }
+            try forget(collapse, item, by: seq, stored: stored)
+        }
+        try collapseKeys.insert(collapse, seq: seq) { identity in try stored.collapseKeys(at: identity) }
+    }
+
+    private mutating func forget(
+        _ collapse: UInt64, _ item: UInt64, by seq: UInt64, stored: some StatePages
+    ) throws {
+        try collapseKeys.remove(collapse, seq: item, by: seq) { identity in
+            try stored.collapseKeys(at: identity)
+        }
+    }
+
+    private mutating func mark(
+        _ item: UInt64, _ mark: Mark, by seq: UInt64, stored: some StatePages
+    ) throws {
+        try change(item, by: seq, stored: stored) { page, index in
+            mark.apply(to: &page.entries[index].flags)
+        }
+    }
+
+    private mutating func edit(_ fact: borrowing Fact, stored: some StatePages) throws {
+        let item = fact.target
+        let seq = fact.seq
+        let edited = fact.edited
+        let argument = fact.argument
+        let summaryCount = fact.summaryCount
+        try change(item, by: seq, stored: stored) { page, index in
+            for bit in 0..<7 {
+                let field = ContentFields(rawValue: 1 << bit)
+                if edited.contains(field) { page.override(item, field, by: seq) }
+            }
+            if edited.contains(.summaryArgument) { page.entries[index].argument = argument }
+            if edited.contains(.summaryCount) { page.entries[index].summaryCount = summaryCount }
+        }
+    }
+}
+
+extension Mark {
+    /// What the mark makes of an item's flags; items that are gone stay as they are.
+    package func apply(to flags: inout ItemFlags) {
+        guard !flags.contains(.gone) else { return }
+        switch self {
+        case .seen: flags.insert(.seen)
+        case .read: flags.formUnion([.seen, .read])
+        case .unread: flags.remove(.read)
+        case .archived: flags.insert(.archived)
+        case .unarchived: flags.remove(.archived)
+        case .deleted: flags.insert(.deleted)
+        case .restored: flags.remove(.deleted)
+        }
+    }
+}
+
+extension [UInt64] {
+    func containsSorted(_ value: UInt64) -> Bool {
+        let index = sortedIndex(of: value)
+        return index < count && self[index] == value
+    }
+
+    mutating func insertSorted(_ value: UInt64) {
+        let index = sortedIndex(of: value)
+        if index == count || self[index] != value { insert(value, at: index) }
+    }
+
+    private func sortedIndex(of value: UInt64) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] < value { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

@@ -1,0 +1,75 @@
+/// Why packed bytes are not a state that this program wrote.
+package enum PackedError: Error, Hashable, Sendable {
+    case damaged(String)
+    case newer(version: UInt8)
+}
+
+/// Reads packed integers in order; every read is checked, so that any bytes may come.
+package struct PackedReader {
+    private let bytes: [UInt8]
+    private var offset = 0
+    private let end: Int
+
+    /// Over all of `bytes`, or those before `end`.
+    package init(_ bytes: [UInt8], end: Int? = nil) {
+        self.bytes = bytes
+        self.end = min(end ?? bytes.count, bytes.count)
+    }
+
+    package var isAtEnd: Bool { offset >= end }
+    package var remaining: Int { end - offset }
+
+    package mutating func byte() throws(PackedError) -> UInt8 {
+        guard offset < end else { throw .damaged("ends early") }
+        defer { offset += 1 }
+        return bytes[offset]
+    }
+
+    package mutating func varint() throws(PackedError) -> UInt64 {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while true {
+            let byte = try byte()
+            guard shift < 63 || byte <= 1 else { throw .damaged("number too large") }
+            value |= UInt64(byte & 0x7f) << shift
+            if byte < 0x80 { return value }
+            shift += 7
+        }
+    }
+
+    package mutating func fixed64() throws(PackedError) -> UInt64 {
+        guard remaining >= 8 else { throw .damaged("ends early") }
+        var value: UInt64 = 0
+        for index in 0..<8 { value |= UInt64(bytes[offset + index]) << UInt64(8 * index) }
+        offset += 8
+        return value
+    }
+
+    /// A count of things that take at least `minimumBytes` each, so that damage cannot ask for endless memory.
+    package mutating func count(minimumBytes: Int = 1) throws(PackedError) -> Int {
+        let count = try varint()
+        guard count <= UInt64(remaining / minimumBytes) else { throw .damaged("count too large") }
+        return Int(count)
+    }
+
+    package mutating func take(_ count: Int) throws(PackedError) -> [UInt8] {
+        guard count >= 0, remaining >= count else { throw .damaged("ends early") }
+        defer { offset += count }
+        return Array(bytes[offset..<(offset + count)])
+    }
+}
+
+extension [UInt8] {
+    package mutating func appendVarint(_ value: UInt64) {
+        var rest = value
+        while rest >= 0x80 {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    package mutating func appendFixed64(_ value: UInt64) {
+        for index in 0..<8 { append(UInt8(truncatingIfNeeded: value >> UInt64(8 * index))) }
+    }
+}

@@ -1,0 +1,82 @@
+extension TrayState {
+    static let packedVersion: UInt8 = 1
+
+    /// Appends the state without its sealed pages in its stored form (Docs/format.md, "Packed states").
+    package func pack(into bytes: inout [UInt8]) {
+        bytes.append(TrayState.packedVersion)
+        for number in [appliedSeq, total, unseen, unread, seenUpTo, seenMark, sealedPages] {
+            bytes.appendVarint(number)
+        }
+        bytes.appendVarint(UInt64(categories.count))
+        for category in categories {
+            bytes.appendFixed64(category.category)
+            bytes.appendVarint(category.namedBy)
+            bytes.appendVarint(category.unseen)
+            bytes.appendVarint(category.unread)
+        }
+        for muted in [mutedThreads, mutedCategories] {
+            bytes.appendVarint(UInt64(muted.count))
+            for identity in muted { bytes.appendFixed64(identity) }
+        }
+        bytes.appendVarint(UInt64(rangeMarks.count))
+        for mark in rangeMarks { mark.pack(into: &bytes) }
+        bytes.appendVarint(events.count)
+        bytes.appendVarint(events.last)
+        bytes.appendVarint(events.open.first)
+        bytes.appendVarint(UInt64(events.open.packed.count))
+        bytes.append(contentsOf: events.open.packed)
+        keys.packRecent(into: &bytes)
+        collapseKeys.packRecent(into: &bytes)
+        tail.pack(into: &bytes)
+    }
+
+    /// Reads what ``pack(into:)`` wrote; its sealed pages stay where they are stored.
+    package init(from reader: inout PackedReader) throws(PackedError) {
+        let version = try reader.byte()
+        guard version == TrayState.packedVersion else { throw .newer(version: version) }
+        appliedSeq = try reader.varint()
+        total = try reader.varint()
+        unseen = try reader.varint()
+        unread = try reader.varint()
+        seenUpTo = try reader.varint()
+        seenMark = try reader.varint()
+        sealedPages = try reader.varint()
+        for _ in 0..<(try reader.count(minimumBytes: 11)) {
+            let category = try reader.fixed64()
+            let namedBy = try reader.varint()
+            let unseen = try reader.varint()
+            categories.append(
+                CategoryCount(category: category, namedBy: namedBy, unseen: unseen, unread: try reader.varint()))
+        }
+        for _ in 0..<(try reader.count(minimumBytes: 8)) { mutedThreads.append(try reader.fixed64()) }
+        for _ in 0..<(try reader.count(minimumBytes: 8)) { mutedCategories.append(try reader.fixed64()) }
+        for _ in 0..<(try reader.count(minimumBytes: 19)) { rangeMarks.append(try RangeMark(from: &reader)) }
+        events.count = try reader.varint()
+        events.last = try reader.varint()
+        events.open.first = try reader.varint()
+        events.open.packed = try reader.take(reader.count())
+        keys = try KeyIndex(from: &reader)
+        collapseKeys = try KeyIndex(from: &reader)
+        tail = try ItemPage(from: &reader)
+    }
+}
+
+extension RangeMark {
+    fileprivate func pack(into bytes: inout [UInt8]) {
+        bytes.appendVarint(seq)
+        bytes.append(mark.rawValue << 1 | (onlyUnthreaded ? 1 : 0))
+        bytes.appendVarint(upTo)
+        bytes.appendFixed64(thread)
+        bytes.appendFixed64(category)
+    }
+
+    fileprivate init(from reader: inout PackedReader) throws(PackedError) {
+        let seq = try reader.varint()
+        let kind = try reader.byte()
+        guard let mark = BulkMark(rawValue: kind >> 1) else { throw .damaged("range mark") }
+        self.init(seq: seq, mark: mark, upTo: try reader.varint())
+        onlyUnthreaded = kind & 1 != 0
+        thread = try reader.fixed64()
+        category = try reader.fixed64()
+    }
+}

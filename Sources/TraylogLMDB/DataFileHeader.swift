@@ -1,0 +1,71 @@
+import Glibc
+
+/// The two meta pages of a data file, read without LMDB.
+///
+/// LMDB 0.9 opens a truncated file without complaint, and the process dies on the first missing page. Reading by
+/// `pread` is safe, because LMDB keeps no locks on the data file.
+///
+/// | offset | field (host byte order) |
+/// |---|---|
+/// | 10 | page flags, u16: 8 on a meta page |
+/// | 16 | magic, u32 |
+/// | 20 | format version, u32: 1 |
+/// | 40 | page size, u32 |
+/// | 80 | root page of the free list, u64 |
+/// | 136 | last page, u64 |
+/// | 144 | transaction, u64 |
+struct DataFileHeader: Sendable {
+    static let magic: UInt32 = 0xBEEF_C0DE
+    static let byteCount = 152
+
+    var pageSize: Int
+    var lastPage: UInt64
+    var transaction: UInt64
+    var freeListRoot: UInt64
+
+    /// The smallest size of a file in which all pages exist; nil when the numbers are absurd.
+    var coveredBytes: Int64? {
+        let (pages, overflows) = lastPage.addingReportingOverflow(1)
+        guard !overflows, pages <= UInt64(Int64.max) / UInt64(pageSize) else { return nil }
+        return Int64(pages) * Int64(pageSize)
+    }
+
+    /// What is wrong with a header.
+    enum Fault: Error {
+        case short, foreign, newerFormat, version(UInt32), damaged
+    }
+
+    /// The newer one of the two meta pages.
+    static func read(descriptor: Int32) throws(Fault) -> DataFileHeader {
+        let first = try readPage(descriptor: descriptor, at: 0)
+        let second: DataFileHeader
+        do {
+            second = try readPage(descriptor: descriptor, at: Int64(first.pageSize))
+        } catch {
+            // The first page is LMDB's, so this is LMDB's file, with damage.
+            if case .foreign = error { throw .damaged }
+            throw error
+        }
+        guard first.pageSize == second.pageSize else { throw .damaged }
+        return second.transaction > first.transaction ? second : first
+    }
+
+    private static func readPage(descriptor: Int32, at offset: Int64) throws(Fault) -> DataFileHeader {
+        guard let page = FileBytes.read(descriptor: descriptor, at: offset, count: byteCount) else { throw .short }
+        guard page.integer(at: 16, as: UInt32.self) == magic else {
+            let isNewer = page.integer(at: 24, as: UInt32.self) == magic
+            throw isNewer ? .newerFormat : .foreign
+        }
+        let version = page.integer(at: 20, as: UInt32.self)
+        guard version == 1 else { throw .version(version) }
+        let pageSize = Int(page.integer(at: 40, as: UInt32.self))
+        guard page.integer(at: 10, as: UInt16.self) & 8 != 0, (512...65536).contains(pageSize),
+            pageSize & (pageSize - 1) == 0
+        else { throw .damaged }
+        return DataFileHeader(
+            pageSize: pageSize,
+            lastPage: page.integer(at: 136, as: UInt64.self),
+            transaction: page.integer(at: 144, as: UInt64.self),
+            freeListRoot: page.integer(at: 80, as: UInt64.self))
+    }
+}

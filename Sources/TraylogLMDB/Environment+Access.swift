@@ -1,0 +1,17 @@
+extension Environment {
+    /// What an environment may do.
+    package enum Access: Hashable, Sendable {
+        /// Read and write; one environment on the machine.
+        case readWrite
+        /// Read; the lock files must still be writable.
+        case readOnly
+    }
+
+    /// When a commit is safe against power loss.
+    package enum Durability: Hashable, Sendable {
+        /// When `write` returns.
+        case durable
+        /// At the next commit or ``Environment/sync()``: power loss may take the last commit, never more or part of it.
+        case relaxed
+    }
+}

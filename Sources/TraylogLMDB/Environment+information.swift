@@ -1,0 +1,77 @@
+import CTraylogLMDB
+
+extension Environment {
+    /// The size and state of the whole store.
+    package struct Information: Hashable, Sendable {
+        package var mapSizeBytes: Int
+        package var fileBytes: Int
+        package var pageSizeBytes: Int
+        /// The number of the last page in use; pages before it may be free.
+        package var lastPage: Int
+        /// Pages that later commits will use again.
+        package var freePages: Int
+        /// The last commit's number.
+        package var lastTransactionID: UInt64
+        /// Reader slots that have been in use at a time since the store was opened.
+        package var usedReaderSlots: Int
+        package var maximumReaderSlots: Int
+        /// What the file system can still take; nil when it cannot tell.
+        package var availableDiskBytes: Int64?
+    }
+
+    /// The state of the store.
+    ///
+    /// - Complexity: O(free pages / 500), to count them.
+    package func information() throws(LMDBError) -> Information {
+        let state = try use("ask") { mapState() }
+        return Information(
+            mapSizeBytes: state.sizeBytes,
+            fileBytes: Int(FileIdentity.status(descriptor: dataDescriptor)?.size ?? 0),
+            pageSizeBytes: pageSizeBytes,
+            lastPage: state.lastPage,
+            freePages: try countFreePages(),
+            lastTransactionID: state.lastTransaction,
+            usedReaderSlots: state.usedReaders,
+            maximumReaderSlots: state.maximumReaders,
+            availableDiskBytes: FileSystem.availableBytes(descriptor: dataDescriptor))
+    }
+
+    /// The last commit's number, for a poll: about 5 ns.
+    ///
+    /// It may show a commit up to a second before that can be read; the number to trust is ``ReadTransaction/id``.
+    package func lastTransactionHint() throws(LMDBError) -> UInt64 {
+        try use("ask") { mapState().lastTransaction }
+    }
+
+    /// What LMDB tells without a transaction.
+    func mapState() -> MapState {
+        var raw = unsafe MDB_envinfo()
+        unsafe mdb_env_info(handle, &raw)
+        return MapState(
+            sizeBytes: unsafe raw.me_mapsize, lastPage: unsafe raw.me_last_pgno,
+            lastTransaction: UInt64(unsafe raw.me_last_txnid), usedReaders: Int(unsafe raw.me_numreaders),
+            maximumReaders: Int(unsafe raw.me_maxreaders))
+    }
+
+    private func countFreePages() throws(LMDBError) -> Int {
+        // Database 0 lists free pages: each value is a count followed by that many page numbers.
+        let freeList = Database(handle: 0)
+        do {
+            return try read { transaction in
+                try transaction.withCursor(freeList) { cursor in
+                    var pages = 0
+                    while try cursor.next() {
+                        pages += cursor.withEntry { _, value in
+                            value.byteCount < 8 ? 0 : unsafe value.unsafeLoadUnaligned(as: Int.self)
+                        }
+                    }
+                    return pages
+                }
+            }
+        } catch let error as LMDBError {
+            throw error
+        } catch {
+            preconditionFailure("Counting throws no other error.")
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import CTraylogLMDB
+import Glibc
+
+/// Questions to the operating system about a file system.
+enum FileSystem {
+    /// Bytes that this user may still write to the file system of `descriptor`; nil when the system cannot tell.
+    static func availableBytes(descriptor: Int32) -> Int64? {
+        var answer = statvfs()
+        guard unsafe fstatvfs(descriptor, &answer) == 0 else { return nil }
+        return Int64(clamping: UInt64(answer.f_bavail) &* UInt64(answer.f_frsize))
+    }
+
+    /// Whether the next growth of the file would exceed the process's file-size limit.
+    static func isAtSizeLimit(descriptor: Int32) -> Bool {
+        var limit = rlimit()
+        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0,
+            limit.rlim_cur != rlim_t.max,
+            let size = FileIdentity.status(descriptor: descriptor)?.size
+        else { return false }
+        return UInt64(size) &+ (4 << 20) >= UInt64(limit.rlim_cur)
+    }
+
+    /// The name of the network or user-space file system under `path`; nil for a local one.
+    ///
+    /// LMDB needs coherent shared maps and byte-range locks, which these do not give.
+    static func remoteKind(path: String) -> String? {
+        let type = unsafe traylog_file_system_type(path)
+        return remoteKinds[UInt32(truncatingIfNeeded: type)]
+    }
+
+    private static let remoteKinds: [UInt32: String] = [
+        0x6969: "NFS", 0x517B: "SMB", 0xFF53_4D42: "CIFS", 0xFE53_4D42: "SMB2", 0x0102_1997: "9p",
+        0x6573_5546: "FUSE", 0x5346_414F: "AFS", 0x6B41_4653: "AFS", 0x7375_7245: "Coda",
+        0x00C3_6400: "Ceph", 0x0BD0_0BD0: "Lustre", 0x4750_4653: "GPFS", 0x786F_4256: "vboxsf",
+        0x564C: "NCP", 0x0116_1970: "GFS2", 0x7461_636F: "OCFS2",
+    ]
+}

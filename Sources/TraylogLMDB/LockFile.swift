@@ -1,0 +1,56 @@
+import Glibc
+
+/// A file of our own beside LMDB's, for `flock` locks: these survive the closing of other descriptors, and the kernel
+/// drops them when their process ends in any way.
+struct LockFile: Sendable {
+    let descriptor: Int32
+    let path: String
+
+    /// Opens or creates it with mode 0600 for the owner of the store.
+    ///
+    /// - Parameter owner: who gets a file that root creates, so that root's visit does not lock out the application.
+    init(path: String, owner: FileIdentity.Status?) throws(LMDBError) {
+        let existing = unsafe Glibc.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        if existing >= 0 {
+            descriptor = existing
+        } else {
+            guard errno == ENOENT else { throw .system(errno, operation: "open a lock file", path: path) }
+            descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            guard descriptor >= 0 else { throw .system(errno, operation: "create a lock file", path: path) }
+            fchmod(descriptor, 0o600)
+            if geteuid() == 0, let owner { _ = fchown(descriptor, owner.owner, owner.group) }
+        }
+        self.path = path
+    }
+
+    /// Takes the lock; false when another holder has it.
+    func tryLock() -> Bool {
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            if errno != EINTR { return false }
+        }
+        return true
+    }
+
+    func unlock() {
+        flock(descriptor, LOCK_UN)
+    }
+
+    func close() {
+        Glibc.close(descriptor)
+    }
+
+    /// The first 512 bytes as text.
+    func contents() -> String {
+        var bytes = [UInt8](repeating: 0, count: 512)
+        let count = unsafe pread(descriptor, &bytes, bytes.count, 0)
+        return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+    }
+
+    /// Replaces the whole content.
+    func replaceContents(_ text: String) throws(LMDBError) {
+        let bytes = Array(text.utf8)
+        guard ftruncate(descriptor, 0) == 0, unsafe pwrite(descriptor, bytes, bytes.count, 0) == bytes.count else {
+            throw .system(errno, operation: "write a lock file", path: path, descriptor: descriptor)
+        }
+    }
+}

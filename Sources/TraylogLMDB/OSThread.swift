@@ -1,0 +1,71 @@
+import CTraylogLMDB
+import Glibc
+import Synchronization
+
+/// A thread of the operating system with a name and a stack of 8 MB.
+///
+/// LMDB's write transactions belong to a thread, and fsync must not block the cooperative pool: such work runs here.
+@safe
+package final class OSThread: @unchecked Sendable {
+    // @unchecked: the handle never changes after start, and joining happens once, under the lock.
+    private let handle: pthread_t
+    private let joined = Mutex(false)
+
+    /// What the new thread runs; a class because C carries one pointer.
+    private final class Work {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+
+    private init(handle: pthread_t) {
+        self.handle = handle
+    }
+
+    deinit {
+        if !joined.withLock({ $0 }) { pthread_detach(handle) }
+    }
+
+    /// Starts a thread that runs `body` once.
+    ///
+    /// A thread that nobody joins ends by itself. It stops the process when the system has no room for another thread
+    /// (`ulimit -u`), because a store without its writer is of no use.
+    ///
+    /// - Parameter name: for debuggers; the system keeps the first 15 bytes.
+    package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> OSThread {
+        var attributes = pthread_attr_t()
+        unsafe pthread_attr_init(&attributes)
+        defer { unsafe pthread_attr_destroy(&attributes) }
+        unsafe pthread_attr_setstacksize(&attributes, 8 << 20)
+        let work = unsafe Unmanaged.passRetained(Work(name: name, body: body))
+        var handle = pthread_t()
+        let result = unsafe pthread_create(
+            &handle, &attributes,
+            { argument in
+                guard let argument = unsafe argument else { return nil }
+                let work = unsafe Unmanaged<Work>.fromOpaque(argument).takeRetainedValue()
+                unsafe pthread_setname_np(pthread_self(), String(decoding: work.name.utf8.prefix(15), as: UTF8.self))
+                work.body()
+                return nil
+            }, work.toOpaque())
+        precondition(
+            result == 0,
+            "The system refused another thread (\(LMDBError.describe(result))): raise `ulimit -u`.")
+        return OSThread(handle: handle)
+    }
+
+    /// Waits until the thread has ended; a second call returns once the first one has.
+    ///
+    /// It must not be called on the thread itself.
+    package func join() {
+        precondition(pthread_equal(handle, pthread_self()) == 0, "A thread cannot join itself.")
+        joined.withLock { joined in
+            if !joined { pthread_join(handle, nil) }
+            joined = true
+        }
+    }
+}

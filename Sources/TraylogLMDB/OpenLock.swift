@@ -1,0 +1,50 @@
+import Glibc
+
+/// A lock on `open.lock`, held while LMDB opens or closes the store.
+///
+/// Releases 0.9.26 to 0.9.31 of LMDB destroy shared mutexes on closing, which breaks a process that opens just then.
+/// It also lets only one process create the files.
+struct OpenLock: Sendable {
+    /// Nil on a read-only file system, where LMDB uses no locks either.
+    private let file: LockFile?
+    private static let limitMilliseconds = 10_000
+
+    init(directory: String, access: Environment.Access, owner: FileIdentity.Status?) throws(LMDBError) {
+        do {
+            file = try LockFile(path: directory + "/open.lock", owner: owner)
+        } catch {
+            guard access == .readOnly, errno == EROFS else { throw error }
+            file = nil
+        }
+    }
+
+    /// Waits up to 10 seconds for the lock.
+    ///
+    /// - Throws: ``LMDBError/Code/openLocked`` after that; the holder has stopped in the middle of opening.
+    func acquire() throws(LMDBError) {
+        guard tryAcquire() else {
+            throw LMDBError(
+                .openLocked, operation: "open", path: file?.path,
+                message: "Another process has been opening or closing the store for 10 seconds: find it with `fuser` and continue or end it."
+            )
+        }
+    }
+
+    /// The same, giving false instead of an error.
+    func tryAcquire() -> Bool {
+        guard let file else { return true }
+        for _ in 0..<Self.limitMilliseconds {
+            if file.tryLock() { return true }
+            usleep(1000)
+        }
+        return false
+    }
+
+    func release() {
+        file?.unlock()
+    }
+
+    func close() {
+        file?.close()
+    }
+}

@@ -1,0 +1,190 @@
+import Glibc
+
+/// Counts the transactions of an environment, keeps ended read transactions for reuse, and holds new ones back while
+/// the map is replaced or the environment closes.
+///
+/// It knows the thread of each transaction, so that a thread never waits for itself.
+final class TransactionGate: Sendable {
+    /// One transaction under way, or an idle read transaction.
+    struct Slot {
+        /// A read transaction to renew.
+        var handle: ReadHandle?
+        /// The thread that uses it; zero when idle.
+        var owner: pthread_t = 0
+    }
+
+    enum Phase {
+        case open, draining, closing, closed
+    }
+
+    struct State {
+        var phase = Phase.open
+        var slots: [Slot] = []
+        /// Slots with an idle read transaction, the last used one last.
+        var idle: [Int] = []
+        /// Slots with nothing.
+        var vacant: [Int] = []
+        /// Transactions under way, the writer's included.
+        var active = 0
+        /// The thread in a write transaction; zero for none.
+        var writer: pthread_t = 0
+        /// Threads that wait for the end of a transaction or for a phase.
+        var waiting = 0
+        var nextReap: Int64 = 0
+
+        func holds(_ thread: pthread_t) -> Bool {
+            writer == thread || slots.contains { $0.owner == thread }
+        }
+    }
+
+    /// Why a writer was not let in.
+    enum WriterRefusal: Error {
+        case closed, nested
+    }
+
+    /// Idle read transactions to keep; each occupies a reader slot of the store.
+    static let maximumIdle = 64
+    /// How often a writer looks for readers that died.
+    static let reapIntervalNanoseconds: Int64 = 30_000_000_000
+
+    private let monitor = Monitor(State())
+
+    /// Takes a slot for the calling thread, with an idle read transaction if there is one; nil when closed.
+    func enter() -> (index: Int, handle: ReadHandle?)? {
+        let thread = pthread_self()
+        let entered: (Int, ReadHandle?)? = monitor.withLock { state in
+            guard state.phase == .open, let index = state.idle.popLast() else { return nil }
+            state.slots[index].owner = thread
+            state.active += 1
+            return (index, state.slots[index].handle)
+        }
+        if let entered { return entered }
+        guard let index = enterVacant(thread) else { return nil }
+        return (index, nil)
+    }
+
+    private func enterVacant(_ thread: pthread_t) -> Int? {
+        // A thread inside a transaction goes on while others drain: they wait for that transaction.
+        wait(until: { $0.phase == .open || $0.phase == .closed || $0.holds(thread) }) { state in
+            if state.phase == .closed { return nil }
+            let index = state.vacant.popLast() ?? state.slots.count
+            if index == state.slots.count { state.slots.append(Slot()) }
+            state.slots[index].owner = thread
+            state.active += 1
+            return index
+        }
+    }
+
+    /// Gives a slot back; `handle` is a reset read transaction to keep, or nil.
+    ///
+    /// - Returns: a read transaction too many, to abort.
+    func leave(_ index: Int, keeping handle: ReadHandle?) -> ReadHandle? {
+        let (surplus, mustSignal) = monitor.withLock { state in
+            let keeps = handle != nil && state.idle.count < Self.maximumIdle
+            state.slots[index] = Slot(handle: keeps ? handle : nil)
+            if keeps { state.idle.append(index) } else { state.vacant.append(index) }
+            state.active -= 1
+            return (keeps ? nil : handle, state.waiting > 0)
+        }
+        if mustSignal { monitor.signalAll() }
+        return surplus
+    }
+
+    /// Waits for the turn of the calling thread to write.
+    ///
+    /// - Returns: whether it is time to look for dead readers.
+    func enterWriter() -> Result<Bool, WriterRefusal> {
+        let thread = pthread_self()
+        let now = SystemClock.monotonicNanoseconds()
+        return wait(
+            until: { state in
+                if state.writer == thread || state.phase == .closed { return true }
+                return state.writer == 0 && (state.phase == .open || state.holds(thread))
+            }
+        ) { state in
+            if state.phase == .closed { return .failure(.closed) }
+            if state.writer == thread { return .failure(.nested) }
+            state.writer = thread
+            state.active += 1
+            let reaps = now >= state.nextReap
+            if reaps { state.nextReap = now + Self.reapIntervalNanoseconds }
+            return .success(reaps)
+        }
+    }
+
+    /// Ends the writer's turn.
+    func leaveWriter() {
+        let mustSignal = monitor.withLock { state in
+            state.writer = 0
+            state.active -= 1
+            return state.waiting > 0
+        }
+        if mustSignal { monitor.signalAll() }
+    }
+
+    /// Runs `body` while no transaction is under way, holding new ones back.
+    ///
+    /// - Returns: false when the calling thread has a transaction itself, so that waiting would never end.
+    func drain(_ body: () -> Void) -> Bool {
+        let thread = pthread_self()
+        let mayDrain: Bool? = wait(until: { $0.phase == .open || $0.phase == .closed || $0.holds(thread) }) { state in
+            if state.holds(thread) { return false }
+            if state.phase == .closed { return nil }
+            state.phase = .draining
+            return true
+        }
+        // A closed environment needs no map; the next attempt reports it.
+        guard let mayDrain else { return true }
+        guard mayDrain else { return false }
+        wait(until: { $0.active == 0 }) { state in
+            body()
+            state.phase = .open
+        }
+        monitor.signalAll()
+        return true
+    }
+
+    /// Stops new transactions and waits for those under way.
+    ///
+    /// - Returns: false when another call closes or has closed it; it is closed on return then.
+    func beginClosing() -> Bool {
+        let thread = pthread_self()
+        let isFirst = wait(until: { $0.phase == .open || $0.phase == .closed || $0.holds(thread) }) { state in
+            precondition(!state.holds(thread), "A store cannot be closed inside one of its transactions.")
+            if state.phase == .closed { return false }
+            state.phase = .closing
+            return true
+        }
+        if isFirst { wait(until: { $0.active == 0 }) { _ in } }
+        return isFirst
+    }
+
+    /// Hands out the idle read transactions, for good.
+    func takeIdleHandles(_ body: (ReadHandle) -> Void) {
+        monitor.withLock { state in
+            for slot in state.slots {
+                if let handle = slot.handle { body(handle) }
+            }
+            state.slots = []
+            state.idle = []
+            state.vacant = []
+        }
+    }
+
+    func finishClosing() {
+        monitor.withLock { $0.phase = .closed }
+        monitor.signalAll()
+    }
+
+    private func wait<R>(
+        until ready: (borrowing State) -> Bool, _ body: (inout sending State) -> sending R
+    ) -> sending R {
+        monitor.withLock { $0.waiting += 1 }
+        let result = monitor.wait(timeoutMilliseconds: nil, until: ready) { state in
+            state.waiting -= 1
+            return body(&state)
+        }
+        guard let result else { preconditionFailure("A wait without a time limit ended.") }
+        return result
+    }
+}

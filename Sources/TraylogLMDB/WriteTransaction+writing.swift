@@ -1,0 +1,110 @@
+import CTraylogLMDB
+
+extension WriteTransaction {
+    /// Stores `value` under `key`, in place of what was there.
+    ///
+    /// Values over 2,022 bytes (with an 8-byte key) get pages of their own; over 4,080 bytes these must be contiguous.
+    ///
+    /// - Parameter key: 1 to 511 bytes.
+    /// - Throws: ``LMDBError/Code/mapFull``, ``LMDBError/Code/badValueSize``, ``LMDBError/Code/diskFull`` and others;
+    ///   the transaction is poisoned then.
+    @inlinable
+    package mutating func put(_ database: Database, _ key: RawSpan, _ value: RawSpan) throws(LMDBError) {
+        let result = unsafe key.withUnsafeBytes { key in
+            unsafe value.withUnsafeBytes { unsafe store(database, key, $0, flags: 0) }
+        }
+        if result != 0 { throw poisoned(result, "put") }
+    }
+
+    /// The same for a key of eight big-endian bytes.
+    @inlinable
+    package mutating func put(_ database: Database, _ key: UInt64, _ value: RawSpan) throws(LMDBError) {
+        let result = unsafe withUnsafeBytes(of: key.bigEndian) { key in
+            unsafe value.withUnsafeBytes { unsafe store(database, key, $0, flags: 0) }
+        }
+        if result != 0 { throw poisoned(result, "put") }
+    }
+
+    /// Stores `value` under a key greater than all others; pages are filled completely and no search is made.
+    ///
+    /// - Throws: ``LMDBError/Code/outOfOrder`` when the key is not the greatest; the transaction is poisoned then.
+    @inlinable
+    package mutating func append(_ database: Database, _ key: UInt64, _ value: RawSpan) throws(LMDBError) {
+        let result = unsafe withUnsafeBytes(of: key.bigEndian) { key in
+            unsafe value.withUnsafeBytes { unsafe store(database, key, $0, flags: UInt32(MDB_APPEND)) }
+        }
+        if result != 0 { throw poisoned(result, "append") }
+    }
+
+    /// Appends a value that `fill` writes straight into the page.
+    ///
+    /// - Parameters:
+    ///   - byteCount: the size of the value.
+    ///   - fill: gets `byteCount` zero bytes; what it does not write stays zero.
+    /// - Throws: as ``append(_:_:_:)``.
+    @inlinable
+    package mutating func append(
+        _ database: Database, _ key: UInt64, byteCount: Int, _ fill: (inout MutableRawSpan) -> Void
+    ) throws(LMDBError) {
+        var value = unsafe MDB_val(mv_size: byteCount, mv_data: nil)
+        let result = unsafe withUnsafeBytes(of: key.bigEndian) { key in
+            var key = unsafe Entry.value(key)
+            return unsafe mdb_put(reads.handle, database.handle, &key, &value, UInt32(MDB_APPEND | MDB_RESERVE))
+        }
+        if result != 0 { throw poisoned(result, "append") }
+        let buffer = unsafe UnsafeMutableRawBufferPointer(start: value.mv_data, count: byteCount)
+        // LMDB hands out recycled heap pages, and what is left in them would reach the file.
+        unsafe buffer.initializeMemory(as: UInt8.self, repeating: 0)
+        var span = unsafe buffer.mutableBytes
+        fill(&span)
+    }
+
+    /// Removes `key`.
+    ///
+    /// - Returns: whether it was stored.
+    /// - Throws: as ``put(_:_:_:)``.
+    @inlinable
+    package mutating func delete(_ database: Database, _ key: RawSpan) throws(LMDBError) -> Bool {
+        let result = unsafe key.withUnsafeBytes { unsafe remove(database, $0) }
+        if result != 0, result != MDB_NOTFOUND { throw poisoned(result, "delete") }
+        return result == 0
+    }
+
+    /// The same for a key of eight big-endian bytes.
+    @inlinable
+    package mutating func delete(_ database: Database, _ key: UInt64) throws(LMDBError) -> Bool {
+        let result = unsafe withUnsafeBytes(of: key.bigEndian) { unsafe remove(database, $0) }
+        if result != 0, result != MDB_NOTFOUND { throw poisoned(result, "delete") }
+        return result == 0
+    }
+
+    @inlinable
+    @unsafe func store(
+        _ database: Database, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, flags: UInt32
+    ) -> Int32 {
+        var key = unsafe Entry.value(key)
+        var value = unsafe Entry.value(value)
+        return unsafe mdb_put(reads.handle, database.handle, &key, &value, flags)
+    }
+
+    @inlinable
+    @unsafe func remove(_ database: Database, _ key: UnsafeRawBufferPointer) -> Int32 {
+        var key = unsafe Entry.value(key)
+        return unsafe mdb_del(reads.handle, database.handle, &key, nil)
+    }
+
+    /// Remembers the first failed write, and gives the error to throw.
+    @usableFromInline
+    mutating func poisoned(_ result: Int32, _ operation: String) -> LMDBError {
+        var error = reads.failure(result, operation)
+        if result == MDB_KEYEXIST, operation == "append" {
+            error.code = .outOfOrder
+            error.message = "The key is not greater than every stored key, so it cannot be appended."
+        } else if result == MDB_BAD_TXN, let poison {
+            error.code = .poisoned
+            error.message = "An earlier write of this transaction failed: \(poison.message)"
+        }
+        if poison == nil { poison = error }
+        return error
+    }
+}

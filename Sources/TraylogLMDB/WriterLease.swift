@@ -1,0 +1,68 @@
+import Glibc
+
+/// The right to write a store, as a lock on `writer.lock` that lives as long as the environment.
+///
+/// LMDB alone would let a second writer wait for ever; the lease refuses at once and names the holder.
+struct WriterLease: Sendable {
+    private let file: LockFile
+    private static let creating = "creating"
+
+    /// Takes the lease.
+    ///
+    /// - Throws: ``LMDBError/Code/writerLocked`` with the process that holds it.
+    init(directory: String, owner: FileIdentity.Status?) throws(LMDBError) {
+        file = try LockFile(path: directory + "/writer.lock", owner: owner)
+        // A holder that ends at this moment, or has not signed yet, leaves the name of a dead process for an instant.
+        for attempt in 0... {
+            if file.tryLock() { return }
+            let holder = Self.holder(file.contents())
+            let isSettled = holder.processID.map { kill($0, 0) == 0 || errno == EPERM } ?? false
+            if isSettled || attempt == 20 {
+                file.close()
+                throw Self.refusal(directory: directory, holder: holder)
+            }
+            usleep(1000)
+        }
+    }
+
+    /// Whether an earlier holder died while it created the data file, which has no content worth keeping then.
+    var wasCreating: Bool {
+        file.contents().split(separator: "\n").contains { $0 == Self.creating }
+    }
+
+    /// Signs the lease with process, host and time.
+    func sign(creating isCreating: Bool) throws(LMDBError) {
+        var name = [CChar](repeating: 0, count: 256)
+        unsafe gethostname(&name, name.count - 1)
+        let host = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let seconds = SystemClock.nowMilliseconds() / 1000
+        let lines = ["pid \(getpid())", "host \(host)", "since \(seconds)"] + (isCreating ? [Self.creating] : [])
+        try file.replaceContents(lines.joined(separator: "\n") + "\n")
+    }
+
+    /// Gives the lease up. Only the descriptor is closed: an unlock would also take effect in a forked relative.
+    func release() {
+        file.close()
+    }
+
+    private static func holder(_ text: String) -> (processID: Int32?, host: String?, since: String?) {
+        var values: [Substring: String] = [:]
+        for line in text.split(separator: "\n") {
+            let parts = line.split(separator: " ", maxSplits: 1)
+            if parts.count == 2 { values[parts[0]] = String(parts[1]) }
+        }
+        return (values["pid"].flatMap { Int32($0) }, values["host"], values["since"])
+    }
+
+    private static func refusal(
+        directory: String, holder: (processID: Int32?, host: String?, since: String?)
+    ) -> LMDBError {
+        let name = holder.processID.map { "process \($0)" } ?? "another process"
+        let host = holder.host.map { " on \($0)" } ?? ""
+        let since = holder.since.map { " since \($0) (Unix time)" } ?? ""
+        return LMDBError(
+            .writerLocked, operation: "open", path: directory,
+            message: "The store is open for writing by \(name)\(host)\(since): end it, or open the store for reading.",
+            holderPID: holder.processID)
+    }
+}

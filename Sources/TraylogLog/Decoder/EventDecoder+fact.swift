@@ -1,0 +1,104 @@
+import TraylogDomain
+
+extension EventDecoder {
+    /// What the fold needs to know of the event; the hot path of replay.
+    ///
+    /// Equals `Fact(event, hasher:)` of the decoded event wherever that decodes. Makes no strings, so that it
+    /// does not check them to be UTF-8; allocates only for the items of a `marked`.
+    ///
+    /// - Throws: ``CodecError``, as for ``event(seq:header:payload:)``.
+    package static func fact(
+        seq: UInt64, header: RecordHeader, payload: RawSpan, hasher: IdentityHasher
+    ) throws(CodecError) -> Fact {
+        do throws(PayloadFault) {
+            let kind = try kind(of: header)
+            let fields = try PayloadFields(payload)
+            var fact = Fact(seq: seq, kind: kind)
+            fact.key = hasher.identity(fields, .key, payload, as: .key)
+            switch kind {
+            case .notified, .broadcast:
+                try fact.setContent(fields, payload, hasher)
+            case .marked:
+                fact.mark = try Mark(stored: try fields.required(.mark)).rawValue
+                fact.items = try fields.items(payload) { $0 }
+            case .allMarked:
+                try fact.setSelection(fields, payload, hasher)
+            default:
+                try fact.setRest(fields, payload, hasher)
+            }
+            return fact
+        } catch {
+            throw CodecError(error, seq: seq)
+        }
+    }
+}
+
+extension Fact {
+    @inline(__always)
+    fileprivate mutating func setContent(
+        _ fields: borrowing PayloadFields, _ payload: RawSpan, _ hasher: IdentityHasher
+    ) throws(PayloadFault) {
+        if kind == .broadcast { _ = try fields.required(.topic) }
+        // The fold does not look at the level, but a level of the future must fail here as it does in `event`.
+        _ = try fields.level()
+        isSilent = fields.raw(.silent) != 0
+        summaryCount = try fields.summaryCount() ?? 1
+        thread = hasher.identity(fields, .thread, payload, as: .thread)
+        category = hasher.identity(fields, .category, payload, as: .category)
+        argument = hasher.identity(fields, .summaryArgument, payload, as: .summaryArgument)
+        collapse = hasher.identity(fields, .collapseKey, payload, as: .collapseKey)
+    }
+
+    fileprivate mutating func setSelection(
+        _ fields: borrowing PayloadFields, _ payload: RawSpan, _ hasher: IdentityHasher
+    ) throws(PayloadFault) {
+        mark = try BulkMark(stored: try fields.required(.mark)).rawValue
+        target = try fields.required(.upTo)
+        isUnthreaded = try fields.isUnthreaded()
+        thread = hasher.identity(fields, .thread, payload, as: .thread)
+        category = hasher.identity(fields, .category, payload, as: .category)
+    }
+
+    fileprivate mutating func setRest(
+        _ fields: borrowing PayloadFields, _ payload: RawSpan, _ hasher: IdentityHasher
+    ) throws(PayloadFault) {
+        switch kind {
+        case .traySeen:
+            target = try fields.required(.upTo)
+        case .muted, .unmuted:
+            try fields.checkMuteScope()
+            thread = hasher.identity(fields, .thread, payload, as: .thread)
+            category = hasher.identity(fields, .category, payload, as: .category)
+        case .snoozed:
+            _ = try fields.required(.until)
+            target = try fields.required(.item)
+        case .woken, .retracted, .expired:
+            target = try fields.required(.item)
+        case .edited:
+            target = try fields.required(.item)
+            edited = try fields.edited()
+            summaryCount = try fields.summaryCount() ?? 1
+            argument = hasher.identity(fields, .summaryArgument, payload, as: .summaryArgument)
+        case .undone:
+            target = try fields.required(.event)
+        case .subscribed, .unsubscribed:
+            _ = try fields.required(.topic)
+        case .compacted:
+            _ = try fields.required(.through)
+            _ = try fields.required(.dropped)
+        case .notified, .broadcast, .marked, .allMarked, .erased:
+            break
+        }
+    }
+}
+
+extension IdentityHasher {
+    /// The identity of a string of `payload`; 0 when absent.
+    @inline(__always)
+    fileprivate func identity(
+        _ fields: borrowing PayloadFields, _ field: FieldNumber, _ payload: RawSpan, as role: Role
+    ) -> UInt64 {
+        guard let range = fields.range(field) else { return 0 }
+        return identity(of: Span(_bytes: payload.extracting(range)), as: role)
+    }
+}

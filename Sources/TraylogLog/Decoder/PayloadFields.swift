@@ -1,0 +1,133 @@
+import TraylogDomain
+
+/// The fields of one payload that this version knows, found in one pass and without allocation.
+///
+/// Of a field that stands more than once the last counts, as Protocol Buffers want it. Strings are ranges of the
+/// payload and not looked into.
+struct PayloadFields {
+    /// Which known fields are there.
+    private(set) var present = FieldSet(rawValue: 0)
+    /// What an edit cleared.
+    private(set) var cleared: ContentFields = []
+    /// Whether there are fields with numbers that this version does not know.
+    private(set) var hasUnknown = false
+    /// By field number: a number, or offset << 32 | count of a string.
+    private var slots: InlineArray<35, UInt64> = InlineArray(repeating: 0)
+
+    /// - Throws: ``PayloadFault`` for bytes that are no message, and for a known field of another wire type.
+    @inline(__always)
+    init(_ payload: RawSpan) throws(PayloadFault) {
+        guard payload.byteCount <= Int(UInt32.max) else { throw .malformed(offset: 0) }
+        var reader = PayloadReader()
+        while let field = try reader.next(payload) {
+            guard let known = FieldNumber(rawValue: field.number) else {
+                hasUnknown = true
+                continue
+            }
+            try insert(known, field, payload)
+        }
+    }
+
+    @inline(__always)
+    private mutating func insert(
+        _ known: FieldNumber, _ field: PayloadField, _ payload: RawSpan
+    ) throws(PayloadFault) {
+        guard field.wireType == known.wireType || (known.isRepeated && field.wireType == .varint) else {
+            throw .badValue(known)
+        }
+        if known == .cleared { try insertCleared(field, payload) }
+        let isText = known.wireType == .bytes
+        slots[Int(known.rawValue)] = isText ? UInt64(field.valueStart) << 32 | field.value : field.value
+        present.insert(FieldSet(rawValue: 1 << UInt64(known.rawValue)))
+    }
+
+    private mutating func insertCleared(_ field: PayloadField, _ payload: RawSpan) throws(PayloadFault) {
+        guard field.wireType == .bytes else { return try insertCleared(field.value) }
+        let packed = payload.extracting(field.valueRange)
+        var reader = PayloadReader()
+        while reader.position < packed.byteCount { try insertCleared(try reader.varint(packed)) }
+    }
+
+    private mutating func insertCleared(_ number: UInt64) throws(PayloadFault) {
+        cleared.insert(try ContentFields(cleared: number))
+    }
+}
+
+extension PayloadFields {
+    @inline(__always)
+    func has(_ field: FieldNumber) -> Bool { present.has(field) }
+
+    /// The number as it stands; 0 when absent.
+    @inline(__always)
+    func raw(_ field: FieldNumber) -> UInt64 { slots[Int(field.rawValue)] }
+
+    /// Where the bytes of a string are; nil when absent.
+    @inline(__always)
+    func range(_ field: FieldNumber) -> Range<Int>? {
+        guard has(field) else { return nil }
+        let slot = raw(field)
+        let start = Int(slot >> 32)
+        return start..<(start &+ Int(slot & 0xFFFF_FFFF))
+    }
+
+    @inline(__always)
+    func required(_ field: FieldNumber) throws(PayloadFault) -> UInt64 {
+        guard has(field) else { throw .missing(field) }
+        return raw(field)
+    }
+
+    func requiredSeq(_ field: FieldNumber) throws(PayloadFault) -> Seq { Seq(try required(field)) }
+
+    /// A `sint64` as milliseconds.
+    func time(_ field: FieldNumber) -> Timestamp? {
+        guard has(field) else { return nil }
+        let slot = raw(field)
+        return Timestamp(milliseconds: Int64(bitPattern: slot >> 1) ^ -Int64(bitPattern: slot & 1))
+    }
+
+    /// Nil when absent.
+    @inline(__always)
+    func summaryCount() throws(PayloadFault) -> UInt32? {
+        guard has(.summaryCount) else { return nil }
+        guard let count = UInt32(exactly: raw(.summaryCount)) else { throw .badValue(.summaryCount) }
+        return count
+    }
+
+    /// Nil when absent or unspecified.
+    @inline(__always)
+    func level() throws(PayloadFault) -> InterruptionLevel? {
+        try InterruptionLevel(stored: raw(.level))
+    }
+
+    /// The fields that an edit sets or clears.
+    ///
+    /// - Throws: ``PayloadFault`` `contradiction` for one that it both sets and clears.
+    func edited() throws(PayloadFault) -> ContentFields {
+        var set: ContentFields = []
+        for (content, number) in ContentFields.numbered where has(number) { set.insert(content) }
+        if try level() == nil { set.remove(.level) }
+        guard set.isDisjoint(with: cleared) else { throw .contradiction(.cleared, .item) }
+        return set.union(cleared)
+    }
+
+    /// The elements of `items`, in the order in which they stand, packed or not.
+    func items<Element>(
+        _ payload: RawSpan, _ element: (UInt64) -> Element
+    ) throws(PayloadFault) -> [Element] {
+        guard has(.items) else { return [] }
+        var items: [Element] = []
+        var reader = PayloadReader()
+        while let field = try reader.next(payload) {
+            guard field.number == FieldNumber.items.rawValue else { continue }
+            guard field.wireType == .bytes else {
+                items.append(element(field.value))
+                continue
+            }
+            let packed = payload.extracting(field.valueRange)
+            items.reserveCapacity(items.count + packed.byteCount / 2)
+            var numbers = PayloadReader()
+            while numbers.position < packed.byteCount { items.append(element(try numbers.varint(packed))) }
+        }
+        return items
+    }
+}

@@ -1,0 +1,82 @@
+import TraylogDomain
+
+/// The fields of a payload as strings and as the domain's values that hold strings.
+///
+/// The payload is lent to every call; it must be the one that the fields were found in.
+struct PayloadText {
+    let fields: PayloadFields
+
+    func optional(_ field: FieldNumber, _ payload: RawSpan) throws(PayloadFault) -> String? {
+        guard let range = fields.range(field) else { return nil }
+        do throws(UTF8.ValidationError) {
+            return String(copying: try UTF8Span(validating: Span(_bytes: payload.extracting(range))))
+        } catch {
+            throw .badText(field)
+        }
+    }
+
+    func required(_ field: FieldNumber, _ payload: RawSpan) throws(PayloadFault) -> String {
+        guard let text = try optional(field, payload) else { throw .missing(field) }
+        return text
+    }
+
+    func content(_ payload: RawSpan) throws(PayloadFault) -> Content {
+        Content(
+            thread: try optional(.thread, payload), category: try optional(.category, payload),
+            title: try optional(.title, payload), body: try optional(.body, payload),
+            summaryArgument: try optional(.summaryArgument, payload),
+            summaryCount: try fields.summaryCount() ?? 1, silent: fields.raw(.silent) != 0,
+            level: try fields.level() ?? .active, expiresAt: fields.time(.expiresAt),
+            collapseKey: try optional(.collapseKey, payload), data: try optional(.data, payload))
+    }
+
+    func selection(_ payload: RawSpan) throws(PayloadFault) -> Selection {
+        let name = try optional(.thread, payload)
+        let isUnthreaded = try fields.isUnthreaded()
+        let thread: Selection.Thread = isUnthreaded ? .unthreaded : name.map { .named($0) } ?? .any
+        return Selection(
+            thread: thread, category: try optional(.category, payload),
+            upTo: try fields.requiredSeq(.upTo))
+    }
+
+    func muteScope(_ payload: RawSpan) throws(PayloadFault) -> MuteScope {
+        try fields.checkMuteScope()
+        if let thread = try optional(.thread, payload) { return .thread(thread) }
+        return .category(try required(.category, payload))
+    }
+
+    func edit(_ payload: RawSpan) throws(PayloadFault) -> ContentEdit {
+        let edited = try fields.edited()
+        var edit = ContentEdit()
+        edit.title = change(edited, .title, try optional(.title, payload))
+        edit.body = change(edited, .body, try optional(.body, payload))
+        edit.summaryArgument = change(edited, .summaryArgument, try optional(.summaryArgument, payload))
+        edit.summaryCount = change(edited, .summaryCount, try fields.summaryCount())
+        edit.level = change(edited, .level, try fields.level())
+        edit.expiresAt = change(edited, .expiresAt, fields.time(.expiresAt))
+        edit.data = change(edited, .data, try optional(.data, payload))
+        return edit
+    }
+
+    private func change<Value>(
+        _ edited: ContentFields, _ field: ContentFields, _ value: Value?
+    ) -> Change<Value> {
+        guard edited.contains(field) else { return .keep }
+        return value.map { .set($0) } ?? .clear
+    }
+}
+
+extension PayloadFields {
+    /// `allMarked`: whether only items without a thread are covered.
+    func isUnthreaded() throws(PayloadFault) -> Bool {
+        guard raw(.unthreaded) != 0 else { return false }
+        guard !has(.thread) else { throw .contradiction(.thread, .unthreaded) }
+        return true
+    }
+
+    /// `muted`, `unmuted`: exactly one of thread and category.
+    func checkMuteScope() throws(PayloadFault) {
+        guard has(.thread) || has(.category) else { throw .missing(.thread) }
+        guard !has(.thread) || !has(.category) else { throw .contradiction(.thread, .category) }
+    }
+}

@@ -1,0 +1,165 @@
+import TraylogDomain
+import TraylogLMDB
+
+/// The log: records by seq, and the chunks of large payloads, in two tables of the environment.
+///
+/// Every read checks the record's checksum, so that damage is an error and never an answer.
+package struct EventLog: Sendable {
+    package static let tableNames = ["log", "chunks"]
+
+    private let log: Database
+    private let chunks: Database
+
+    package init(_ environment: Environment) {
+        log = environment.database("log")
+        chunks = environment.database("chunks")
+    }
+
+    /// The newest event's seq and when it was recorded.
+    package struct Head: Hashable, Sendable {
+        package var seq: UInt64 = 0
+        package var recordedAt = Timestamp(milliseconds: .min)
+
+        package init() {}
+    }
+
+    /// - Throws: ``LMDBError``, ``CodecError``.
+    /// - Complexity: O(log n).
+    package func head(in transaction: borrowing ReadTransaction) throws -> Head {
+        try transaction.withCursor(log) { cursor in
+            var head = Head()
+            guard try cursor.last() else { return head }
+            try cursor.withEntry { key, record in
+                head.seq = try EventLog.seq(of: key)
+                head.recordedAt = try RecordHeader.read(record, seq: head.seq).recordedAt
+            }
+            return head
+        }
+    }
+
+    /// Appends the records of `batch`, in order.
+    ///
+    /// - Throws: ``LMDBError``; `outOfOrder` when the batch does not start right after the head.
+    package func append(_ batch: borrowing RecordBatch, to transaction: inout WriteTransaction) throws(LMDBError) {
+        let (bytes, ends) = batch.records
+        let span = RawSpan(_elements: bytes.span)
+        var start = 0
+        var seq = batch.firstSeq
+        for end in ends {
+            try transaction.append(log, seq, span.extracting(start..<end))
+            start = end
+            seq += 1
+        }
+        var key: [UInt8] = []
+        for (seq, payload) in batch.largePayloads {
+            for index in 0..<RecordCodec.chunkCount(of: payload.count) {
+                key.removeAll(keepingCapacity: true)
+                RecordCodec.appendChunkKey(seq: seq, index: index, to: &key)
+                let range = RecordCodec.chunkRange(index, of: payload.count)
+                try transaction.put(
+                    chunks, RawSpan(_elements: key.span), RawSpan(_elements: payload.span).extracting(range))
+            }
+        }
+    }
+
+    /// The event with this seq; nil when the log does not hold it.
+    package func event(_ seq: UInt64, in transaction: borrowing ReadTransaction) throws -> Event? {
+        try transaction.get(log, seq) { record in
+            try withPayload(of: seq, record, in: transaction) { header, payload in
+                try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
+            }
+        }
+    }
+
+    /// What the fold needs of the event; nil when the log does not hold it.
+    package func fact(
+        _ seq: UInt64, hasher: IdentityHasher, in transaction: borrowing ReadTransaction
+    ) throws -> Fact? {
+        try transaction.get(log, seq) { record in
+            try withPayload(of: seq, record, in: transaction) { header, payload in
+                try EventDecoder.fact(seq: seq, header: header, payload: payload, hasher: hasher)
+            }
+        }
+    }
+
+    /// Visits the records from `seq` on, unchecked, while `body` says so.
+    ///
+    /// - Returns: the seq to go on with.
+    /// - Throws: a gap in the log is ``CodecError`` `damaged`; and what `body` throws.
+    @discardableResult
+    package func forEachRecord(
+        from seq: UInt64, in transaction: borrowing ReadTransaction,
+        _ body: (UInt64, RawSpan) throws -> Bool
+    ) throws -> UInt64 {
+        try transaction.withCursor(log) { cursor in
+            var expected = seq
+            var found = try cursor.seek(seq)
+            while found {
+                let goesOn = try cursor.withEntry { key, record in
+                    let seq = try EventLog.seq(of: key)
+                    guard seq == expected else {
+                        throw CodecError(.damaged, seq: expected, "the log goes on with event \(seq)")
+                    }
+                    return try body(seq, record)
+                }
+                expected += 1
+                guard goesOn else { break }
+                found = try cursor.next()
+            }
+            return expected
+        }
+    }
+
+    /// Lends the payload of a record of the log, wherever it lies, after checking it.
+    package func withPayload<R>(
+        of seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction,
+        _ body: (RecordHeader, RawSpan) throws -> R
+    ) throws -> R {
+        let header = try RecordHeader.read(record, seq: seq)
+        switch try RecordCodec.body(seq: seq, header: header, record: record) {
+        case .inline(let range):
+            try RecordCodec.verify(seq: seq, record: record)
+            return try body(header, record.extracting(range))
+        case .chunked(let byteCount):
+            let payload = try assemble(seq, byteCount: byteCount, in: transaction)
+            let span = RawSpan(_elements: payload.span)
+            try RecordCodec.verify(seq: seq, record: record, chunkedPayload: span)
+            return try body(header, span)
+        case .erased:
+            throw CodecError(.erased, seq: seq, "only its header is left")
+        }
+    }
+
+    private func assemble(
+        _ seq: UInt64, byteCount: Int, in transaction: borrowing ReadTransaction
+    ) throws -> [UInt8] {
+        var payload: [UInt8] = []
+        payload.reserveCapacity(byteCount)
+        var key: [UInt8] = []
+        for index in 0..<RecordCodec.chunkCount(of: byteCount) {
+            key.removeAll(keepingCapacity: true)
+            RecordCodec.appendChunkKey(seq: seq, index: index, to: &key)
+            let found: Void? = try transaction.get(chunks, RawSpan(_elements: key.span)) { chunk in
+                payload.append(copying: chunk)
+            }
+            guard found != nil else {
+                throw CodecError(.truncated, seq: seq, "chunk \(index) of its payload is missing")
+            }
+        }
+        return payload
+    }
+
+    private static func seq(of key: RawSpan) throws(CodecError) -> UInt64 {
+        guard key.byteCount == 8 else {
+            throw CodecError(.damaged, seq: nil, "the log has a key of \(key.byteCount) bytes")
+        }
+        return key.littleEndian(at: 0, as: UInt64.self).byteSwapped
+    }
+}
+
+extension [UInt8] {
+    /// Appends a copy of `bytes`.
+    package mutating func append(copying bytes: RawSpan) {
+        append(addingCapacity: bytes.byteCount) { $0.append(copying: bytes) }
+    }
+}

@@ -1,0 +1,54 @@
+import TraylogDomain
+
+/// A set of field numbers below 64.
+struct FieldSet: OptionSet, Hashable, Sendable {
+    let rawValue: UInt64
+
+    @inline(__always)
+    init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    @inline(__always)
+    init(_ fields: FieldNumber...) { rawValue = fields.reduce(0) { $0 | 1 << UInt64($1.rawValue) } }
+
+    @inline(__always)
+    func has(_ field: FieldNumber) -> Bool { rawValue >> UInt64(field.rawValue) & 1 != 0 }
+
+    private static let common = FieldSet(.user, .key, .actor, .device, .commandFingerprint)
+    private static let content = FieldSet(
+        .thread, .category, .title, .body, .summaryArgument, .summaryCount, .silent, .level, .expiresAt,
+        .collapseKey, .data)
+
+    /// The fields that an event of `kind` has a meaning for; others are kept as they are, like unknown ones.
+    static func meaningful(for kind: EventKind) -> FieldSet {
+        switch kind {
+        case .notified: notified
+        case .traySeen: traySeen
+        case .marked: marked
+        case .allMarked: allMarked
+        case .muted, .unmuted: muted
+        case .snoozed: snoozed
+        case .woken, .retracted, .expired: itemOnly
+        case .edited: edited
+        case .subscribed, .unsubscribed: subscribed
+        case .broadcast: broadcast
+        case .undone: undone
+        case .erased: common
+        case .compacted: compacted
+        }
+    }
+
+    private static let notified = common.union(content)
+    private static let traySeen = common.union(FieldSet(.upTo))
+    private static let marked = common.union(FieldSet(.mark, .items))
+    private static let allMarked = common.union(FieldSet(.mark, .thread, .category, .upTo, .unthreaded))
+    private static let muted = common.union(FieldSet(.thread, .category))
+    private static let snoozed = common.union(FieldSet(.item, .until))
+    private static let itemOnly = common.union(FieldSet(.item))
+    private static let edited = common.union(
+        FieldSet(
+            .item, .title, .body, .summaryArgument, .summaryCount, .level, .expiresAt, .data, .cleared))
+    private static let subscribed = common.union(FieldSet(.topic))
+    private static let broadcast = common.union(content).union(FieldSet(.topic))
+    private static let undone = common.union(FieldSet(.event))
+    private static let compacted = common.union(FieldSet(.through, .dropped, .archive))
+}

@@ -1,0 +1,53 @@
+import TraylogDomain
+
+/// Encodes events as `traylog.v1.Event` messages (Docs/format/event.proto).
+///
+/// Canonical: the same event gives the same bytes. Fields stand in the order of their numbers, defaults are left
+/// out, unknown fields follow as they were met. Allocates only when the buffer must grow.
+package enum PayloadEncoder {
+    /// Appends the payload of an event; what the header holds (seq, times, kind) is not part of it.
+    ///
+    /// - Parameters:
+    ///   - commandFingerprint: of the keyed command (``CommandFingerprint``); 0 is left out.
+    ///   - unknownFields: as decoded; anything but whole fields would damage the payload.
+    package static func append(
+        user: String?, key: String?, actor: String?, device: String?, commandFingerprint: UInt64,
+        body: borrowing Event.Body, unknownFields: [UInt8], to buffer: inout [UInt8]
+    ) {
+        var bound = fixedBytes + unknownFields.count + body.variableBytes
+        bound += byteCount(user) + byteCount(key) + byteCount(actor) + byteCount(device)
+        buffer.append(addingCapacity: bound) { output in
+            output.append(.user, user)
+            output.append(.topic, body.topic)
+            output.append(.key, key)
+            output.append(.actor, actor)
+            output.append(.device, device)
+            if commandFingerprint != 0 {
+                output.append(tag: .commandFingerprint)
+                output.append(littleEndian: commandFingerprint)
+            }
+            output.append(body)
+            output.append(copying: RawSpan(_elements: unknownFields.span))
+        }
+    }
+
+    /// Appends the payload of `event`.
+    package static func append(_ event: borrowing Event, to buffer: inout [UInt8]) {
+        append(
+            user: event.user, key: event.key, actor: event.actor, device: event.device,
+            commandFingerprint: event.commandFingerprint, body: event.body,
+            unknownFields: event.unknownFields, to: &buffer)
+    }
+
+    /// More than all numbers, tags and lengths of any payload take.
+    static let fixedBytes = 384
+    static let varintBytes = 10
+
+    @inline(__always)
+    static func byteCount(_ text: borrowing String?) -> Int {
+        switch text {
+        case .none: 0
+        case .some(let text): text.utf8.count
+        }
+    }
+}

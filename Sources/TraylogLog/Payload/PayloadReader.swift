@@ -1,0 +1,94 @@
+/// One field of a payload: where it is, and its value as it stands.
+package struct PayloadField: Hashable, Sendable {
+    /// 1…536,870,911; ``FieldNumber`` when this version knows it.
+    package var number: UInt32
+    package var wireType: WireType
+    /// `varint`, `fixed64`, `fixed32`: the value. `bytes`: how many.
+    package var value: UInt64
+    /// Where the tag begins.
+    package var start: Int
+    /// Where the value begins; of `bytes`, the first of them.
+    package var valueStart: Int
+    /// Behind the last byte.
+    package var end: Int
+
+    /// The field with its tag.
+    package var range: Range<Int> { start..<end }
+    /// The bytes of a string, or of packed numbers.
+    package var valueRange: Range<Int> { valueStart..<end }
+}
+
+/// Walks over the fields of a Protocol Buffers message in the order in which they stand.
+///
+/// Total: any bytes give fields or a ``PayloadFault``, never a trap. Allocates nothing. It holds a position only;
+/// the bytes are lent to each call and must be the same every time.
+package struct PayloadReader: Sendable {
+    package private(set) var position = 0
+
+    package init() {}
+
+    /// The next field; nil at the end of `payload`.
+    ///
+    /// - Throws: ``PayloadFault``: `truncated` or `malformed`; groups, which proto3 does not have, are malformed.
+    @inline(__always)
+    package mutating func next(_ payload: RawSpan) throws(PayloadFault) -> PayloadField? {
+        let start = position
+        guard start < payload.byteCount else { return nil }
+        let tag = try varint(payload)
+        guard tag >= 8, tag <= UInt64(UInt32.max), let wireType = WireType(rawValue: UInt8(tag & 7)) else {
+            throw .malformed(offset: start)
+        }
+        var field = PayloadField(
+            number: UInt32(tag >> 3), wireType: wireType, value: 0, start: start, valueStart: position, end: 0)
+        switch wireType {
+        case .varint:
+            field.value = try varint(payload)
+        case .fixed64:
+            try skip(8, of: payload)
+            field.value = payload.littleEndian(at: field.valueStart)
+        case .fixed32:
+            try skip(4, of: payload)
+            field.value = UInt64(payload.littleEndian(at: field.valueStart, as: UInt32.self))
+        case .bytes:
+            field.value = try varint(payload)
+            field.valueStart = position
+            try skip(field.value, of: payload)
+        }
+        field.end = position
+        return field
+    }
+
+    /// The number at the position: 7 bits a byte, lowest first.
+    @inline(__always)
+    package mutating func varint(_ payload: RawSpan) throws(PayloadFault) -> UInt64 {
+        guard position < payload.byteCount else { throw .truncated }
+        let first = payload.byte(at: position)
+        if first < 0x80 {
+            position &+= 1
+            return UInt64(first)
+        }
+        return try longVarint(payload)
+    }
+
+    private mutating func longVarint(_ payload: RawSpan) throws(PayloadFault) -> UInt64 {
+        let start = position
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while position < payload.byteCount {
+            let byte = payload.byte(at: position)
+            position &+= 1
+            // The tenth byte has room for one bit.
+            guard shift < 63 || (shift == 63 && byte <= 1) else { throw .malformed(offset: start) }
+            value |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return value }
+            shift &+= 7
+        }
+        throw .truncated
+    }
+
+    @inline(__always)
+    private mutating func skip(_ byteCount: UInt64, of payload: RawSpan) throws(PayloadFault) {
+        guard byteCount <= UInt64(payload.byteCount &- position) else { throw .truncated }
+        position &+= Int(byteCount)
+    }
+}

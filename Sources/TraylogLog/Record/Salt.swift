@@ -1,0 +1,17 @@
+/// The 16 random bytes of a record, hashed before the payload, so that nobody who has the hash of an erased
+/// payload can find the payload by guessing.
+package struct Salt: Hashable, Sendable {
+    /// Bytes 0…7 and 8…15, each little-endian.
+    package let first: UInt64
+    package let second: UInt64
+
+    package init(_ first: UInt64, _ second: UInt64) {
+        self.first = first
+        self.second = second
+    }
+
+    /// Two draws of `generator`, which must be unpredictable outside of tests.
+    package init(using generator: inout some RandomNumberGenerator) {
+        self.init(generator.next(), generator.next())
+    }
+}

@@ -1,0 +1,88 @@
+import TraylogDomain
+
+/// The records of one transaction, encoded and waiting to be written.
+package struct RecordBatch {
+    /// The seq of the first record.
+    package private(set) var firstSeq: UInt64
+    private var bytes: [UInt8] = []
+    /// Where each record ends in ``bytes``.
+    private var ends: [Int] = []
+    private var large: [(seq: UInt64, payload: [UInt8])] = []
+    private var scratch: [UInt8] = []
+
+    package init(firstSeq: UInt64) {
+        self.firstSeq = firstSeq
+    }
+
+    package var count: Int { ends.count }
+    package var isEmpty: Bool { ends.isEmpty }
+    /// The seq that the next record gets.
+    package var nextSeq: UInt64 { firstSeq + UInt64(ends.count) }
+    /// What the records take, chunks included.
+    package var byteCount: Int { bytes.count + large.reduce(0) { $0 + $1.payload.count } }
+
+    /// Starts anew and keeps the memory.
+    package mutating func reset(firstSeq: UInt64) {
+        self.firstSeq = firstSeq
+        let isUsual = bytes.count < 32 << 20
+        bytes.removeAll(keepingCapacity: isUsual)
+        ends.removeAll(keepingCapacity: true)
+        large.removeAll()
+    }
+
+    /// Encodes an event as the next record.
+    package mutating func append(
+        _ command: borrowing Command, body: borrowing Event.Body, kind: EventKind, fingerprint: UInt64,
+        stream: UInt32, recordedAt: Timestamp, salt: Salt
+    ) {
+        // Out of `self` while it is lent, and back with its memory at the end.
+        var payload: [UInt8] = []
+        swap(&payload, &scratch)
+        payload.removeAll(keepingCapacity: true)
+        PayloadEncoder.append(
+            user: command.user, key: command.key, actor: command.actor, device: command.device,
+            commandFingerprint: fingerprint, body: body, unknownFields: [], to: &payload)
+        let seq = firstSeq + UInt64(ends.count)
+        let placement = RecordCodec.append(
+            seq: seq, kind: kind, stream: stream, recordedAt: recordedAt, occurredAt: command.occurredAt, salt: salt,
+            payload: RawSpan(_elements: payload.span), to: &bytes)
+        if placement != .inline { large.append((seq, payload)) }
+        ends.append(bytes.count)
+        swap(&payload, &scratch)
+    }
+
+    /// Takes the records from `seq` on back.
+    package mutating func truncate(from seq: UInt64) {
+        let kept = Int(seq - firstSeq)
+        guard kept < ends.count else { return }
+        let end = kept == 0 ? 0 : ends[kept - 1]
+        bytes.removeSubrange(end...)
+        ends.removeSubrange(kept...)
+        large.removeAll { $0.seq >= seq }
+    }
+
+    /// The event of a record of this batch; nil when `seq` is none of its.
+    package func event(_ seq: UInt64) throws(CodecError) -> Event? {
+        guard seq >= firstSeq, seq < nextSeq else { return nil }
+        return try withRecord(seq) { (record) throws(CodecError) in
+            let header = try RecordHeader.read(record, seq: seq)
+            switch try RecordCodec.body(seq: seq, header: header, record: record) {
+            case .inline(let range):
+                return try EventDecoder.event(seq: Seq(seq), header: header, payload: record.extracting(range))
+            case .chunked, .erased:
+                let payload = large.first { $0.seq == seq }?.payload ?? []
+                return try EventDecoder.event(
+                    seq: Seq(seq), header: header, payload: RawSpan(_elements: payload.span))
+            }
+        }
+    }
+
+    func withRecord<R>(_ seq: UInt64, _ body: (RawSpan) throws(CodecError) -> R) throws(CodecError) -> R {
+        let index = Int(seq - firstSeq)
+        let start = index == 0 ? 0 : ends[index - 1]
+        return try body(RawSpan(_elements: bytes.span).extracting(start..<ends[index]))
+    }
+
+    var records: (bytes: [UInt8], ends: [Int]) { (bytes, ends) }
+    var largePayloads: [(seq: UInt64, payload: [UInt8])] { large }
+}

@@ -1,0 +1,29 @@
+import Testing
+
+/// The rules are only as good as the reading of the files.
+struct SourceFileTests {
+    @Test(arguments: [
+        "import Glibc", "  import Glibc", "@preconcurrency import Glibc", "public import Glibc",
+        "@_spi(Internals) package import Glibc", "import func Glibc.open", "import Glibc.POSIX",
+        "@_exported import Glibc // because",
+    ])
+    func everyFormOfImportIsSeen(line: String) {
+        #expect(SourceFile(path: "Sources/A/a.swift", text: "\n\(line)\n").imports == ["Glibc"])
+    }
+
+    @Test(arguments: ["// import Glibc", "/// import Glibc", "let important = 1", "x.import Glibc"])
+    func whatIsNoImportIsNotSeen(line: String) {
+        #expect(SourceFile(path: "Sources/A/a.swift", text: line).imports.isEmpty)
+    }
+
+    @Test func wordsInCommentsAreNoCode() {
+        let text = "let a = 1 // try! this\n/// as! that\nlet u = \"a://as!\"\ntry! go() // why"
+        let found = SourceFile(path: "Sources/A/a.swift", text: text).lines(with: ["try!", "as!"])
+        #expect(found.map(\.number) == [3, 4])
+        #expect(found.map { String($0.code) } == ["let u = \"a://as!\"", "try! go() "])
+    }
+
+    @Test func theModuleIsTheFolder() {
+        #expect(SourceFile(path: "Sources/Traylog/Store.swift", text: "").module == "Traylog")
+    }
+}

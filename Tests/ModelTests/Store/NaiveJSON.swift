@@ -1,0 +1,102 @@
+import Foundation
+import TestSupport
+import Traylog
+
+/// The JSON forms of spec.md, section 8, of the naive model's answers, built for comparison with `JSONSerialization`.
+///
+/// Written apart from the store's own writers. A value that is `null` and one that is left out compare equal.
+struct NaiveJSON {
+    let naive: NaiveStore
+    /// The store's times, by seq − 1.
+    let recordedAt: [Timestamp]
+
+    func tray(_ user: String) -> NSDictionary {
+        let tray = naive.tray(of: user)
+        var object: [String: Any] = [
+            "user": user, "asOf": tray.asOf.rawValue, "isSeen": tray.isSeen, "unseen": tray.unseen,
+            "unread": tray.unread, "total": tray.total, "seenUpTo": tray.seenUpTo.rawValue,
+            "categories": tray.categories.mapValues { ["unseen": $0.unseen, "unread": $0.unread] },
+        ]
+        object["newest"] = tray.newest?.rawValue
+        return NSDictionary(dictionary: object)
+    }
+
+    func items(_ user: String, _ query: InboxQuery) throws -> NSArray {
+        NSArray(array: try naive.matches(of: user, query).map(item))
+    }
+
+    func threads(_ user: String) throws -> NSArray {
+        NSArray(
+            array: try naive.groups(of: user).map { group in
+                var object: [String: Any] = [
+                    "count": group.count, "unseen": group.unseen, "unread": group.unread,
+                    "newest": try item(group.newest),
+                ]
+                object["thread"] = group.thread
+                object["summary"] = group.summary
+                return object
+            })
+    }
+
+    private func item(_ item: Item) throws -> [String: Any] {
+        let content = item.content
+        var object: [String: Any] = [
+            "seq": item.seq.rawValue, "position": item.position.rawValue, "summaryCount": content.summaryCount,
+            "level": "\(content.level)", "silent": content.silent, "muted": item.muted, "seen": item.seen,
+            "read": item.read, "archived": item.archived,
+            "recordedAt": rfc3339(recordedAt[Int(item.seq.rawValue) - 1]),
+        ]
+        object["key"] = item.key
+        object["topic"] = item.topic
+        object["thread"] = content.thread
+        object["category"] = content.category
+        object["title"] = content.title
+        object["body"] = content.body
+        object["summaryArgument"] = content.summaryArgument
+        object["collapseKey"] = content.collapseKey
+        object["snoozedUntil"] = item.snoozedUntil.map(rfc3339)
+        object["expiresAt"] = content.expiresAt.map(rfc3339)
+        object["actor"] = item.actor
+        object["occurredAt"] = item.occurredAt.map(rfc3339)
+        object["data"] = try content.data.map {
+            try JSONSerialization.jsonObject(with: Data($0.utf8), options: .fragmentsAllowed)
+        }
+        return object
+    }
+
+    /// The value with every `null` member left out, except inside `data`, which is the caller's.
+    static func withoutNulls(_ value: Any) -> Any {
+        if let array = value as? [Any] { return array.map(withoutNulls) }
+        guard let object = value as? [String: Any] else { return value }
+        var result: [String: Any] = [:]
+        for (key, member) in object where !(member is NSNull) {
+            result[key] = key == "data" ? member : withoutNulls(member)
+        }
+        return result
+    }
+}
+
+/// UTC with milliseconds, by counting days from year to year.
+func rfc3339(_ time: Timestamp) -> String {
+    func padded(_ number: Int64, _ digits: Int) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+    precondition(time.milliseconds >= 0, "the histories are of our time")
+    var days = time.milliseconds / 86_400_000
+    let rest = time.milliseconds % 86_400_000
+    var year: Int64 = 1970
+    func isLeap(_ year: Int64) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
+    while days >= (isLeap(year) ? 366 : 365) {
+        days -= isLeap(year) ? 366 : 365
+        year += 1
+    }
+    var month: Int64 = 1
+    for length in [31, isLeap(year) ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as [Int64] {
+        if days < length { break }
+        days -= length
+        month += 1
+    }
+    return "\(year)-\(padded(month, 2))-\(padded(days + 1, 2))T\(padded(rest / 3_600_000, 2)):"
+        + "\(padded(rest / 60_000 % 60, 2)):\(padded(rest / 1_000 % 60, 2)).\(padded(rest % 1_000, 3))Z"
+}

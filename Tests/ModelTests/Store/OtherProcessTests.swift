@@ -1,0 +1,135 @@
+import Foundation
+import TestSupport
+import Testing
+import Traylog
+
+/// What another process reads while this one writes, against the naive model.
+///
+/// LMDB allows one environment a process and file, so the reader is the built `traylog` program.
+@Suite struct OtherProcessTests {
+    @Test(.enabled(if: TraylogTool.exists, "no traylog program beside the test bundle"), arguments: UInt64(0)..<2)
+    func anotherProcessSeesWhatIsNotFlushedYet(seed: UInt64) throws {
+        try withTemporaryDirectory { directory in
+            var options = StoreOptions()
+            options.durability = .relaxed
+            // Some states are flushed by then, and some of them behind the tail.
+            options.tailEvents = seed == 0 ? 200_000 : 100
+            var run = try ModelRun(seed: seed, mix: .typical) { try Store.open(directory, options: options) }
+            for _ in 0..<3 {
+                try run.play(steps: 90, checkEvery: 90)
+                try compare(run, directory)
+            }
+            run.store.close()
+            try compare(run, directory)
+        }
+    }
+
+    private func compare(_ run: ModelRun, _ directory: String) throws {
+        let tool = TraylogTool(store: directory)
+        let recordedAt = try events(run, tool)
+        let json = NaiveJSON(naive: run.naive, recordedAt: recordedAt)
+        let users = run.naive.users()
+        let label = "seed \(run.seed), head \(run.naive.head)"
+
+        let lines = try tool.lines("users", "--json")
+        #expect(lines.count == users.count, "\(label)")
+        for (user, line) in zip(users, lines) { expect(json.tray(user), line, "\(label), users, \(user)") }
+
+        for user in users + ["nobody"] {
+            expect(json.tray(user), try tool.object("tray", user, "--json"), "\(label), tray \(user)")
+        }
+        for user in users.prefix(2) {
+            let inbox = try tool.object("inbox", user, "--json", "--limit", "100")
+            expect(member("items", inbox), try json.items(user, InboxQuery()).firstHundred, "\(label), inbox \(user)")
+            let filtered = try tool.object(
+                "inbox", user, "--json", "--limit", "100", "--archived", "--unread", "--include-silent")
+            let query = InboxQuery(view: .archived, includeSilent: true, onlyUnread: true)
+            expect(member("items", filtered), try json.items(user, query).firstHundred, "\(label), archived \(user)")
+            let threads = try tool.object("threads", user, "--json", "--limit", "100")
+            expect(member("threads", threads), try json.threads(user).firstHundred, "\(label), threads \(user)")
+        }
+    }
+
+    /// The times that the store stamped; after the writer is closed only the log of the other process has them.
+    private func events(_ run: ModelRun, _ tool: TraylogTool) throws -> [Timestamp] {
+        if let events = try? run.store.events(from: 1, limit: .max) { return events.map(\.recordedAt) }
+        let reader = try StoreReader.open(tool.store)
+        defer { reader.close() }
+        return try reader.events(from: 1, limit: .max).map(\.recordedAt)
+    }
+
+    private func member(_ name: String, _ object: NSDictionary) -> NSArray {
+        object[name] as? NSArray ?? []
+    }
+
+    private func expect(_ expected: NSObject, _ found: NSObject, _ label: String) {
+        guard let difference = difference(expected, found) else { return }
+        Issue.record("\(label)\(difference)")
+    }
+
+    /// The first innermost difference of two JSON values; nil when they are equal.
+    private func difference(_ expected: Any, _ found: Any) -> String? {
+        if let left = expected as? [Any], let right = found as? [Any] {
+            for (index, (one, other)) in zip(left, right).enumerated() {
+                if let difference = difference(one, other) { return "[\(index)]\(difference)" }
+            }
+            return left.count == right.count ? nil : ": \(left.count) elements expected, found \(right.count)"
+        }
+        if let left = expected as? [String: Any], let right = found as? [String: Any] {
+            for key in Set(left.keys).union(right.keys).sorted() {
+                guard let one = left[key], let other = right[key] else {
+                    return ".\(key): expected \(left[key] ?? "none"), found \(right[key] ?? "none")"
+                }
+                if let difference = difference(one, other) { return ".\(key)\(difference)" }
+            }
+            return nil
+        }
+        if let left = expected as? NSObject, let right = found as? NSObject, left.isEqual(right) { return nil }
+        return ": expected \(expected), found \(found)"
+    }
+}
+
+extension NSArray {
+    fileprivate var firstHundred: NSArray {
+        subarray(with: NSRange(location: 0, length: Swift.min(100, count))) as NSArray
+    }
+}
+
+/// The built program, run to its end for each call.
+struct TraylogTool {
+    let store: String
+
+    private static var path: String {
+        URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent("traylog")
+            .path
+    }
+
+    static var exists: Bool { FileManager.default.isExecutableFile(atPath: path) }
+
+    func object(_ arguments: String...) throws -> NSDictionary {
+        try parsed(output(of: arguments))
+    }
+
+    func lines(_ arguments: String...) throws -> [NSDictionary] {
+        try output(of: arguments).split(separator: UInt8(ascii: "\n")).map { try parsed(Data($0)) }
+    }
+
+    private func output(of arguments: [String]) throws -> Data {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Self.path)
+        process.arguments = ["--store", store] + arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0, "traylog \(arguments) ended with \(process.terminationStatus)")
+        return output
+    }
+
+    private func parsed(_ data: Data) throws -> NSDictionary {
+        let value = NaiveJSON.withoutNulls(try JSONSerialization.jsonObject(with: data))
+        let object = try #require(value as? [String: Any])
+        return NSDictionary(dictionary: object)
+    }
+}

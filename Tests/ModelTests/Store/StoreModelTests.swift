@@ -1,0 +1,145 @@
+import Foundation
+import TestSupport
+import Testing
+import Traylog
+
+/// The store against the naive model, on random histories.
+///
+/// `TRAYLOG_LONG_TESTS=1` plays many more seeds; a failure names the seed and the step.
+@Suite struct StoreModelTests {
+    /// What the store can do by now; raise it as commands arrive.
+    static let features: HistoryMix.Features = []
+
+    @Test(arguments: seeds(3, long: 100))
+    func theStoreAgreesAfterEveryFewCommands(seed: UInt64) throws {
+        try play(seed, .typical, steps: 300, checkEvery: 15)
+    }
+
+    @Test(arguments: seeds(3, long: 100))
+    func theStoreAgreesWhenEveryCommandMeetsTheOneBefore(seed: UInt64) throws {
+        try play(seed, .crowded, steps: 200, checkEvery: 10)
+    }
+
+    @Test(arguments: seeds(3, long: 100))
+    func theStoreAgreesWithReopeningInBetween(seed: UInt64) throws {
+        try play(seed, .typical, steps: 240, checkEvery: 12, reopenPercent: 60)
+    }
+
+    @Test(arguments: seeds(3, long: 100))
+    func theStoreAgreesWhileItFlushesAndEvictsAllTheTime(seed: UInt64) throws {
+        try play(seed, .typical, tiny, steps: 300, checkEvery: 15, reopenPercent: 20)
+    }
+
+    @Test(arguments: seeds(1, long: 20))
+    func manyUsersAgreeWhileTheyAreEvicted(seed: UInt64) throws {
+        try play(seed, .crowd, tiny, steps: 500, checkEvery: 50, reopenPercent: 20, finish: .sample(4))
+    }
+
+    @Test(arguments: seeds(1, long: 10))
+    func aLargeTrayAgrees(seed: UInt64) throws {
+        try play(seed, .heavy, tiny, steps: isLong ? 6_000 : 1_500, checkEvery: 250, finish: .sample(40))
+    }
+
+    @Test(arguments: seeds(2, long: 60))
+    func transactionsAndGroupsAgree(seed: UInt64) throws {
+        try withTemporaryDirectory { directory in
+            var run = try ModelRun(seed: seed, mix: .typical) { try Store.open(directory, options: tiny) }
+            try run.playBatches(60, size: 8, checkEvery: 6)
+            try run.finish(depth: .sample(20))
+        }
+    }
+
+    @Test func aRefusedCommandInTheMiddleOfATransactionStoresNothing() throws {
+        try withTemporaryDirectory { directory in
+            let store: any StoreUnderTest = try Store.open(directory)
+            let notify = Command(user: "ann", .notify(Content(title: "A")), key: "k")
+            let unknown = Command(user: "ann", .mark(.read, [.seq(99)]))
+            #expect(throws: TraylogError.refused(.unknownItem(.seq(99)))) {
+                try store.perform([notify, unknown, notify])
+            }
+            #expect(try store.head() == 0)
+            #expect(try store.users(after: nil, limit: .max).isEmpty)
+            // What was taken back is forgotten whole: the key is free, and seq 1 too.
+            #expect(try store.perform([notify, notify]) == [.appended(1), .duplicate(1)])
+            store.close()
+        }
+    }
+
+    @Test func walkingAllPagesShowsWhatWasListedAllAlongExactlyOnce() throws {
+        try withTemporaryDirectory { directory in
+            var run = try ModelRun(seed: 11, mix: .heavy) { try Store.open(directory, options: tiny) }
+            try run.play(steps: 300, checkEvery: 300)
+            let user = try #require(
+                run.naive.users().max { run.naive.tray(of: $0).total < run.naive.tray(of: $1).total })
+            var allAlong = Set(run.naive.matches(of: user, InboxQuery()).map(\.seq))
+            var shown: [Seq] = []
+            var cursor: Cursor?
+            repeat {
+                let page = try run.store.inbox(of: user, InboxQuery(limit: 7, cursor: cursor))
+                shown += page.items.map(\.seq)
+                cursor = page.next
+                if let item = page.items.last {
+                    _ = try run.store.perform(Command(user: user, .mark(.deleted, [.seq(item.seq)])))
+                    _ = try run.store.perform(Command(user: user, .notify(Content(title: "new"))))
+                    allAlong.remove(item.seq)
+                }
+            } while cursor != nil
+            #expect(Set(shown).count == shown.count)
+            #expect(allAlong.subtracting(shown).isEmpty)
+            run.store.close()
+        }
+    }
+
+    /// Which order the tasks' commands got is in the log alone, and the log says everything.
+    @Test func commandsOfManyTasksAtOnceAgreeWithTheirLog() async throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("traylog-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let store = try Store.open(directory.path, options: tiny)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in UInt64(0)..<8 {
+                group.addTask {
+                    var generator = HistoryGenerator(seed: task, mix: .typical)
+                    var naive = NaiveStore()
+                    for _ in 0..<60 {
+                        guard case .command(let command) = generator.next(given: naive) else { continue }
+                        _ = naive.perform(command, now: generator.now)
+                        do { _ = try await store.perform(command) } catch TraylogError.refused {}
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let naive = NaiveStore(replaying: try store.events(from: 1, limit: .max))
+        #expect(naive.head > 100)
+        var comparison = try Comparison(store, naive, seed: 1)
+        try comparison.check(users: naive.users(), depth: .sample(10))
+        store.close()
+    }
+}
+
+private func play(
+    _ seed: UInt64, _ mix: HistoryMix, _ options: StoreOptions = StoreOptions(), steps: Int, checkEvery: Int,
+    reopenPercent: Int = 0, finish: Comparison.Depth = .sample(60)
+) throws {
+    try withTemporaryDirectory { directory in
+        var run = try ModelRun(seed: seed, mix: mix.with(StoreModelTests.features)) {
+            try Store.open(directory, options: options)
+        }
+        try run.play(steps: steps, checkEvery: checkEvery, reopenPercent: reopenPercent)
+        try run.reopen()
+        try run.finish(depth: isLong && mix.users <= 6 ? .full : finish)
+    }
+}
+
+/// So little memory that every few commands are flushed and every state is evicted.
+private var tiny: StoreOptions {
+    var options = StoreOptions()
+    options.durability = .relaxed
+    options.tailEvents = 8
+    options.cacheBytes = 4_096
+    return options
+}
+
+let isLong = ProcessInfo.processInfo.environment["TRAYLOG_LONG_TESTS"] == "1"
+
+private func seeds(_ count: UInt64, long: UInt64) -> Range<UInt64> { 0..<(isLong ? long : count) }

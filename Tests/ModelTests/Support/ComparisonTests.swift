@@ -1,0 +1,96 @@
+import TestSupport
+import Testing
+import Traylog
+
+@Suite struct ComparisonTests {
+    @Test func theModelAgreesWithItself() throws {
+        var run = try ModelRun(seed: 1, mix: HistoryMix.typical.with(.all)) { NaiveBackedStore() }
+        try run.play(steps: 150, checkEvery: 30)
+        // The transactions of a batch have no ticks.
+        try run.playBatches(10, size: 6, checkEvery: 3)
+        try run.finish(users: 2)
+    }
+
+    /// As long a history as the store's own tests play: what those cost without the store.
+    @Test(arguments: [HistoryMix.crowded, .crowd, .heavy])
+    func theModelAgreesWithItselfInEveryMix(mix: HistoryMix) throws {
+        var run = try ModelRun(seed: 3, mix: mix.with(.all)) { NaiveBackedStore() }
+        try run.play(steps: 300, checkEvery: 100)
+        try run.finish(users: 2, depth: .sample(20))
+    }
+
+    @Test(arguments: Lie.allCases)
+    func theComparisonFindsEveryLie(lie: Lie) throws {
+        var run = try ModelRun(seed: 2, mix: .typical) { NaiveBackedStore(twist: lie.twist) }
+        let error = #expect(throws: Difference.self) {
+            try run.play(steps: 200, checkEvery: 20)
+            try run.finish(users: 3)
+        }
+        let text = try #require(error).description
+        #expect(text.hasPrefix("seed 2, "), "\(text)")
+        #expect(text.contains(lie.trace), "\(text)")
+        #expect(text.count < 1_500, "\(text)")
+    }
+}
+
+/// One way in which a store may be wrong, and what the failure must name.
+enum Lie: String, CaseIterable, CustomTestStringConvertible {
+    case countsOneMore, newestOfTheSilent, categoryForgotten
+    case itemTwice, pageNotFilled, itemForgotten, endNotSaid, otherNormalForm
+    case summaryOfAll, groupForgotten
+    case eventBodyChanged, clockStepsBack, userForgotten, receiptOffByOne
+
+    var testDescription: String { rawValue }
+
+    var trace: String {
+        switch self {
+        case .countsOneMore: "tray, unread"
+        case .newestOfTheSilent: "tray, newest"
+        case .categoryForgotten: "tray, categories"
+        case .itemTwice, .pageNotFilled, .itemForgotten, .endNotSaid, .otherNormalForm: "InboxQuery"
+        case .summaryOfAll, .groupForgotten: "threads limit"
+        case .eventBodyChanged: "events"
+        case .clockStepsBack: "recordedAt"
+        case .userForgotten: "users"
+        case .receiptOffByOne: "result"
+        }
+    }
+
+    var twist: NaiveBackedStore.Twist {
+        var twist = NaiveBackedStore.Twist()
+        switch self {
+        case .countsOneMore: twist.tray = changed { $0.unread += $0.total > 2 ? 1 : 0 }
+        case .newestOfTheSilent: twist.tray = changed { $0.newest = $0.newest.map { Seq($0.rawValue + 1) } }
+        case .categoryForgotten: twist.tray = changed { $0.categories["Zoë"] = nil }
+        case .itemTwice: twist.inbox = changed { $0.items += $0.items.suffix(1) }
+        case .pageNotFilled: twist.inbox = changed { if $0.items.count == 7 { $0.items.removeLast() } }
+        case .itemForgotten: twist.inbox = changed { $0.items.removeAll { $0.seq == 11 } }
+        case .endNotSaid:
+            twist.inbox = changed { $0.next = $0.next ?? $0.items.last.map { Cursor(before: $0.position) } }
+        case .otherNormalForm:
+            twist.inbox = changed { page in
+                for place in page.items.indices {
+                    page.items[place].content.title?.replace("\u{e9}", with: "e\u{301}")
+                }
+            }
+        case .summaryOfAll: twist.threads = changed { if !$0.threads.isEmpty { $0.threads[0].summary = "all" } }
+        case .groupForgotten: twist.threads = changed { $0.threads = $0.threads.filter { $0.thread != nil } }
+        case .eventBodyChanged: twist.events = changed { if $0.count > 40 { $0[40].body = .erased } }
+        case .clockStepsBack: twist.events = changed { if $0.count > 40 { $0[40].recordedAt = at(0) } }
+        case .userForgotten: twist.users = changed { if $0.count > 3 { $0.remove(at: 2) } }
+        case .receiptOffByOne:
+            twist.receipt = { receipt in
+                if case .duplicate(let seq) = receipt { .duplicate(Seq(seq.rawValue + 1)) } else { receipt }
+            }
+        }
+        return twist
+    }
+}
+
+private func changed<Value>(_ change: @escaping @Sendable (inout Value) -> Void) -> @Sendable (Value) -> Value {
+    { value in
+        var value = value
+        change(&value)
+        return value
+    }
+}

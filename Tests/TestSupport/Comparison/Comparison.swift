@@ -1,0 +1,202 @@
+import Traylog
+
+/// Asks a store and the naive model the same and throws the first ``Difference``.
+///
+/// `recordedAt` is the store's own: items are compared with the store's log, which must not step back.
+package struct Comparison {
+    /// How many of the possible inbox queries are walked.
+    package enum Depth: Sendable {
+        /// Every view, filter combination and page size.
+        case full
+        /// That many a user, drawn at random.
+        case sample(Int)
+    }
+
+    package static let pageSizes = [1, 2, 3, 7, 20, 100]
+
+    package let store: any AnswersQueries
+    package let naive: NaiveStore
+    /// The whole log of the store; its times stand in for the naive ones.
+    private let recordedAt: [Timestamp]
+    private var random: SeededRandom
+
+    /// - Throws: a ``Difference`` when the logs differ already.
+    package init(_ store: any AnswersQueries, _ naive: NaiveStore, seed: UInt64) throws {
+        self.store = store
+        self.naive = naive
+        random = SeededRandom(seed: seed)
+        let events = try store.events(from: 1, limit: .max)
+        try expectSame(naive.events.map(\.comparable), events.map(\.comparable), "events")
+        recordedAt = events.map(\.recordedAt)
+        for (before, after) in zip(recordedAt, recordedAt.dropFirst()) where after < before {
+            throw Difference(path: ["recordedAt"], expected: "never before \(before)", found: "\(after)")
+        }
+    }
+
+    /// Compares everything that can be asked of these users, and of the log.
+    package mutating func check(users: [String], depth: Depth) throws {
+        try expectSame(naive.head, try store.head(), "head")
+        try checkLog()
+        try checkUsers()
+        for user in users {
+            try within("user \(String(reflecting: user))") { () throws -> Void in
+                try checkTray(of: user)
+                try checkHistory(of: user)
+                for limit in sizes(depth, Self.pageSizes) { try checkThreads(of: user, limit: limit) }
+                switch depth {
+                case .full:
+                    for query in queries(of: user) {
+                        for limit in Self.pageSizes { try checkInbox(of: user, query, limit: limit) }
+                    }
+                case .sample(let count):
+                    let queries = queries(of: user)
+                    try checkInbox(of: user, InboxQuery(), limit: random.pick(Self.pageSizes))
+                    for _ in 1..<max(2, count) {
+                        try checkInbox(of: user, random.pick(queries), limit: random.pick(Self.pageSizes))
+                    }
+                }
+            }
+        }
+    }
+
+    private func checkTray(of user: String) throws {
+        var (expected, found) = (naive.tray(of: user), try store.tray(of: user))
+        // A dictionary has no order of its own: the categories are compared as a list.
+        let lists = [expected, found].map { $0.categories.sorted { Name($0.key) < Name($1.key) }.map { "\($0)" } }
+        try expectSame(lists[0], lists[1], "tray, categories")
+        (expected.categories, found.categories) = ([:], [:])
+        try expectSame(expected, found, "tray")
+    }
+
+    private mutating func sizes(_ depth: Depth, _ all: [Int]) -> [Int] {
+        if case .full = depth { all } else { [random.pick(all)] }
+    }
+}
+
+// MARK: - The log and users
+
+extension Comparison {
+    private mutating func checkLog() throws {
+        for _ in 0..<3 {
+            let from = Seq(UInt64(random.between(1, naive.events.count + 2)))
+            let limit = random.pick([0, 1, 2, 10, 1_000])
+            try expectSame(
+                naive.log(from: from, limit: limit).map(\.comparable),
+                try store.events(from: from, limit: limit).map(\.comparable), "events from \(from) limit \(limit)")
+        }
+    }
+
+    private mutating func checkUsers() throws {
+        let expected = naive.users()
+        try expectSame(expected, try store.users(after: nil, limit: .max), "users")
+        let after = random.pick(expected + ["", "m", "zzz"])
+        try expectSame(
+            naive.users(after: after, limit: 2), try store.users(after: after, limit: 2),
+            "users after \(String(reflecting: after)) limit 2")
+    }
+
+    private mutating func checkHistory(of user: String) throws {
+        try expectSame(
+            naive.history(of: user).map(\.comparable),
+            try store.history(of: user, from: 1, limit: .max).map(\.comparable), "history")
+        let from = Seq(UInt64(random.between(1, naive.events.count + 2)))
+        let limit = random.pick([0, 1, 2, 10, 1_000])
+        try expectSame(
+            naive.history(of: user, from: from, limit: limit).map(\.comparable),
+            try store.history(of: user, from: from, limit: limit).map(\.comparable),
+            "history from \(from) limit \(limit)")
+    }
+}
+
+// MARK: - Pages
+
+extension Comparison {
+    /// Every combination of view and filters, with the threads and categories of the user's items and one unknown each.
+    private func queries(of user: String) -> [InboxQuery] {
+        let items = naive.state(of: user).items
+        let threads = Set(items.compactMap { Name($0.content.thread) }).sorted().prefix(4)
+        let categories = Set(items.compactMap { Name($0.content.category) }).sorted().prefix(3)
+        var queries: [InboxQuery] = []
+        for view in [InboxQuery.View.inbox, .archived, .snoozed] {
+            for flags in 0..<8 {
+                for thread in [.any, .unthreaded, .named("of nobody")]
+                    + threads.map({ Selection.Thread.named($0.text) })
+                {
+                    for category in [nil, "of nobody"] + categories.map({ Optional($0.text) }) {
+                        queries.append(
+                            InboxQuery(
+                                view: view, includeSilent: flags & 1 != 0, onlyUnread: flags & 2 != 0,
+                                onlyUnseen: flags & 4 != 0, thread: thread, category: category))
+                    }
+                }
+            }
+        }
+        return queries
+    }
+
+    /// Walks all pages; each must be full, in order, and the last one must say that it is.
+    private func checkInbox(of user: String, _ query: InboxQuery, limit: Int) throws {
+        let expected = naive.matches(of: user, query).map(withStoredTime)
+        var query = query
+        // A page of one item is asked for anew: long lists are walked in larger ones.
+        query.limit = max(limit, expected.count / 200)
+        try within(String(describing: query)) {
+            try checkPages(expected, of: user, size: query.limit) { cursor in
+                query.cursor = cursor
+                let page = try store.inbox(of: user, query)
+                return (page.items, page.next, page.user, page.asOf)
+            }
+        }
+    }
+
+    private func checkThreads(of user: String, limit: Int) throws {
+        let expected = naive.groups(of: user).map { group in
+            var group = group
+            group.newest = withStoredTime(group.newest)
+            return group
+        }
+        try within("threads limit \(limit)") {
+            try checkPages(expected, of: user, size: limit) { cursor in
+                let page = try store.threads(of: user, limit: limit, cursor: cursor)
+                return (page.threads, page.next, page.user, page.asOf)
+            }
+        }
+    }
+
+    private func checkPages<Row: TextBearing>(
+        _ expected: [Row], of user: String, size: Int,
+        page: (Cursor?) throws -> (rows: [Row], next: Cursor?, user: String, asOf: Seq)
+    ) throws {
+        var walked = 0
+        var cursor: Cursor?
+        repeat {
+            let answer = try page(cursor)
+            let rows = Array(expected[walked..<min(walked + size, expected.count)])
+            try expectSame(rows, answer.rows, "from #\(walked)")
+            try expectSame(user, answer.user, "user")
+            try expectSame(naive.head, answer.asOf, "asOf")
+            walked += rows.count
+            try expectSame(walked < expected.count, answer.next != nil, "next after #\(walked)")
+            // Clients keep the text.
+            cursor = answer.next.flatMap { Cursor($0.description) }
+            try expectSame(answer.next, cursor, "the cursor read back from its text")
+        } while cursor != nil
+    }
+
+    private func withStoredTime(_ item: Item) -> Item {
+        var item = item
+        item.recordedAt = recordedAt[Int(item.seq.rawValue) - 1]
+        return item
+    }
+}
+
+extension Event {
+    /// The event without what only the store knows.
+    package var comparable: Event {
+        var event = self
+        event.recordedAt = Timestamp(milliseconds: 0)
+        event.unknownFields = []
+        event.commandFingerprint = 0
+        return event
+    }
+}

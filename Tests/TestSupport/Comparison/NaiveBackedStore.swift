@@ -1,0 +1,104 @@
+import Synchronization
+import Traylog
+
+/// The naive model behind the store's face, so that the comparison itself can be tested.
+///
+/// A `Twist` makes it lie in one way, which the comparison must find.
+package final class NaiveBackedStore: StoreUnderTest {
+    package struct Twist: Sendable {
+        package var tray: @Sendable (Tray) -> Tray = { $0 }
+        package var inbox: @Sendable (InboxPage) -> InboxPage = { $0 }
+        package var threads: @Sendable (ThreadsPage) -> ThreadsPage = { $0 }
+        package var events: @Sendable ([Event]) -> [Event] = { $0 }
+        package var users: @Sendable ([String]) -> [String] = { $0 }
+        package var receipt: @Sendable (Receipt) -> Receipt = { $0 }
+
+        package init() {}
+    }
+
+    private struct State {
+        var naive = NaiveStore()
+        var clock: Int64 = 1_000_000
+
+        mutating func now() -> Timestamp {
+            clock += 7
+            return Timestamp(milliseconds: clock)
+        }
+    }
+
+    private let state = Mutex(State())
+    private let twist: Twist
+
+    package init(twist: Twist = Twist()) { self.twist = twist }
+
+    package func perform(_ command: Command) throws(TraylogError) -> Receipt {
+        twist.receipt(try unwrapped(state.withLock { $0.naive.perform(command, now: $0.now()) }))
+    }
+
+    package func perform(_ commands: [Command]) throws(TraylogError) -> [Receipt] {
+        try unwrapped(state.withLock { $0.naive.perform(commands, now: $0.now()) })
+    }
+
+    package func submit(
+        _ commands: [Command], stopAtRefusal: Bool
+    ) throws(TraylogError) -> [Result<Receipt, Refusal>] {
+        var results: [Result<Receipt, Refusal>] = []
+        for command in commands {
+            let result = state.withLock { $0.naive.perform(command, now: $0.now()) }
+            results.append(result)
+            if case .failure = result, stopAtRefusal { break }
+        }
+        return results
+    }
+
+    package func advance(to time: Timestamp) throws(TraylogError) {
+        _ = state.withLock { $0.naive.tick(time, now: $0.now()) }
+    }
+
+    package func close() {}
+
+    private func unwrapped<Value>(_ result: Result<Value, Refusal>) throws(TraylogError) -> Value {
+        switch result {
+        case .success(let value): return value
+        case .failure(let refusal): throw .refused(refusal)
+        }
+    }
+}
+
+extension NaiveBackedStore {
+    private var naive: NaiveStore { state.withLock { $0.naive } }
+
+    package func head() throws(TraylogError) -> Seq { naive.head }
+
+    package func tray(of user: String) throws(TraylogError) -> Tray { twist.tray(naive.tray(of: user)) }
+
+    package func inbox(of user: String, _ query: InboxQuery) throws(TraylogError) -> InboxPage {
+        do throws(Refusal) { return twist.inbox(try naive.inbox(of: user, query)) } catch { throw .refused(error) }
+    }
+
+    package func threads(of user: String, limit: Int, cursor: Cursor?) throws(TraylogError) -> ThreadsPage {
+        do throws(Refusal) {
+            return twist.threads(try naive.threads(of: user, limit: limit, cursor: cursor))
+        } catch { throw .refused(error) }
+    }
+
+    package func history(of user: String, from: Seq, limit: Int) throws(TraylogError) -> [Event] {
+        naive.history(of: user, from: from, limit: limit)
+    }
+
+    package func events(from: Seq, limit: Int) throws(TraylogError) -> [Event] {
+        twist.events(naive.log(from: from, limit: limit))
+    }
+
+    package func users(after name: String?, limit: Int) throws(TraylogError) -> [String] {
+        twist.users(naive.users(after: name, limit: limit))
+    }
+
+    package func statistics() throws(TraylogError) -> StoreStatistics {
+        var statistics = StoreStatistics()
+        statistics.head = naive.head
+        statistics.events = naive.head.rawValue
+        statistics.users = UInt64(naive.users().count)
+        return statistics
+    }
+}

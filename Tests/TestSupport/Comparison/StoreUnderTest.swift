@@ -1,0 +1,23 @@
+import Traylog
+
+/// What the model tests need of a store: ``Store``, or the naive one behind the same face.
+package protocol StoreUnderTest: AnswersQueries {
+    func perform(_ command: Command) throws(TraylogError) -> Receipt
+    func perform(_ commands: [Command]) throws(TraylogError) -> [Receipt]
+    func submit(_ commands: [Command], stopAtRefusal: Bool) throws(TraylogError) -> [Result<Receipt, Refusal>]
+    /// Expires and wakes what is due.
+    func advance(to time: Timestamp) throws(TraylogError)
+    func close()
+}
+
+extension Store: StoreUnderTest {
+    package func submit(
+        _ commands: [Command], stopAtRefusal: Bool
+    ) throws(TraylogError) -> [Result<Receipt, Refusal>] {
+        try submit(commands, stopAtRefusal: stopAtRefusal, areValid: false)
+    }
+
+    package func advance(to time: Timestamp) throws(TraylogError) {
+        preconditionFailure("the store has no tick yet: call it here, and add .ticks to the features of StoreModelTests")
+    }
+}

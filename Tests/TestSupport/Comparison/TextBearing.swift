@@ -1,0 +1,61 @@
+import TraylogDomain
+
+/// A value that knows its strings, so that comparing their bytes costs little.
+///
+/// Most of a comparison's time goes into this; ``sameBytes(_:_:)`` on other values prints them whole.
+package protocol TextBearing: Equatable {
+    /// Every string in it, in a fixed order.
+    var texts: [String?] { get }
+}
+
+package func sameBytes<Value: TextBearing>(_ left: Value, _ right: Value) -> Bool {
+    left == right && left.texts.elementsEqual(right.texts) { Name($0) == Name($1) }
+}
+
+extension Array: TextBearing where Element: TextBearing {
+    package var texts: [String?] { flatMap(\.texts) }
+}
+
+extension Content: TextBearing {
+    package var texts: [String?] { [thread, category, title, body, summaryArgument, collapseKey, data] }
+}
+
+extension Item: TextBearing {
+    package var texts: [String?] { [key, topic, actor] + content.texts }
+}
+
+extension ThreadGroup: TextBearing {
+    package var texts: [String?] { [thread, summary] + newest.texts }
+}
+
+extension ContentEdit: TextBearing {
+    package var texts: [String?] {
+        [title, body, summaryArgument, data].map { change in
+            if case .set(let text) = change { text } else { nil }
+        }
+    }
+}
+
+extension Event: TextBearing {
+    package var texts: [String?] { [user, key, actor, device] + body.texts }
+}
+
+extension Event.Body: TextBearing {
+    package var texts: [String?] {
+        switch self {
+        case .notified(let content): return content.texts
+        case .broadcast(let topic, let content): return [topic] + content.texts
+        case .edited(_, let edit): return edit.texts
+        case .subscribed(let topic), .unsubscribed(let topic): return [topic]
+        case .muted(let scope), .unmuted(let scope):
+            switch scope {
+            case .thread(let name), .category(let name): return [name]
+            }
+        case .allMarked(_, let selection):
+            if case .named(let thread) = selection.thread { return [thread, selection.category] }
+            return [selection.category]
+        case .compacted(_, _, let archive): return [archive]
+        case .traySeen, .marked, .snoozed, .woken, .retracted, .undone, .expired, .erased: return []
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import TraylogDomain
+
+extension HistoryGenerator {
+    /// The command with one thing wrong, so that exactly one field is to blame.
+    mutating func spoiled(_ command: Command) -> Command {
+        let bad = random.pick(["", String(repeating: "x", count: 257), "tab\t", "\u{7f}", "c1 \u{85}", "nul\0"])
+        var command = command
+        switch random.below(6) {
+        case 0: command.key = bad
+        case 1: command.actor = bad
+        case 2: command.device = bad
+        case 3: spoilUser(&command, bad)
+        default: spoilAction(&command, bad)
+        }
+        return command
+    }
+
+    private mutating func spoilUser(_ command: inout Command, _ bad: String) {
+        switch (command.action, command.user) {
+        case (.broadcast, _): command.user = users[0]
+        case (_, nil): command.key = bad
+        case (.edit, _), (.retract, _): command.user = bad
+        default: command.user = random.chance(50) ? nil : bad
+        }
+    }
+
+    private mutating func spoilAction(_ command: inout Command, _ bad: String) {
+        switch command.action {
+        case .notify(var content):
+            spoil(&content, bad)
+            command.action = .notify(content)
+        case .broadcast(let topic, var content):
+            if random.chance(30) { content.collapseKey = "any" } else { spoil(&content, bad) }
+            command.action = random.chance(20) ? .broadcast(topic: bad, Content()) : .broadcast(topic: topic, content)
+        case .mark(let mark, let references):
+            let many = Array(repeating: references[0], count: 1_001)
+            command.action = .mark(mark, random.pick([[], many, references.prefix(999) + [.key(bad)]]))
+        case .markAll(let mark, var selection):
+            if random.chance(50) { selection.category = bad } else { selection.thread = .named(bad) }
+            command.action = .markAll(mark, selection)
+        case .mute: command.action = .mute(random.chance(50) ? .thread(bad) : .category(bad))
+        case .unmute: command.action = .unmute(random.chance(50) ? .thread(bad) : .category(bad))
+        case .edit(let reference, var edit):
+            if random.chance(50) { edit.summaryArgument = .set(bad) } else { edit.data = .set("{\"open\":") }
+            command.action = random.chance(30) ? .edit(.key(bad), ContentEdit()) : .edit(reference, edit)
+        case .retract: command.action = .retract(.key(bad))
+        case .snooze(_, let until): command.action = .snooze(.key(bad), until: until)
+        case .wake: command.action = .wake(.key(bad))
+        case .subscribe: command.action = .subscribe(topic: bad)
+        case .unsubscribe: command.action = .unsubscribe(topic: bad)
+        case .seeTray, .undo, .erase: command.key = bad
+        }
+    }
+
+    private mutating func spoil(_ content: inout Content, _ bad: String) {
+        switch random.below(8) {
+        case 0: content.thread = bad
+        case 1: content.category = bad
+        case 2: content.summaryArgument = bad
+        case 3: content.collapseKey = bad
+        case 4: content.title = String(repeating: "é", count: 512) + "!"
+        case 5: content.body = String(repeating: "b", count: 16 * 1_024 + 1)
+        case 6: content.data = "\"" + String(repeating: "d", count: 64 * 1_024 - 1) + "\""
+        default: content.data = random.pick(["{", "", "[1,]x", "{\"a\" 1}", "nul"])
+        }
+    }
+}

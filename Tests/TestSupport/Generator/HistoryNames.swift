@@ -1,0 +1,24 @@
+/// Names that stores get wrong: equal to the eye but not in bytes, in an order of their own, long, or like syntax.
+package enum HistoryNames {
+    private static let odd = [
+        "ann", "Zoë", "Zoe\u{308}", "日本語", "👩‍👩‍👧", "a b", "../up", "\"quoted\"", "Ann", "z", "\u{10ffff}", "\u{fffd}",
+        "null", "0",
+        "%41", "naïve", "ﬀ", "i\u{307}", "a\\nb", "{}",
+    ]
+
+    /// `count` different names (in bytes); the odd ones first, then plain ones.
+    package static func names(_ count: Int, _ prefix: String) -> [String] {
+        (0..<count).map { index in
+            if index == odd.count { return String(repeating: "l", count: 256) }
+            return index < odd.count ? odd[index] : "\(prefix)\(index)"
+        }
+    }
+
+    /// Names for categories: no two are canonically equivalent, because ``Tray/categories`` is keyed by `String`.
+    package static func categories(_ count: Int) -> [String] {
+        // By bytes: `!=` would take the composed form out, too.
+        Array(names(count + 1, "category").filter { Name($0) != Name("Zoe\u{308}") }.prefix(count))
+    }
+
+    package static let people = ["Alice", "Me", "Bob", "Зоя", "Zoë", "Zoe\u{308}"]
+}

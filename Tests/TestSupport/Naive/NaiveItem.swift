@@ -1,0 +1,94 @@
+import TraylogDomain
+
+/// An item with one plain flag for each word of spec.md, section 3.
+package struct NaiveItem: Hashable, Sendable {
+    package var seq: Seq
+    package var position: Seq
+    package var key: String?
+    /// Set for a broadcast.
+    package var topic: String?
+    package var actor: String?
+    package var occurredAt: Timestamp?
+    package var recordedAt: Timestamp
+    package var content: Content
+    package var muted = false
+    package var seen = false
+    package var read = false
+    package var archived = false
+    package var deleted = false
+    package var gone = false
+    package var snoozedUntil: Timestamp?
+
+    package init(_ event: Event, _ content: Content, topic: String?) {
+        seq = event.seq
+        position = event.seq
+        key = event.key
+        self.topic = topic
+        actor = event.actor
+        occurredAt = event.occurredAt
+        recordedAt = event.recordedAt
+        self.content = content
+    }
+
+    package var isLive: Bool { !deleted && !gone }
+    package var isInInbox: Bool { isLive && !archived && snoozedUntil == nil }
+    package var isListed: Bool { isInInbox && !content.silent }
+    package var isCounted: Bool { isListed && !muted }
+    package var isUnseen: Bool { isCounted && !seen }
+    package var isUnread: Bool { isCounted && !read }
+
+    package func matches(_ thread: Selection.Thread, _ category: String?) -> Bool {
+        if let category, Name(category) != Name(content.category) { return false }
+        switch thread {
+        case .any: return true
+        case .unthreaded: return content.thread == nil
+        case .named(let name): return Name(name) == Name(content.thread)
+        }
+    }
+
+    /// Sets what `mark` sets.
+    package mutating func take(_ mark: Mark) {
+        switch mark {
+        case .seen: seen = true
+        case .read:
+            seen = true
+            read = true
+        case .unread: read = false
+        case .archived: archived = true
+        case .unarchived: archived = false
+        case .deleted: deleted = true
+        case .restored: deleted = false
+        }
+    }
+
+    /// As a query shows it.
+    package var shown: Item {
+        Item(
+            seq: seq, position: position, key: key, topic: topic, content: content, muted: muted, seen: seen,
+            read: read,
+            archived: archived, snoozedUntil: snoozedUntil, actor: actor, occurredAt: occurredAt, recordedAt: recordedAt
+        )
+    }
+}
+
+extension Content {
+    /// The content with the edit applied; a cleared field returns to its default.
+    package func edited(_ edit: ContentEdit) -> Content {
+        func value<Value>(_ change: Change<Value>, _ old: Value?, _ fallback: Value?) -> Value? {
+            switch change {
+            case .keep: old
+            case .clear: fallback
+            case .set(let new): new
+            }
+        }
+        var result = self
+        result.title = value(edit.title, title, nil)
+        result.body = value(edit.body, body, nil)
+        result.summaryArgument = value(edit.summaryArgument, summaryArgument, nil)
+        result.summaryCount = value(edit.summaryCount, summaryCount, 1) ?? 1
+        result.level = value(edit.level, level, .active) ?? .active
+        result.expiresAt = value(edit.expiresAt, expiresAt, nil)
+        result.data = value(edit.data, data, nil)
+        return result
+    }
+}

@@ -1,0 +1,151 @@
+import TraylogDomain
+
+/// The rules of spec.md, section 4: which event a valid command causes now.
+extension NaiveStore {
+    /// The event's body; nil when nothing would change.
+    package func decide(_ command: Command) throws(Refusal) -> Event.Body? {
+        guard let user = command.user else { return try decideForEveryone(command) }
+        let state = state(of: user)
+        switch command.action {
+        case .notify(let content):
+            return .notified(content)
+        case .seeTray(let upTo):
+            return try see(upTo, state)
+        case .mark(let mark, let references):
+            return try self.mark(mark, references, state)
+        case .markAll(let mark, var selection):
+            selection.upTo = try checked(selection.upTo)
+            return .allMarked(mark, selection)
+        case .mute(let scope):
+            return state.isMuted(scope) ? nil : .muted(scope)
+        case .unmute(let scope):
+            return state.isMuted(scope) ? .unmuted(scope) : nil
+        case .snooze(let reference, let until):
+            let item = try live(reference, state)
+            return item.snoozedUntil == until ? nil : .snoozed(item: item.seq, until: until)
+        case .wake(let reference):
+            let item = try live(reference, state)
+            if item.snoozedUntil == nil { throw .notSnoozed(item.seq) }
+            return .woken(item: item.seq)
+        case .edit(let reference, let edit):
+            let item = try own(reference, state)
+            return sameBytes(item.content, item.content.edited(edit)) ? nil : .edited(item: item.seq, edit)
+        case .retract(let reference):
+            return .retracted(item: try own(reference, state).seq)
+        case .subscribe(let topic):
+            return state.topics.contains(Name(topic)) ? nil : .subscribed(topic: topic)
+        case .unsubscribe(let topic):
+            return state.topics.contains(Name(topic)) ? .unsubscribed(topic: topic) : nil
+        case .undo(let seq):
+            return try undo(seq, user)
+        case .broadcast, .erase:
+            preconditionFailure("not a command of the naive model's users: \(command)")
+        }
+    }
+
+    private func decideForEveryone(_ command: Command) throws(Refusal) -> Event.Body? {
+        switch command.action {
+        case .broadcast(let topic, let content):
+            return .broadcast(topic: topic, content)
+        case .edit(let reference, let edit):
+            let item = try broadcast(reference)
+            return sameBytes(item.content, item.content.edited(edit)) ? nil : .edited(item: item.seq, edit)
+        case .retract(let reference):
+            return .retracted(item: try broadcast(reference).seq)
+        default:
+            preconditionFailure("validation lets no other command without a user through: \(command)")
+        }
+    }
+
+    private func see(_ given: Seq?, _ state: NaiveUser) throws(Refusal) -> Event.Body? {
+        let upTo = try checked(given)
+        let newest = state.items.map(\.position).filter { $0 <= upTo }.max()
+        guard let newest, newest > state.seenUpTo else { return nil }
+        return .traySeen(upTo: newest)
+    }
+
+    private func mark(_ mark: Mark, _ references: [ItemReference], _ state: NaiveUser) throws(Refusal) -> Event.Body? {
+        var changing: Set<Seq> = []
+        for reference in references {
+            let item = try find(reference, state)
+            var marked = item
+            marked.take(mark)
+            if !item.gone && marked != item { changing.insert(item.seq) }
+        }
+        return changing.isEmpty ? nil : .marked(mark, items: changing.sorted())
+    }
+
+    private func undo(_ seq: Seq, _ user: String) throws(Refusal) -> Event.Body? {
+        guard let event = event(seq), Name(event.user) == Name(user) else { throw .unknownEvent(seq) }
+        switch event.kind {
+        case .traySeen, .marked, .allMarked: return isVoided(seq) ? nil : .undone(event: seq)
+        default: throw .notUndoable(seq, kind: event.kind)
+        }
+    }
+}
+
+// MARK: - What commands name
+
+extension NaiveStore {
+    /// The position given, or the head.
+    private func checked(_ upTo: Seq?) throws(Refusal) -> Seq {
+        guard let upTo else { return head }
+        if upTo > head { throw .upToBeyondHead(upTo, head: head) }
+        return upTo
+    }
+
+    private func find(_ reference: ItemReference, _ state: NaiveUser) throws(Refusal) -> NaiveItem {
+        let seq: Seq? =
+            switch reference {
+            case .seq(let seq): seq
+            case .key(let key): notified(key, of: state.name.text)
+            }
+        guard let seq, let item = state.item(seq) else { throw .unknownItem(reference) }
+        return item
+    }
+
+    private func live(_ reference: ItemReference, _ state: NaiveUser) throws(Refusal) -> NaiveItem {
+        let item = try find(reference, state)
+        if !item.isLive { throw .itemGone(item.seq) }
+        return item
+    }
+
+    /// An item notified to this user, which the publisher can still change; deleted ones, too.
+    private func own(_ reference: ItemReference, _ state: NaiveUser) throws(Refusal) -> NaiveItem {
+        let item = try find(reference, state)
+        if item.topic != nil { throw .unknownItem(reference) }
+        if item.gone { throw .itemGone(item.seq) }
+        return item
+    }
+
+    private func broadcast(_ reference: ItemReference) throws(Refusal) -> NaiveItem {
+        guard case .seq(let seq) = reference, let item = broadcasts().first(where: { $0.seq == seq }) else {
+            throw .unknownItem(reference)
+        }
+        if item.gone { throw .itemGone(seq) }
+        return item
+    }
+
+    /// All broadcasts as they are for everyone: edited and gone, but without anybody's marks.
+    package func broadcasts() -> [NaiveItem] {
+        var items: [NaiveItem] = []
+        for event in events where event.user == nil {
+            if case .broadcast(let topic, let content) = event.body {
+                items.append(NaiveItem(event, content, topic: topic))
+            }
+            for place in items.indices {
+                switch event.body {
+                case .edited(items[place].seq, let edit): items[place].content = items[place].content.edited(edit)
+                case .retracted(items[place].seq), .expired(items[place].seq): items[place].gone = true
+                default: break
+                }
+            }
+        }
+        return items
+    }
+
+    package func topic(of seq: Seq) -> String? {
+        guard case .broadcast(let topic, _) = event(seq)?.body else { return nil }
+        return topic
+    }
+}

@@ -1,0 +1,116 @@
+import TraylogDomain
+
+/// The queries of spec.md, section 5, each by looping over all items.
+///
+/// All take `asOf`; a seq beyond the head must be refused by the caller (``NaiveStore/checkedAsOf(_:)``).
+extension NaiveStore {
+    package func tray(of user: String, asOf: Seq? = nil) -> Tray {
+        let state = snapshot(of: user, asOf)
+        var tray = Tray(user: user, asOf: asOf ?? head, seenUpTo: state.seenUpTo)
+        for item in state.items where item.isListed {
+            tray.total += 1
+            tray.newest = max(tray.newest ?? .zero, item.position)
+            tray.unseen += item.isUnseen ? 1 : 0
+            tray.unread += item.isUnread ? 1 : 0
+            guard let category = item.content.category, item.isUnseen || item.isUnread else { continue }
+            var counts = tray.categories[category] ?? Tray.CategoryCounts(unseen: 0, unread: 0)
+            counts.unseen += item.isUnseen ? 1 : 0
+            counts.unread += item.isUnread ? 1 : 0
+            tray.categories[category] = counts
+        }
+        return tray
+    }
+
+    /// Every item that the query finds, newest position first, whatever its limit and cursor.
+    package func matches(of user: String, _ query: InboxQuery, asOf: Seq? = nil) -> [Item] {
+        let items = snapshot(of: user, asOf).items.filter { item in
+            let isInView =
+                switch query.view {
+                case .inbox: item.isInInbox
+                case .archived: item.isLive && item.archived
+                case .snoozed: item.isLive && item.snoozedUntil != nil
+                }
+            return isInView && (query.includeSilent || !item.content.silent) && !(query.onlyUnread && item.read)
+                && !(query.onlyUnseen && item.seen) && item.matches(query.thread, query.category)
+        }
+        return items.sorted { $0.position > $1.position }.map(\.shown)
+    }
+
+    package func inbox(
+        of user: String, _ query: InboxQuery = InboxQuery(), asOf: Seq? = nil
+    ) throws(Refusal) -> InboxPage {
+        try checkPage(query.limit)
+        let (items, next) = page(
+            matches(of: user, query, asOf: asOf), position: \.position, query.limit, query.cursor)
+        return InboxPage(user: user, asOf: asOf ?? head, items: items, next: next)
+    }
+
+    /// Every group, the one with the newest item first.
+    package func groups(of user: String, asOf: Seq? = nil) -> [ThreadGroup] {
+        let listed = snapshot(of: user, asOf).items.filter(\.isListed).sorted { $0.position > $1.position }
+        var groups: [ThreadGroup] = []
+        var done: Set<Name?> = []
+        for newest in listed where done.insert(Name(newest.content.thread)).inserted {
+            let members = listed.filter { Name($0.content.thread) == Name(newest.content.thread) }
+            groups.append(
+                ThreadGroup(
+                    thread: newest.content.thread, count: UInt64(members.count),
+                    unseen: UInt64(members.filter(\.isUnseen).count), unread: UInt64(members.filter(\.isUnread).count),
+                    newest: newest.shown, summary: summaryPhrase(of: members.dropFirst().map(\.content))))
+        }
+        return groups
+    }
+
+    package func threads(
+        of user: String, limit: Int = 20, cursor: Cursor? = nil, asOf: Seq? = nil
+    ) throws(Refusal) -> ThreadsPage {
+        try checkPage(limit)
+        let (threads, next) = page(groups(of: user, asOf: asOf), position: \.newest.position, limit, cursor)
+        return ThreadsPage(user: user, asOf: asOf ?? head, threads: threads, next: next)
+    }
+
+    package func history(of user: String, from: Seq = 1, limit: Int = .max, asOf: Seq? = nil) -> [Event] {
+        let own = events.filter { event in
+            event.seq >= from && event.seq <= asOf ?? head && event.user != nil && Name(event.user) == Name(user)
+        }
+        return Array(own.prefix(limit))
+    }
+
+    package func log(from: Seq = 1, limit: Int = .max, asOf: Seq? = nil) -> [Event] {
+        Array(events.filter { $0.seq >= from && $0.seq <= asOf ?? head }.prefix(limit))
+    }
+
+    /// Everyone who has an event, in byte order.
+    package func users(after name: String? = nil, limit: Int = .max, asOf: Seq? = nil) -> [String] {
+        let names = Set(log(asOf: asOf).compactMap { Name($0.user) }).sorted()
+        let rest = names.filter { candidate in Name(name).map { $0 < candidate } ?? true }
+        return rest.prefix(limit).map(\.text)
+    }
+
+    /// The seq that a query `asOf` a time sees.
+    package func seq(at time: Timestamp) -> Seq {
+        events.last { $0.recordedAt <= time }?.seq ?? .zero
+    }
+
+    package func checkedAsOf(_ seq: Seq) throws(Refusal) -> Seq {
+        if seq > head { throw .upToBeyondHead(seq, head: head) }
+        return seq
+    }
+
+    private func snapshot(of user: String, _ asOf: Seq?) -> NaiveUser {
+        asOf.map { state(of: user, asOf: $0) } ?? state(of: user)
+    }
+
+    private func checkPage(_ limit: Int) throws(Refusal) {
+        if !(1...100).contains(limit) { throw .invalid(field: "limit", reason: "1…100") }
+    }
+
+    private func page<Row>(
+        _ rows: [Row], position: (Row) -> Seq, _ limit: Int, _ cursor: Cursor?
+    ) -> ([Row], Cursor?) {
+        let rest = rows.filter { row in cursor.map { position(row) < $0.before } ?? true }
+        let rows = Array(rest.prefix(limit))
+        guard rest.count > rows.count, let last = rows.last else { return (rows, nil) }
+        return (rows, Cursor(before: position(last)))
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import TraylogDomain
+
+/// The limits of spec.md, section 4: what makes a command `invalid` whatever the state is.
+extension NaiveStore {
+    package func validate(_ command: Command) throws(Refusal) {
+        try validateUser(of: command)
+        try identifier(command.key, "key")
+        try identifier(command.actor, "actor")
+        try identifier(command.device, "device")
+        switch command.action {
+        case .notify(let content):
+            try validate(content)
+        case .broadcast(let topic, let content):
+            try identifier(topic, "topic")
+            try validate(content)
+            if content.collapseKey != nil { throw .invalid(field: "collapseKey", reason: "a broadcast has none") }
+        case .mark(_, let references):
+            if references.isEmpty || references.count > 1_000 { throw .invalid(field: "items", reason: "1…1000") }
+            for reference in references { try validate(reference, "items") }
+        case .markAll(_, let selection):
+            if case .named(let thread) = selection.thread { try identifier(thread, "thread") }
+            try identifier(selection.category, "category")
+        case .mute(let scope), .unmute(let scope):
+            switch scope {
+            case .thread(let thread): try identifier(thread, "thread")
+            case .category(let category): try identifier(category, "category")
+            }
+        case .snooze(let reference, _), .wake(let reference), .retract(let reference):
+            try validate(reference, "item")
+        case .edit(let reference, let edit):
+            try validate(reference, "item")
+            try validate(edit)
+        case .subscribe(let topic), .unsubscribe(let topic):
+            try identifier(topic, "topic")
+        case .seeTray, .undo, .erase:
+            break
+        }
+    }
+
+    private func validateUser(of command: Command) throws(Refusal) {
+        switch (command.action, command.user) {
+        case (.broadcast, .some): throw .invalid(field: "user", reason: "a broadcast has none")
+        case (.broadcast, nil), (.edit, nil), (.retract, nil): break
+        case (_, nil): throw .invalid(field: "user", reason: "missing")
+        case (_, .some(let user)): try identifier(user, "user")
+        }
+    }
+
+    private func validate(_ reference: ItemReference, _ field: String) throws(Refusal) {
+        if case .key(let key) = reference { try identifier(key, field) }
+    }
+
+    private func validate(_ content: Content) throws(Refusal) {
+        try identifier(content.thread, "thread")
+        try identifier(content.category, "category")
+        try identifier(content.summaryArgument, "summaryArgument")
+        try identifier(content.collapseKey, "collapseKey")
+        try text(content.title, "title", 1_024)
+        try text(content.body, "body", 16 * 1_024)
+        try json(content.data)
+    }
+
+    private func validate(_ edit: ContentEdit) throws(Refusal) {
+        // Applied to nothing, the edit leaves what it sets.
+        try validate(Content().edited(edit))
+    }
+
+    private func identifier(_ value: String?, _ field: String) throws(Refusal) {
+        guard let value else { return }
+        if value.isEmpty || value.utf8.count > 256 { throw .invalid(field: field, reason: "1…256 bytes") }
+        let isControl = { (scalar: Unicode.Scalar) in
+            scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value)
+        }
+        if value.unicodeScalars.contains(where: isControl) { throw .invalid(field: field, reason: "control character") }
+    }
+
+    private func text(_ value: String?, _ field: String, _ limit: Int) throws(Refusal) {
+        if let value, value.utf8.count > limit { throw .invalid(field: field, reason: "over \(limit) bytes") }
+    }
+
+    private func json(_ value: String?) throws(Refusal) {
+        try text(value, "data", 64 * 1_024)
+        guard let value else { return }
+        do {
+            _ = try JSONSerialization.jsonObject(with: Data(value.utf8), options: .fragmentsAllowed)
+        } catch {
+            throw .invalid(field: "data", reason: "not JSON")
+        }
+    }
+}

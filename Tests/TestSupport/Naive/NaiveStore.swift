@@ -1,0 +1,167 @@
+import TraylogDomain
+
+/// The reference that the store is compared with: written from spec.md alone, obvious and slow.
+///
+/// It keeps all events in an array and a plain state for each user. Being a value, a copy of it is a snapshot.
+/// `erase` and `compact` are not modelled.
+///
+/// ```swift
+/// var naive = NaiveStore()
+/// _ = naive.perform(Command(user: "ann", .notify(Content(title: "Hi"))), now: Timestamp(milliseconds: 1))
+/// naive.tray(of: "ann").unseen  // 1
+/// ```
+package struct NaiveStore: Sendable {
+    package private(set) var events: [Event] = []
+    /// What caused each event; nil for those of a tick and for replayed ones.
+    private var commands: [Command?] = []
+    private var seqOfKey: [KeyScope: Seq] = [:]
+    /// The state of every user who has an event, at the head.
+    package private(set) var current: [Name: NaiveUser] = [:]
+
+    package init() {}
+
+    /// Takes over events that another store decided on; their keys answer no command.
+    package init(replaying events: [Event]) {
+        for event in events { append(event, cause: nil) }
+    }
+
+    package var head: Seq { Seq(UInt64(events.count)) }
+
+    package func event(_ seq: Seq) -> Event? {
+        seq > .zero && seq <= head ? events[Int(seq.rawValue) - 1] : nil
+    }
+
+    /// The user's state at the head.
+    package func state(of user: String) -> NaiveUser {
+        current[Name(user)] ?? NaiveUser(name: user)
+    }
+
+    /// The user's state right after `seq`, folded from the first event on, without what was undone by then.
+    package func state(of user: String, asOf seq: Seq) -> NaiveUser {
+        let past = events.prefix(Int(seq.rawValue))
+        var voided: Set<Seq> = []
+        for event in past {
+            if case .undone(let target) = event.body { voided.insert(target) }
+        }
+        var state = NaiveUser(name: user)
+        for event in past where !voided.contains(event.seq) { state.apply(event) }
+        return state
+    }
+
+    package func isVoided(_ seq: Seq) -> Bool {
+        events.contains { $0.body == .undone(event: seq) }
+    }
+}
+
+// MARK: - Commands
+
+extension NaiveStore {
+    package mutating func perform(_ command: Command, now: Timestamp) -> Result<Receipt, Refusal> {
+        do throws(Refusal) {
+            try validate(command)
+            if let first = try duplicate(of: command) { return .success(.duplicate(first)) }
+            guard let body = try decide(command) else { return .success(.unchanged) }
+            append(body, of: command, now: now)
+            return .success(.appended(head))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// All commands or, when one is refused, none.
+    package mutating func perform(_ commands: [Command], now: Timestamp) -> Result<[Receipt], Refusal> {
+        let before = self
+        var receipts: [Receipt] = []
+        for command in commands {
+            switch perform(command, now: now) {
+            case .success(let receipt): receipts.append(receipt)
+            case .failure(let refusal):
+                self = before
+                return .failure(refusal)
+            }
+        }
+        return .success(receipts)
+    }
+
+    package mutating func append(
+        _ body: Event.Body, of command: Command? = nil, user: String? = nil, now: Timestamp
+    ) {
+        let event = Event(
+            seq: Seq(head.rawValue + 1), recordedAt: max(now, events.last?.recordedAt ?? now),
+            occurredAt: command?.occurredAt, user: command?.user ?? user, key: command?.key, actor: command?.actor,
+            device: command?.device, body: body)
+        append(event, cause: command)
+    }
+
+    private mutating func append(_ event: Event, cause: Command?) {
+        events.append(event)
+        commands.append(cause)
+        if let scope = KeyScope(of: event, in: self) { seqOfKey[scope] = event.seq }
+        guard let user = event.user else {
+            for name in current.keys { current[name]?.apply(event) }
+            return
+        }
+        if event.kind == .undone {
+            current[Name(user)] = state(of: user, asOf: event.seq)
+        } else {
+            current[Name(user), default: NaiveUser(name: user)].apply(event)
+        }
+    }
+
+    /// The event that answers the same command with the same key already.
+    private func duplicate(of command: Command) throws(Refusal) -> Seq? {
+        guard let key = command.key, let scope = KeyScope(of: command, in: self), let seq = seqOfKey[scope] else {
+            return nil
+        }
+        if let first = commands[Int(seq.rawValue) - 1], sameBytes(first, command) { return seq }
+        throw .keyConflict(key: key, seq: seq)
+    }
+
+    /// The item that an event of this user with this key brought.
+    package func notified(_ key: String, of user: String) -> Seq? {
+        guard let seq = seqOfKey[KeyScope(user: user, key: key)], event(seq)?.kind == .notified else { return nil }
+        return seq
+    }
+}
+
+/// Where a key is unique: among one user's commands, or among those on one topic's broadcasts.
+private struct KeyScope: Hashable {
+    var user: Name?
+    var topic: Name?
+    var key: Name
+
+    init(user: String, key: String) {
+        self.user = Name(user)
+        self.key = Name(key)
+    }
+
+    init?(of event: Event, in store: NaiveStore) {
+        guard let key = event.key else { return nil }
+        self.key = Name(key)
+        if let user = event.user {
+            self.user = Name(user)
+            return
+        }
+        switch event.body {
+        case .broadcast(let topic, _): self.topic = Name(topic)
+        case .edited(let item, _), .retracted(let item): topic = Name(store.topic(of: item))
+        default: return nil
+        }
+    }
+
+    init?(of command: Command, in store: NaiveStore) {
+        guard let key = command.key else { return nil }
+        self.key = Name(key)
+        if let user = command.user {
+            self.user = Name(user)
+            return
+        }
+        switch command.action {
+        case .broadcast(let topic, _): self.topic = Name(topic)
+        case .edit(.seq(let item), _), .retract(.seq(let item)):
+            guard let topic = store.topic(of: item) else { return nil }
+            self.topic = Name(topic)
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import TraylogDomain
+
+/// One user's state: plain lists and sets, changed by looping over them.
+package struct NaiveUser: Hashable, Sendable {
+    package let name: Name
+    /// Every item that was ever in the tray, by seq.
+    package private(set) var items: [NaiveItem] = []
+    package private(set) var seenUpTo = Seq.zero
+    package private(set) var mutedThreads: Set<Name> = []
+    package private(set) var mutedCategories: Set<Name> = []
+    package private(set) var topics: Set<Name> = []
+    private var places: [Seq: Int] = [:]
+
+    package init(name: String) { self.name = Name(name) }
+
+    package func item(_ seq: Seq) -> NaiveItem? { places[seq].map { items[$0] } }
+
+    package func isMuted(_ scope: MuteScope) -> Bool {
+        switch scope {
+        case .thread(let thread): mutedThreads.contains(Name(thread))
+        case .category(let category): mutedCategories.contains(Name(category))
+        }
+    }
+
+    /// The fold of spec.md, sections 2 to 4; the caller leaves voided events out.
+    package mutating func apply(_ event: Event) {
+        if let owner = event.user, Name(owner) != name { return }
+        switch event.body {
+        case .notified(let content):
+            supersede(content.collapseKey)
+            add(event, content, topic: nil)
+        case .broadcast(let topic, let content):
+            if topics.contains(Name(topic)) { add(event, content, topic: topic) }
+        case .traySeen(let upTo):
+            changeAll(where: { $0.position <= upTo }, { $0.take(.seen) })
+            seenUpTo = max(seenUpTo, upTo)
+        case .marked(let mark, let seqs):
+            for seq in seqs { change(seq) { $0.take(mark) } }
+        case .allMarked(let mark, let selection):
+            applyAll(mark, selection)
+        case .muted(let scope), .unmuted(let scope):
+            setMuted(scope, event.kind == .muted)
+        case .snoozed(let seq, let until):
+            change(seq) { $0.snoozedUntil = until }
+        case .woken(let seq):
+            change(seq) { item in
+                item.snoozedUntil = nil
+                item.position = event.seq
+                item.seen = false
+                item.read = false
+            }
+        case .edited(let seq, let edit):
+            change(seq) { $0.content = $0.content.edited(edit) }
+        case .retracted(let seq), .expired(let seq):
+            change(seq) { $0.gone = true }
+        case .subscribed(let topic):
+            topics.insert(Name(topic))
+        case .unsubscribed(let topic):
+            topics.remove(Name(topic))
+        case .undone, .erased, .compacted:
+            break
+        }
+    }
+}
+
+extension NaiveUser {
+    private mutating func add(_ event: Event, _ content: Content, topic: String?) {
+        var item = NaiveItem(event, content, topic: topic)
+        if let thread = Name(content.thread), mutedThreads.contains(thread) { item.muted = true }
+        if let category = Name(content.category), mutedCategories.contains(category) { item.muted = true }
+        places[item.seq] = items.count
+        items.append(item)
+    }
+
+    private mutating func supersede(_ collapseKey: String?) {
+        guard let collapseKey = Name(collapseKey) else { return }
+        changeAll(where: { $0.isLive && Name($0.content.collapseKey) == collapseKey }, { $0.gone = true })
+    }
+
+    private mutating func applyAll(_ mark: BulkMark, _ selection: Selection) {
+        let upTo = selection.upTo ?? .zero
+        let covered = { (item: NaiveItem) in
+            item.position <= upTo && item.matches(selection.thread, selection.category)
+        }
+        switch mark {
+        case .seen: changeAll(where: covered, { $0.take(.seen) })
+        case .read: changeAll(where: covered, { $0.take(.read) })
+        case .archived: changeAll(where: { $0.isInInbox && covered($0) }, { $0.take(.archived) })
+        case .deleted: changeAll(where: { $0.isInInbox && covered($0) }, { $0.take(.deleted) })
+        }
+    }
+
+    private mutating func setMuted(_ scope: MuteScope, _ isMuted: Bool) {
+        switch scope {
+        case .thread(let thread):
+            if isMuted { mutedThreads.insert(Name(thread)) } else { mutedThreads.remove(Name(thread)) }
+        case .category(let category):
+            if isMuted { mutedCategories.insert(Name(category)) } else { mutedCategories.remove(Name(category)) }
+        }
+    }
+
+    /// Changes an item that is in the tray and not gone; gone is for good.
+    private mutating func change(_ seq: Seq, _ body: (inout NaiveItem) -> Void) {
+        guard let place = places[seq], !items[place].gone else { return }
+        body(&items[place])
+    }
+
+    private mutating func changeAll(where covers: (NaiveItem) -> Bool, _ body: (inout NaiveItem) -> Void) {
+        for place in items.indices where !items[place].gone && covers(items[place]) { body(&items[place]) }
+    }
+}

@@ -1,0 +1,9 @@
+import Foundation
+
+/// Calls `body` with a path in a new directory that is removed afterwards; the path itself does not exist yet.
+func withPath<R>(_ body: (String) throws -> R) throws -> R {
+    let parent = FileManager.default.temporaryDirectory.appending(path: "traylog-lmdb-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: parent) }
+    return try body(parent.appending(path: "store").path)
+}

@@ -1,0 +1,81 @@
+import Testing
+import TraylogDomain
+
+@testable import TraylogLog
+
+@Suite struct PayloadTests {
+    @Test(arguments: UInt64(0)..<60)
+    func everyEventSurvivesEncodingAndDecoding(seed: UInt64) throws {
+        var random = Seeded(seed)
+        for event in random.eventsOfEveryKind() {
+            #expect(try decode(encode(event), like: event) == event)
+        }
+    }
+
+    @Test(arguments: UInt64(100)..<160)
+    func factOfThePayloadIsTheFactOfTheEvent(seed: UInt64) throws {
+        var random = Seeded(seed)
+        for event in random.eventsOfEveryKind() {
+            let expected = Fact(event, hasher: testHasher)
+            #expect(try fact(encode(event), event.kind, seq: event.seq.rawValue) == expected)
+        }
+    }
+
+    @Test(arguments: UInt64(200)..<230)
+    func identityNamesTheSameStrings(seed: UInt64) throws {
+        var random = Seeded(seed)
+        for event in random.eventsOfEveryKind() {
+            let payload = encode(event)
+            let found = try EventDecoder.identity(seq: 1, payload: RawSpan(_elements: payload.span))
+            #expect(found.user.map { Array(payload[$0]) } == event.user.map { Array($0.utf8) })
+            #expect(found.key.map { Array(payload[$0]) } == event.key.map { Array($0.utf8) })
+            #expect(found.topic.map { Array(payload[$0]) } == event.body.topic.map { Array($0.utf8) })
+            #expect(found.commandFingerprint == event.commandFingerprint)
+        }
+    }
+
+    @Test(arguments: UInt64(300)..<320)
+    func encodingIsTheSameInAnyBuffer(seed: UInt64) {
+        var random = Seeded(seed)
+        for event in random.eventsOfEveryKind() {
+            var used = random.bytes(77)
+            PayloadEncoder.append(event, to: &used)
+            #expect(Array(used[77...]) == encode(event))
+        }
+    }
+
+    @Test func defaultsOfContentAreNotWritten() {
+        #expect(encode(event(.notified(Content()))).isEmpty)
+    }
+
+    @Test func anEditWritesWhatWouldBeADefault() throws {
+        var edit = ContentEdit()
+        edit.summaryCount = .set(1)
+        edit.level = .set(.active)
+        edit.title = .set("")
+        edit.data = .clear
+        let edited = event(.edited(item: 5, edit))
+        #expect(hex(encode(edited)) == "6200" + "7801" + "880102" + "d80105" + "fa010114")
+        #expect(try decode(encode(edited), like: edited) == edited)
+    }
+
+    @Test func fieldsAscend() throws {
+        var random = Seeded(1)
+        for event in random.eventsOfEveryKind() {
+            let numbers = try fields(encode(event)).map(\.number)
+            #expect(numbers == numbers.sorted())
+            #expect(Set(numbers).count == numbers.count)
+        }
+    }
+
+    private func event(_ body: Event.Body) -> Event {
+        Event(seq: 1, recordedAt: Timestamp(milliseconds: 0), user: nil, body: body)
+    }
+
+    private func fields(_ payload: [UInt8]) throws -> [PayloadField] {
+        var reader = PayloadReader()
+        var fields: [PayloadField] = []
+        while let field = try reader.next(RawSpan(_elements: payload.span)) { fields.append(field) }
+        return fields
+    }
+}

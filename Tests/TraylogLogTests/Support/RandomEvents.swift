@@ -1,0 +1,90 @@
+import TraylogDomain
+
+/// Any event that the types allow: more than the rules of commands would let through.
+extension Seeded {
+    mutating func event(_ kind: EventKind) -> Event {
+        Event(
+            seq: Seq(number()), recordedAt: time(), occurredAt: maybe { $0.time() },
+            user: maybe { $0.text() }, key: maybe { $0.text() }, actor: maybe { $0.text() },
+            device: maybe { $0.text() }, body: body(kind),
+            commandFingerprint: maybe { $0.next() } ?? 0)
+    }
+
+    mutating func text() -> String {
+        let alphabet: [String] = ["a", "Z", "7", " ", "\"", "\\", "\n", "\0", "é", "語", "🎈", "e\u{301}", "\u{7F}"]
+        let length = Int.random(in: 0..<(Bool.random(using: &self) ? 8 : 300), using: &self)
+        return (0..<length).map { _ in alphabet.randomElement(using: &self)! }.joined()
+    }
+
+    mutating func time() -> Timestamp {
+        let magnitude = Int64(bitPattern: number())
+        // Int64.min stands for "absent" in the header.
+        return Timestamp(milliseconds: magnitude == .min ? 0 : magnitude)
+    }
+
+    mutating func content() -> Content {
+        Content(
+            thread: maybe { $0.text() }, category: maybe { $0.text() }, title: maybe { $0.text() },
+            body: maybe { $0.text() }, summaryArgument: maybe { $0.text() },
+            summaryCount: maybe { UInt32(truncatingIfNeeded: $0.number()) } ?? 1,
+            silent: .random(using: &self), level: .allCases.randomElement(using: &self)!,
+            expiresAt: maybe { $0.time() }, collapseKey: maybe { $0.text() }, data: maybe { $0.text() })
+    }
+
+    mutating func edit() -> ContentEdit {
+        var edit = ContentEdit()
+        edit.title = change { $0.text() }
+        edit.body = change { $0.text() }
+        edit.summaryArgument = change { $0.text() }
+        edit.summaryCount = change { UInt32(truncatingIfNeeded: $0.number()) }
+        edit.level = change { InterruptionLevel.allCases.randomElement(using: &$0)! }
+        edit.expiresAt = change { $0.time() }
+        edit.data = change { $0.text() }
+        return edit
+    }
+
+    mutating func change<Value>(_ make: (inout Seeded) -> Value) -> Change<Value> {
+        switch Int.random(in: 0..<3, using: &self) {
+        case 0: .keep
+        case 1: .clear
+        default: .set(make(&self))
+        }
+    }
+
+    mutating func scope() -> MuteScope {
+        Bool.random(using: &self) ? .thread(text()) : .category(text())
+    }
+
+    mutating func selection() -> Selection {
+        let threads: [Selection.Thread] = [.any, .unthreaded, .named(text())]
+        return Selection(
+            thread: threads.randomElement(using: &self)!, category: maybe { $0.text() }, upTo: Seq(number()))
+    }
+
+    mutating func body(_ kind: EventKind) -> Event.Body {
+        switch kind {
+        case .notified: .notified(content())
+        case .traySeen: .traySeen(upTo: Seq(number()))
+        case .marked:
+            .marked(
+                .allCases.randomElement(using: &self)!,
+                items: (0..<Int.random(in: 0..<40, using: &self)).map { _ in Seq(number()) })
+        case .allMarked: .allMarked(.allCases.randomElement(using: &self)!, selection())
+        case .muted: .muted(scope())
+        case .unmuted: .unmuted(scope())
+        case .snoozed: .snoozed(item: Seq(number()), until: time())
+        case .woken: .woken(item: Seq(number()))
+        case .edited: .edited(item: Seq(number()), edit())
+        case .retracted: .retracted(item: Seq(number()))
+        case .subscribed: .subscribed(topic: text())
+        case .unsubscribed: .unsubscribed(topic: text())
+        case .broadcast: .broadcast(topic: text(), content())
+        case .undone: .undone(event: Seq(number()))
+        case .expired: .expired(item: Seq(number()))
+        case .erased: .erased
+        case .compacted: .compacted(through: Seq(number()), dropped: number(), archive: maybe { $0.text() })
+        }
+    }
+
+    mutating func eventsOfEveryKind() -> [Event] { EventKind.allCases.map { event($0) } }
+}

@@ -1,0 +1,65 @@
+import ArgumentParser
+import Traylog
+
+/// One run of one case in a process of its own, as its reference has one: started by ``Run``.
+struct Measure: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Runs one case once on Traylog.", shouldDisplay: false)
+
+    @Argument var benchCase: BenchCase
+    @Option var directory: String
+    @Option var events: Int
+
+    func run() async throws {
+        let store = try Store.open(directory)
+        var workload = Workload(users: BenchCase.users)
+        // Built beforehand and used again in turn: what is measured is the store, without a pause that a background
+        // flush could use, and not the making of strings.
+        let commands = workload.commands(min(events, 200_000))
+        guard commands.allSatisfy({ Workload.recordBytes(of: $0) == Workload.recordBytes }) else {
+            throw BenchError("the commands do not make records of \(Workload.recordBytes) bytes")
+        }
+        let clock = ContinuousClock()
+        let start = clock.now
+        switch benchCase {
+        case .bulk100k: try Self.appendBatches(commands, events: events, to: store)
+        case .concurrent64: try await Self.appendConcurrently(commands, events: events, to: store)
+        }
+        let elapsed = start.duration(to: clock.now)
+        guard try store.head() == Seq(UInt64(events)) else { throw BenchError("not every event was stored") }
+        let beforeClose = clock.now
+        store.close()
+        let result = Measurement(
+            seconds: elapsed / .seconds(1), eventsPerSecond: Double(events) / (elapsed / .seconds(1)),
+            closeSeconds: beforeClose.duration(to: clock.now) / .seconds(1), syncsPerSecond: nil)
+        print(try result.json)
+    }
+
+    private static func appendBatches(_ commands: [Command], events: Int, to store: Store) throws {
+        let batches = stride(from: 0, to: commands.count, by: BenchCase.batch).map { start in
+            Array(commands[start..<min(start + BenchCase.batch, commands.count)])
+        }
+        var stored = 0
+        var turn = 0
+        while stored < events {
+            let batch = batches[turn % batches.count]
+            turn += 1
+            let rest = events - stored
+            _ = try store.perform(batch.count <= rest ? batch : Array(batch.prefix(rest)))
+            stored += min(batch.count, rest)
+        }
+    }
+
+    private static func appendConcurrently(_ commands: [Command], events: Int, to store: Store) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for caller in 0..<BenchCase.callers {
+                group.addTask {
+                    for index in stride(from: caller, to: events, by: BenchCase.callers) {
+                        _ = try await store.perform(commands[index % commands.count])
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}

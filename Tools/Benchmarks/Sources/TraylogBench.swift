@@ -1,0 +1,11 @@
+import ArgumentParser
+
+@main
+struct TraylogBench: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "traylog-bench",
+        abstract: "Measures Traylog beside its references.",
+        subcommands: [Run.self, Measure.self],
+        defaultSubcommand: Run.self
+    )
+}

@@ -1,0 +1,87 @@
+# shellcheck shell=bash
+# Shared by Tools/demo and Tools/test: finds the checkout, installs what is missing, builds.
+# Source it; it does nothing by itself but set `root`.
+
+root=$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+
+# A heading between steps; bold only on a terminal that wants it.
+step() {
+    if [[ -t 1 && -z ${NO_COLOR:-} ]]; then
+        printf '\n\033[1m==> %s\033[0m\n' "$*"
+    else
+        printf '\n==> %s\n' "$*"
+    fi
+}
+
+fail() {
+    printf 'error: %s\n' "$*" >&2
+    exit 1
+}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# Runs a command as root: as it is, or by sudo; false where neither is possible.
+as_root() {
+    if [[ $(id -u) -eq 0 ]]; then
+        "$@"
+    elif has sudo; then
+        sudo "$@"
+    else
+        return 1
+    fi
+}
+
+# Installs Debian packages, or says that they are needed. Looks at the package lists only when something is missing.
+install_packages() {
+    local packages="$*"
+    if [[ $(uname -s) == Darwin ]]; then
+        fail "needed and not found: $packages (Debian's names). With Homebrew: brew install lmdb pkg-config jq protobuf"
+    fi
+    has apt-get || fail "needed and not found: $packages (Debian's names); install them with this system's package manager"
+    if [[ $(id -u) -ne 0 ]] && ! has sudo; then
+        fail "needed and not found: $packages; as root run: apt-get install $packages"
+    fi
+    step "Installing $packages"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update ||
+        printf 'warning: the package lists could not be renewed; going on with those at hand\n' >&2
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends "$@" >/dev/null ||
+        fail "apt-get could not install $packages"
+}
+
+# need COMMAND=PACKAGE … and `lmdb` for the library: installs those that are not there, in one go.
+need() {
+    local wanted missing=()
+    for wanted in "$@"; do
+        if [[ $wanted == lmdb ]]; then
+            { has pkg-config && pkg-config --exists lmdb; } || missing+=(liblmdb-dev)
+        else
+            has "${wanted%%=*}" || missing+=("${wanted#*=}")
+        fi
+    done
+    if [[ ${#missing[@]} -gt 0 ]]; then
+        install_packages "${missing[@]}"
+    fi
+    case $(pkg-config --modversion lmdb 2>/dev/null) in
+        0.9.*) ;;
+        '') fail "pkg-config does not find lmdb; is liblmdb-dev (Homebrew: lmdb) installed?" ;;
+        *) fail "LMDB $(pkg-config --modversion lmdb) is installed; Traylog's files are of LMDB 0.9 (see Docs/decisions)" ;;
+    esac
+}
+
+need_swift() {
+    local hint="Swift 6.2 or newer is needed: see https://www.swift.org/install, then put its usr/bin in PATH"
+    has swift || fail "swift was not found. $hint"
+    local version
+    version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | sed -n 1p)
+    [[ -n $version ]] || fail "swift does not say its version. $hint"
+    if ((${version%%.*} < 6 || (${version%%.*} == 6 && ${version#*.} < 2))); then
+        fail "this is Swift $version. $hint"
+    fi
+}
+
+# Builds the program for release and sets `traylog` to its path.
+build_release() {
+    swift build --package-path "$root" -c release --product traylog
+    traylog=$(swift build --package-path "$root" -c release --show-bin-path)/traylog
+    [[ -x $traylog ]] || fail "the build made no program at $traylog"
+}
