@@ -36,37 +36,50 @@ final class FileSource: ViewSource {
     }
 
     func view(of user: String) throws -> UserView {
-        let now = try snapshot()
-        let (newStream, _) = try known(now, stream: nil, user: user)
-        let states = tables.states(now.record.generation)
-        let names = tables.names(now.record.generation)
-        let found = try environment.read { transaction -> (stream: UInt32, state: TrayState)? in
-            guard let stream = try newStream ?? names.stream(of: user, in: transaction) else { return nil }
-            return (stream, try states.root(stream, in: transaction)?.state ?? TrayState())
+        guard let stream = try stream(of: user) else {
+            let now = try snapshot()
+            return UserView(
+                user: user, head: Seq(now.head), state: TrayState(), hasher: now.record.hasher,
+                pages: pages(0, now, limit: 0))
         }
-        var (stream, state) = found ?? (0, TrayState())
+        return try view(stream: stream, user: user)
+    }
+
+    /// The stream of a user; nil for one who never had an event.
+    func stream(of user: String) throws -> UInt32? {
+        let now = try snapshot()
+        if let new = try knownTail(now, { $0.users[UserName(user, now.record.hasher)] }) { return new }
+        let names = tables.names(now.record.generation)
+        return try environment.read { try names.stream(of: user, in: $0) }
+    }
+
+    /// The state of a stream after the head: the stored one, and the tail folded over it.
+    func view(stream: UInt32, user: String) throws -> UserView {
+        let now = try snapshot()
+        let seqs = try knownTail(now) { $0.seqs[stream] ?? [] }
+        let states = tables.states(now.record.generation)
+        var state = try environment.read { try states.root(stream, in: $0)?.state ?? TrayState() }
         let pages = pages(stream, now, limit: state.appliedSeq)
-        if found != nil {
-            let (_, seqs) = try known(now, stream: stream, user: user)
-            for seq in seqs where seq > state.appliedSeq && seq <= now.head {
-                let fact = try environment.read {
-                    try tables.log.fact(seq, hasher: now.record.hasher, in: $0)
-                }
-                guard let fact else { throw CodecError(.damaged, seq: seq, "it is missing from the log") }
-                try state.apply(fact, stored: pages)
-            }
+        for seq in seqs where seq > state.appliedSeq && seq <= now.head {
+            try state.apply(fact(seq, now.record.hasher), stored: pages)
         }
         return UserView(
             user: user, head: Seq(max(now.head, state.appliedSeq)), state: state, hasher: now.record.hasher,
             pages: pages)
     }
 
+    private func fact(_ seq: UInt64, _ hasher: IdentityHasher) throws -> Fact {
+        guard let fact = try environment.read({ try tables.log.fact(seq, hasher: hasher, in: $0) }) else {
+            throw CodecError(.damaged, seq: seq, "it is missing from the log")
+        }
+        return fact
+    }
+
     func head() throws -> Seq { Seq(try snapshot().head) }
 
     func unnamedUsers(after name: String?) throws -> [String] {
         let now = try snapshot()
-        _ = try known(now, stream: nil, user: "")
-        return tail.withLock { $0.users.keys.map(\.text) }
+        return try knownTail(now) { $0.users.keys.map(\.text) }
             .filter { user in name.map { $0.precedesInBytes(user) } ?? true }
             .sorted { $0.precedesInBytes($1) }
     }
@@ -91,13 +104,13 @@ final class FileSource: ViewSource {
         }
     }
 
-    /// What the tail says of a new user's stream, and of a stream's events.
-    private func known(
-        _ now: Snapshot, stream: UInt32?, user: String
-    ) throws -> (stream: UInt32?, seqs: [UInt64]) {
+    /// What the tail says, with the events that were appended since the last call.
+    private func knownTail<Answer: Sendable>(
+        _ now: Snapshot, _ body: (KnownTail) throws -> Answer
+    ) throws -> Answer {
         try tail.withLock { tail in
             try extend(&tail, to: now)
-            return (tail.users[UserName(user, now.record.hasher)], stream.flatMap { tail.seqs[$0] } ?? [])
+            return try body(tail)
         }
     }
 
@@ -127,4 +140,24 @@ final class FileSource: ViewSource {
         next.end = now.head
         tail = next
     }
+}
+
+extension FileSource {
+    /// The store's record and the head, as of now.
+    func state() throws -> (record: StoreRecord, head: UInt64) {
+        let now = try snapshot()
+        return (now.record, now.head)
+    }
+
+    /// A stream's events after `seq` through `end`, by a look at every header in between.
+    func seqs(of stream: UInt32, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+        guard end > seq else { return [] }
+        var seqs: [UInt64] = []
+        try tables.log.scanTail(after: seq, through: end, environment, isKnown: { _ in true }) { event in
+            if event.stream == stream { seqs.append(event.seq) }
+        }
+        return seqs
+    }
+
+    func fact(_ seq: UInt64) throws -> Fact { try fact(seq, snapshot().record.hasher) }
 }

@@ -1,0 +1,72 @@
+import TraylogDomain
+
+/// A stored state held against the one that the log gives.
+struct StateComparison {
+    let stored: TrayState
+    /// Of the stored state.
+    let pages: StoredPages
+    /// With all of its pages at hand.
+    let folded: TrayState
+
+    /// The first difference in words; nil when there is none.
+    func difference() throws -> String? {
+        if let difference = counters() { return difference }
+        var (mine, theirs): ([UInt8], [UInt8]) = ([], [])
+        stored.pack(into: &mine)
+        folded.pack(into: &theirs)
+        if mine != theirs { return rootDifference() }
+        return try pageDifference()
+    }
+
+    private func counters() -> String? {
+        let fields: [(String, KeyPath<TrayState, UInt64>)] = [
+            ("the newest event", \.appliedSeq), ("total", \.total), ("unseen", \.unseen), ("unread", \.unread),
+            ("seenUpTo", \.seenUpTo), ("the number of pages", \.sealedPages), ("the number of events", \.events.count),
+        ]
+        for (name, field) in fields where stored[keyPath: field] != folded[keyPath: field] {
+            return "\(name) is \(stored[keyPath: field]) and should be \(folded[keyPath: field])"
+        }
+        return nil
+    }
+
+    private func rootDifference() -> String {
+        if stored.categories != folded.categories { return "the counts by category differ" }
+        if stored.tail != folded.tail {
+            let pairs = zip(stored.tail.entries, folded.tail.entries)
+            if let pair = pairs.first(where: { $0 != $1 }) { return "item \(pair.1.seq) differs" }
+            return "the newest items differ"
+        }
+        if stored.mutedThreads != folded.mutedThreads || stored.mutedCategories != folded.mutedCategories {
+            return "what is muted differs"
+        }
+        if stored.rangeMarks != folded.rangeMarks { return "the marks on older items differ" }
+        if stored.keys.recent != folded.keys.recent { return "the newest idempotency keys differ" }
+        return "the state differs"
+    }
+
+    private func pageDifference() throws -> String? {
+        for page in folded.pages {
+            let other = try stored.pages.first { $0.first == page.first } ?? pages.items(at: page.first)
+            guard other != page else { continue }
+            let item = other.flatMap { zip($0.entries, page.entries).first { $0 != $1 }?.1.seq }
+            return "item \(item ?? page.first) differs"
+        }
+        for page in folded.events.sealed {
+            let other = try stored.events.sealed.first { $0.first == page.first }
+                ?? pages.eventPage(from: page.first)
+            if other?.first != page.first || other?.packed != page.packed {
+                return "the index of the user's events differs from event \(page.first) on"
+            }
+        }
+        for (mine, theirs, load) in [
+            (stored.keys, folded.keys, pages.keys(at:)),
+            (stored.collapseKeys, folded.collapseKeys, pages.collapseKeys(at:)),
+        ] {
+            for page in theirs.pages {
+                let other = try mine.pages.first { $0.first == page.first } ?? load(page.first)
+                if other != page { return "the index of keys differs" }
+            }
+        }
+        return nil
+    }
+}

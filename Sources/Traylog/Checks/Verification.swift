@@ -1,0 +1,103 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+
+/// What a verification found.
+package struct VerificationReport: Hashable, Sendable {
+    /// One for each thing that is wrong, in words: which event or user, what, and what to do.
+    package var findings: [String] = []
+    package var events: UInt64 = 0
+    package var users: UInt64 = 0
+}
+
+/// Checks everything that can be checked: each event's checksum and fields, the log's order and density, times that
+/// never decrease, and each stored state against the fold of the log.
+package enum Verification {
+    /// Findings that are named; more are only counted.
+    static let namedFindings = 1_000
+
+    /// - Throws: ``TraylogError``: as for opening. Damage inside is a finding, not an error.
+    package static func run(
+        directory: String, options: StoreOptions = StoreOptions(),
+        progress: (_ done: UInt64, _ total: UInt64) -> Void
+    ) throws(TraylogError) -> VerificationReport {
+        do {
+            let environment = try Environment.open(
+                directory: directory, access: .readOnly, databases: Tables.allNames,
+                configuration: Environment.Configuration(options))
+            defer { environment.close() }
+            return try run(directory, environment, progress: progress)
+        } catch {
+            throw TraylogError(error, in: directory)
+        }
+    }
+
+    private static func run(
+        _ directory: String, _ environment: Environment, progress: (UInt64, UInt64) -> Void
+    ) throws -> VerificationReport {
+        let tables = Tables(environment)
+        var findings = Findings()
+        let head = try environment.read { try tables.log.head(in: $0).seq }
+        do {
+            // Events count twice: once for the log, once for the states.
+            try checkLog(environment, tables, through: head, &findings) { progress($0, 2 * head) }
+            let report = try Replay.compare(
+                directory, environment, limit: namedFindings, damaged: { _, _ in },
+                progress: { done, _ in progress(head + done, 2 * head) })
+            for difference in report.differences {
+                findings.add("\(difference); run `traylog replay --rebuild`, which derives it from the log again")
+            }
+            return VerificationReport(findings: findings.texts, events: head, users: report.users)
+        } catch let error as CodecError {
+            findings.add(error.message)
+        } catch let error as PackedError {
+            findings.add(StoreFailure(error, in: directory).message)
+        }
+        return VerificationReport(findings: findings.texts, events: head, users: 0)
+    }
+
+    private static func checkLog(
+        _ environment: Environment, _ tables: Tables, through head: UInt64, _ findings: inout Findings,
+        progress: (UInt64) -> Void
+    ) throws {
+        var next: UInt64 = 1
+        var newest = Timestamp(milliseconds: .min)
+        var known: UInt32 = 0
+        while next <= head {
+            next = try environment.read { transaction in
+                let end = min(head, next + 9_999)
+                return try tables.log.forEachRecord(from: next, in: transaction) { seq, record in
+                    do {
+                        try tables.log.withPayload(of: seq, record, in: transaction) { header, payload in
+                            _ = try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
+                            if header.recordedAt < newest {
+                                findings.add("event \(seq) was recorded before event \(seq - 1)")
+                            }
+                            newest = max(newest, header.recordedAt)
+                            if header.stream > known + 1 {
+                                findings.add("event \(seq) belongs to stream \(header.stream), which nothing began")
+                            }
+                            known = max(known, header.stream)
+                        }
+                    } catch let error as CodecError {
+                        findings.add(error.message)
+                    }
+                    return seq < end
+                }
+            }
+            progress(min(next - 1, head))
+        }
+    }
+}
+
+/// Findings in order, bounded.
+private struct Findings {
+    private var named: [String] = []
+    private var unnamed = 0
+
+    mutating func add(_ text: String) {
+        if named.count < Verification.namedFindings { named.append(text) } else { unnamed += 1 }
+    }
+
+    var texts: [String] { unnamed == 0 ? named : named + ["and \(unnamed) more findings"] }
+}
