@@ -43,3 +43,40 @@ extension RawSpan {
         unsafe withUnsafeBytes { unsafe Array($0) }
     }
 }
+
+extension WriteTransaction {
+    mutating func put(_ database: Database, _ key: [UInt8], _ value: [UInt8]) throws {
+        try put(database, RawSpan(_elements: key.span), RawSpan(_elements: value.span))
+    }
+
+    mutating func append(_ database: Database, _ key: UInt64, _ value: [UInt8]) throws {
+        try append(database, key, RawSpan(_elements: value.span))
+    }
+
+    mutating func delete(_ database: Database, _ key: [UInt8]) throws -> Bool {
+        try delete(database, RawSpan(_elements: key.span))
+    }
+}
+
+extension Environment {
+    /// The value of `key`, copied.
+    func value(_ name: String, _ key: [UInt8]) throws -> [UInt8]? {
+        try read { try $0.get(database(name), RawSpan(_elements: key.span)) { $0.copy } }
+    }
+
+    /// The value of `key`, copied.
+    func value(_ name: String, _ key: UInt64) throws -> [UInt8]? {
+        try read { try $0.get(database(name), key) { $0.copy } }
+    }
+
+    /// All keys in order.
+    func keys(_ name: String) throws -> [[UInt8]] {
+        try read { transaction in
+            try transaction.withCursor(database(name)) { cursor in
+                var keys: [[UInt8]] = []
+                while try cursor.next() { keys.append(cursor.withEntry { key, _ in key.copy }) }
+                return keys
+            }
+        }
+    }
+}
