@@ -30,10 +30,13 @@ import Testing
     ]
 
     @Test func identifiersHaveOneTo256BytesWithoutControlCharacters() {
-        let good = ["a", " ", "é", "\u{a0}", "\u{ad}", "\u{2028}", "😀", String(repeating: "x", count: 256),
-            String(repeating: "é", count: 128), String(repeating: "Â", count: 12)]
+        let good = [
+            "a", " ", "é", "\u{a0}", "\u{ad}", "\u{2028}", "😀", String(repeating: "x", count: 256),
+            String(repeating: "é", count: 128), String(repeating: "Â", count: 12),
+        ]
         let controls = (0...0x1f).map { $0 } + (0x7f...0x9f).map { $0 }
-        let bad = ["", String(repeating: "x", count: 257), String(repeating: "é", count: 128) + "x"]
+        let bad =
+            ["", String(repeating: "x", count: 257), String(repeating: "é", count: 128) + "x"]
             + controls.flatMap { code in
                 let scalar = String(Character(Unicode.Scalar(code)!))
                 return [0, 1, 6, 7, 8, 15, 20].map { String(repeating: "x", count: $0) + scalar + "y" } + [scalar]

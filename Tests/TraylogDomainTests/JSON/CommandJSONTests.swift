@@ -71,7 +71,14 @@ import Testing
     @Test(arguments: [
         (#""broadcast","topic":"news","title":"T""#, Command.Action.broadcast(topic: "news", Content(title: "T"))),
         (#""retract","item":7"#, .retract(.seq(7))),
-        (#""edit","item":7,"body":null"#, .edit(.seq(7), { var edit = ContentEdit(); edit.body = .clear; return edit }())),
+        (
+            #""edit","item":7,"body":null"#,
+            .edit(
+                .seq(7),
+                {
+                    var edit = ContentEdit(); edit.body = .clear; return edit
+                }())
+        ),
     ])
     func whatConcernsEveryoneHasNoUser(members: String, action: Command.Action) throws {
         #expect(try command("{\"kind\":\(members)}") == Command(user: nil, action))
@@ -97,10 +104,12 @@ import Testing
         (#"{"kind":"notify\u0000","user":"u"}"#, "kind"), (#"{"kind":"notify","user":"u","nope":1}"#, "nope"),
         (#"{"kind":"notify","user":"u","":1}"#, ""), (#"{"kind":"notify","user\u0000":"u"}"#, "user\u{0}"),
         (#"{"kind":"notify","user":"u","User":"u"}"#, "User"), (#"{"kind":"notify","user":"u","user":"u"}"#, "user"),
-        (#"{"kind":"notify","user":"u","us\u0065r":"v"}"#, "user"), (#"{"kind":"erase","user":"u","kind":"erase"}"#, "kind"),
+        (#"{"kind":"notify","user":"u","us\u0065r":"v"}"#, "user"),
+        (#"{"kind":"erase","user":"u","kind":"erase"}"#, "kind"),
         (#"{"kind":"notify","user":"u","title":null,"title":"x"}"#, "title"),
         (#"{"kind":"seeTray","user":"u","title":"x"}"#, "title"), (#"{"kind":"notify","user":"u","upTo":1}"#, "upTo"),
-        (#"{"kind":"erase","user":"u","items":[1]}"#, "items"), (#"{"kind":"mark","user":"u","as":"read","item":1}"#, "item"),
+        (#"{"kind":"erase","user":"u","items":[1]}"#, "items"),
+        (#"{"kind":"mark","user":"u","as":"read","item":1}"#, "item"),
         (#"{"kind":"edit","user":"u","item":1,"title":"x","thread":"t"}"#, "thread"),
         (#"{"kind":"edit","user":"u","item":1,"title":"x","silent":true}"#, "silent"),
         // Users.
@@ -128,8 +137,10 @@ import Testing
         (#"{"kind":"markAll","user":"u"}"#, "as"), (#"{"kind":"markAll","user":"u","as":"unread"}"#, "as"),
         (#"{"kind":"markAll","user":"u","as":"seen","category":null}"#, "category"),
         (#"{"kind":"markAll","user":"u","as":"seen","thread":""}"#, "thread"),
-        (#"{"kind":"mute","user":"u"}"#, "thread"), (#"{"kind":"mute","user":"u","thread":"t","category":"c"}"#, "thread"),
-        (#"{"kind":"mute","user":"u","thread":null}"#, "thread"), (#"{"kind":"unmute","user":"u","category":""}"#, "category"),
+        (#"{"kind":"mute","user":"u"}"#, "thread"),
+        (#"{"kind":"mute","user":"u","thread":"t","category":"c"}"#, "thread"),
+        (#"{"kind":"mute","user":"u","thread":null}"#, "thread"),
+        (#"{"kind":"unmute","user":"u","category":""}"#, "category"),
         (#"{"kind":"snooze","user":"u","item":1}"#, "until"), (#"{"kind":"wake","user":"u"}"#, "item"),
         (#"{"kind":"snooze","user":"u","item":1,"until":"tomorrow"}"#, "until"),
         (#"{"kind":"snooze","user":"u","item":1,"until":5}"#, "until"),
@@ -141,10 +152,14 @@ import Testing
         (#"{"kind":"seeTray","user":"u","upTo":"5"}"#, "upTo"), (#"{"kind":"seeTray","user":"u","upTo":null}"#, "upTo"),
         (#"{"kind":"notify","user":"u","summaryCount":4294967296}"#, "summaryCount"),
         (#"{"kind":"notify","user":"u","summaryCount":-1}"#, "summaryCount"),
-        (#"{"kind":"notify","user":"u","silent":"true"}"#, "silent"), (#"{"kind":"notify","user":"u","silent":1}"#, "silent"),
-        (#"{"kind":"notify","user":"u","silent":truex}"#, "line"), (#"{"kind":"notify","user":"u","silent":tru}"#, "silent"),
-        (#"{"kind":"notify","user":"u","level":"loud"}"#, "level"), (#"{"kind":"notify","user":"u","title":NaN}"#, "title"),
-        (#"{"kind":"notify","user":"u","title":"\ud800"}"#, "title"), (#"{"kind":"notify","user":"u","title":["x"]}"#, "title"),
+        (#"{"kind":"notify","user":"u","silent":"true"}"#, "silent"),
+        (#"{"kind":"notify","user":"u","silent":1}"#, "silent"),
+        (#"{"kind":"notify","user":"u","silent":truex}"#, "line"),
+        (#"{"kind":"notify","user":"u","silent":tru}"#, "silent"),
+        (#"{"kind":"notify","user":"u","level":"loud"}"#, "level"),
+        (#"{"kind":"notify","user":"u","title":NaN}"#, "title"),
+        (#"{"kind":"notify","user":"u","title":"\ud800"}"#, "title"),
+        (#"{"kind":"notify","user":"u","title":["x"]}"#, "title"),
         (#"{"kind":"notify","user":"u","title":}"#, "title"), (#"{"kind":"notify","user":"u","title":"#, "title"),
         (#"{"kind":"notify","user":"u","title":"x"#, "title"), (#"{"kind":"notify","user":"u","title":null}"#, "title"),
         (#"{"kind":"notify","user":"u","data":{"a":01}}"#, "data"), (#"{"kind":"notify","user":"u","data":}"#, "data"),
@@ -180,12 +195,14 @@ import Testing
     }
 
     @Test(arguments: [
-        "[1, 2]", "\"\\u00e9\\/\"", "{\"b\":1,\"a\":1.0,\"a\":1e5}", "[1 ,\t2]", "0.10", "-0", "[[[[]]]]", "\"é\"", "false",
+        "[1, 2]", "\"\\u00e9\\/\"", "{\"b\":1,\"a\":1.0,\"a\":1e5}", "[1 ,\t2]", "0.10", "-0", "[[[[]]]]", "\"é\"",
+        "false",
     ])
     func dataIsKeptByteForByte(data: String) throws {
         let read = try command("{\"kind\":\"notify\",\"user\":\"u\",\"data\": \(data) }")
         #expect(read.action == .notify(Content(data: data)))
-        let event = Event(seq: 1, recordedAt: Timestamp(milliseconds: 0), user: "u", body: .notified(Content(data: data)))
+        let event = Event(
+            seq: 1, recordedAt: Timestamp(milliseconds: 0), user: "u", body: .notified(Content(data: data)))
         #expect(json { $0.write(event) }.hasSuffix("\"data\":\(data)}"))
     }
 

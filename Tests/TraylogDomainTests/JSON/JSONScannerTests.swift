@@ -31,17 +31,19 @@ import Testing
         ("\"\\uD800\"", .loneSurrogate), ("\"\\uDC00\"", .loneSurrogate), ("\"\\uD800\\uD800\"", .loneSurrogate),
         ("\"\\uD800x\"", .loneSurrogate), ("\"\\uD800\\n\"", .loneSurrogate), ("\"\\uDE00\\uD83D\"", .loneSurrogate),
         ("\"\\uD83D\\u0041\"", .loneSurrogate), ("\"a\nb\"", .controlCharacter), ("\"\u{0}\"", .controlCharacter),
-        ("\"1234567\u{1f}\"", .controlCharacter), ("\u{feff}1", .noValue), ("/**/1", .noValue), ("[1]\u{0}", .trailingBytes),
+        ("\"1234567\u{1f}\"", .controlCharacter), ("\u{feff}1", .noValue), ("/**/1", .noValue),
+        ("[1]\u{0}", .trailingBytes),
         ("\u{a0}1", .noValue), ("\u{b}1", .noValue),
     ])
     func anythingElseIsNot(text: String, reason: JSONFault.Reason) {
         #expect(fault(text) == reason)
     }
 
-    @Test(arguments: [
-        [0x80], [0xc0, 0x80], [0xc3], [0xe2, 0x82], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xff],
-        [0xf0, 0x80, 0x80, 0xaf], [0x61, 0xfe],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [0x80], [0xc0, 0x80], [0xc3], [0xe2, 0x82], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xff],
+            [0xf0, 0x80, 0x80, 0xaf], [0x61, 0xfe],
+        ] as [[UInt8]])
     func textThatIsNotUTF8IsRefused(bytes: [UInt8]) {
         let quoted = [0x22] + bytes + [0x22]
         #expect(JSONScanner.fault(in: quoted.span)?.reason == .invalidUTF8)
