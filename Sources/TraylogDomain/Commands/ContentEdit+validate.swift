@@ -11,6 +11,10 @@ extension ContentEdit {
         try Limits.check(identifier: summaryArgument.value, "summaryArgument")
         try Limits.check(time: expiresAt.value, "expiresAt")
         try Limits.check(data: data.value, isJSON: dataIsJSON)
+        // In JSON both would read `"data":null`.
+        if let data = data.value, JSONScanner.isNull(data.utf8Span.span) {
+            throw .invalid(field: "data", reason: "is null, which clears it; clear it instead")
+        }
     }
 }
 

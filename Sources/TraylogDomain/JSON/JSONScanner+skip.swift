@@ -6,6 +6,13 @@ extension JSONScanner {
         fault(in: bytes) == nil
     }
 
+    /// Whether `bytes`, one JSON value, are `null`.
+    static func isNull(_ bytes: Span<UInt8>) -> Bool {
+        var scanner = JSONScanner()
+        scanner.skipSpace(in: bytes)
+        return scanner.null(in: bytes)
+    }
+
     /// What keeps `bytes` from being one strict JSON value; nil when nothing does.
     package static func fault(in bytes: Span<UInt8>) -> JSONFault? {
         var scanner = JSONScanner()

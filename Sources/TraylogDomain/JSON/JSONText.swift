@@ -11,6 +11,18 @@ enum JSONText {
         bytes.append(UInt8(ascii: "\""))
     }
 
+    /// A member's name that needs no escapes, with what stands around it.
+    static func append(name: String, comma: Bool, to bytes: inout [UInt8]) {
+        let name = name.utf8Span.span
+        bytes.append(addingCapacity: name.count &+ 4) { (output: inout OutputSpan<UInt8>) in
+            if comma { output.append(UInt8(ascii: ",")) }
+            output.append(UInt8(ascii: "\""))
+            for index in name.indices { output.append(name[index]) }
+            output.append(UInt8(ascii: "\""))
+            output.append(UInt8(ascii: ":"))
+        }
+    }
+
     /// Whether nothing has to be escaped.
     private static func isPlain(_ text: Span<UInt8>) -> Bool {
         var offset = 0
@@ -52,13 +64,8 @@ enum JSONText {
     }
 
     static func append(_ number: UInt64, to bytes: inout [UInt8]) {
-        let start = bytes.count
-        var rest = number
-        repeat {
-            bytes.append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10))
-            rest /= 10
-        } while rest > 0
-        bytes[start...].reverse()
+        if number >= 10 { append(number / 10, to: &bytes) }
+        bytes.append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number % 10))
     }
 
     /// JSON text as it is, but on one line.

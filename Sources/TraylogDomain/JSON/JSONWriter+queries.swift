@@ -14,7 +14,7 @@ extension JSONWriter {
         beginObject()
         let categories = tray.categories.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
         for (category, counts) in categories {
-            name(category)
+            name(escaping: category)
             beginObject()
             member("unseen", counts.unseen)
             member("unread", counts.unread)

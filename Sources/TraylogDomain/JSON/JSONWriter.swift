@@ -38,10 +38,15 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    /// A member's name, any text; its value comes next.
+    /// A member's name of a program's own, which needs no escapes; its value comes next.
     package mutating func name(_ name: String) {
-        separate()
-        JSONText.appendQuoted(name, to: &bytes)
+        JSONText.append(name: name, comma: needsComma, to: &bytes)
+        needsComma = false
+    }
+
+    /// A member's name that may be any text; its value comes next.
+    package mutating func name(escaping name: String) {
+        value(name)
         bytes.append(UInt8(ascii: ":"))
         needsComma = false
     }

@@ -19,37 +19,38 @@ extension Timestamp {
             rest &+= dayLength
         }
         let date = CivilDate(daysSinceEpoch: days)
-        if date.year < 0 || date.year > 9_999 {
-            bytes.append(UInt8(ascii: date.year < 0 ? "-" : "+"))
-            Timestamp.append(date.year.magnitude, width: 6, to: &bytes)
-        } else {
-            Timestamp.append(date.year.magnitude, width: 4, to: &bytes)
+        bytes.append(addingCapacity: 32) { (output: inout OutputSpan<UInt8>) in
+            Timestamp.append(year: date.year, to: &output)
+            Timestamp.append("-", date.month, to: &output)
+            Timestamp.append("-", date.day, to: &output)
+            Timestamp.append("T", rest / 3_600_000, to: &output)
+            Timestamp.append(":", rest / 60_000 % 60, to: &output)
+            Timestamp.append(":", rest / 1_000 % 60, to: &output)
+            output.append(UInt8(ascii: "."))
+            Timestamp.append(rest % 1_000, width: 3, to: &output)
+            output.append(UInt8(ascii: "Z"))
         }
-        Timestamp.append("-", date.month, to: &bytes)
-        Timestamp.append("-", date.day, to: &bytes)
-        Timestamp.append("T", rest / 3_600_000, to: &bytes)
-        Timestamp.append(":", rest / 60_000 % 60, to: &bytes)
-        Timestamp.append(":", rest / 1_000 % 60, to: &bytes)
-        bytes.append(UInt8(ascii: "."))
-        Timestamp.append((rest % 1_000).magnitude, width: 3, to: &bytes)
-        bytes.append(UInt8(ascii: "Z"))
+    }
+
+    private static func append(year: Int64, to output: inout OutputSpan<UInt8>) {
+        if year >= 0, year <= 9_999 { return append(year, width: 4, to: &output) }
+        output.append(UInt8(ascii: year < 0 ? "-" : "+"))
+        append(Int64(clamping: year.magnitude), width: 6, to: &output)
     }
 
     @inline(__always)
-    private static func append(_ separator: Unicode.Scalar, _ twoDigits: Int64, to bytes: inout [UInt8]) {
-        bytes.append(UInt8(ascii: separator))
-        bytes.append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: twoDigits / 10))
-        bytes.append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: twoDigits % 10))
+    private static func append(
+        _ separator: Unicode.Scalar, _ twoDigits: Int64, to output: inout OutputSpan<UInt8>
+    ) {
+        output.append(UInt8(ascii: separator))
+        output.append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: twoDigits / 10))
+        output.append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: twoDigits % 10))
     }
 
-    private static func append(_ value: UInt64, width: Int, to bytes: inout [UInt8]) {
-        let start = bytes.count
-        var value = value
-        while value > 0 || bytes.count < start &+ width {
-            bytes.append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: value % 10))
-            value /= 10
-        }
-        bytes[start...].reverse()
+    /// At least `width` digits.
+    private static func append(_ value: Int64, width: Int, to output: inout OutputSpan<UInt8>) {
+        if width > 1 || value > 9 { append(value / 10, width: width &- 1, to: &output) }
+        output.append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: value % 10))
     }
 }
 
