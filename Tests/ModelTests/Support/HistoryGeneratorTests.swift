@@ -19,7 +19,8 @@ import Traylog
         var outcomes: [String: Int] = [:]
         var invalidFields: Set<String> = []
         for seed in UInt64(0)..<6 {
-            let mix = (seed % 2 == 0 ? HistoryMix.typical : .crowded).with(.all)
+            var mix = (seed % 2 == 0 ? HistoryMix.typical : .crowded).with(.all)
+            mix.invalidPercent = 10
             var naive = NaiveStore()
             var generator = HistoryGenerator(seed: seed, mix: mix)
             for _ in 0..<500 {

@@ -168,6 +168,8 @@ extension HistoryGenerator {
         var edit = ContentEdit()
         let fields = random.between(1, 127)
         if fields & 1 != 0 { edit.title = change(other.title) }
+        // The same to the eye, not in bytes: a change.
+        if random.chance(10), let title = other.title { edit.title = .set(title.dropLast() + "e\u{301}") }
         if fields & 2 != 0 { edit.body = change(other.body) }
         if fields & 4 != 0 { edit.summaryArgument = change(other.summaryArgument) }
         if fields & 8 != 0 { edit.summaryCount = random.chance(20) ? .clear : .set(other.summaryCount) }
