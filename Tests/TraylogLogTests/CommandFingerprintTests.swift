@@ -67,7 +67,8 @@ import TraylogDomain
             occurredAt: Timestamp(milliseconds: 1_700_000_000_000))
         #expect(
             hex(CommandFingerprint.bytes(of: notify))
-                == "01" + "0068e5cf8b010000" + "0a04616e6e61" + "1a026b31" + "2204616e6e61" + "520174" + "62024869")
+                == "01" + "0068e5cf8b010000" + "0a04616e6e61" + "1a026b31" + "2204616e6e61" + "520174"
+                + "62024869")
         let mark = Command(user: "u", .mark(.read, [.seq(300), .key("k")]), key: "x")
         #expect(
             hex(CommandFingerprint.bytes(of: mark))
