@@ -12,71 +12,72 @@ package enum CommandFingerprint {
     ///
     /// - Complexity: linear in the size of the command; allocates one buffer.
     package static func of(_ command: borrowing Command) -> UInt64 {
-        var buffer: [UInt8] = []
-        append(command, to: &buffer)
-        let hash = SipHash24.hash(buffer.span, key0: 0, key1: 0)
+        let hash = SipHash24.hash(bytes(of: command).span, key0: 0, key1: 0)
         return hash == 0 ? 1 : hash
     }
 
     /// The bytes that are hashed.
-    static func append(_ command: borrowing Command, to buffer: inout [UInt8]) {
+    static func bytes(of command: borrowing Command) -> [UInt8] {
         let action = command.action
         let actor = command.actor ?? command.user
-        var bound = PayloadEncoder.fixedBytes + action.variableBytes
+        var bound = 9 + PayloadEncoder.fixedBytes + action.variableBytes
         bound += PayloadEncoder.byteCount(command.user) + PayloadEncoder.byteCount(command.key)
         bound += PayloadEncoder.byteCount(actor) + PayloadEncoder.byteCount(command.device)
-        let (user, key, device, occurredAt) = (command.user, command.key, command.device, command.occurredAt)
-        buffer.append(addingCapacity: bound) { output in
-            output.append(action.kind.rawValue)
-            output.append(littleEndian: occurredAt?.milliseconds ?? RecordHeader.noTime)
-            output.append(.user, user)
-            output.append(.topic, action.topic)
-            output.append(.key, key)
-            output.append(.actor, actor)
-            output.append(.device, device)
-            output.append(action)
-        }
+        var buffer: [UInt8] = []
+        buffer.append(addingCapacity: bound) { $0.append(repeating: 0, count: bound) }
+        var writer = PayloadWriter(at: 9)
+        var bytes = buffer.mutableSpan
+        bytes[0] = action.kind.rawValue
+        bytes.store(
+            littleEndian: UInt64(bitPattern: command.occurredAt?.milliseconds ?? RecordHeader.noTime), at: 1)
+        writer.put(.user, command.user, &bytes)
+        writer.put(.topic, action.topic, &bytes)
+        writer.put(.key, command.key, &bytes)
+        writer.put(.actor, actor, &bytes)
+        writer.put(.device, command.device, &bytes)
+        writer.put(action, &bytes)
+        buffer.removeLast(buffer.count - writer.position)
+        return buffer
     }
 }
 
-extension OutputSpan<UInt8> {
-    fileprivate mutating func append(_ action: Command.Action) {
+extension PayloadWriter {
+    fileprivate mutating func put(_ action: Command.Action, _ bytes: inout MutableSpan<UInt8>) {
         switch action {
         case .notify(let content), .broadcast(_, let content):
-            append(content)
+            put(content, &bytes)
         case .seeTray(let upTo):
-            append(.upTo, upTo)
+            put(.upTo, upTo, &bytes)
         case .mark(let mark, let items):
-            append(.mark, mark.stored)
-            for item in items { append(item) }
+            put(.mark, mark.stored, &bytes)
+            for item in items { put(item, &bytes) }
         case .markAll(let mark, let selection):
-            append(mark, selection)
+            put(mark, selection, &bytes)
         case .mute(let scope), .unmute(let scope):
-            append(scope)
+            put(scope, &bytes)
         case .snooze(let item, let until):
-            append(.until, until)
-            append(item)
+            put(.until, until, &bytes)
+            put(item, &bytes)
         case .wake(let item), .retract(let item):
-            append(item)
+            put(item, &bytes)
         case .edit(let item, let edit):
-            appendSet(edit)
-            appendCleared(edit)
-            append(item)
+            putSet(edit, &bytes)
+            putCleared(edit, &bytes)
+            put(item, &bytes)
         case .undo(let event):
-            append(.event, event)
+            put(.event, event, &bytes)
         case .subscribe, .unsubscribe, .erase:
             break
         }
     }
 
-    private mutating func append(_ item: ItemReference) {
+    private mutating func put(_ item: ItemReference, _ bytes: inout MutableSpan<UInt8>) {
         switch item {
         case .seq(let seq):
-            append(.item, seq)
+            put(.item, seq, &bytes)
         case .key(let key):
-            append(varint: CommandFingerprint.itemKeyTag)
-            append(varint: UInt64(key.utf8.count))
-            append(copying: RawSpan(_elements: key.utf8Span.span))
+            put(varint: CommandFingerprint.itemKeyTag, &bytes)
+            put(key, &bytes)
         }
     }
 }

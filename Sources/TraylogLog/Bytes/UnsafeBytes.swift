@@ -72,3 +72,45 @@ extension OutputSpan<UInt8> {
         }
     }
 }
+
+extension MutableSpan<UInt8> {
+    /// Replaces what begins at `offset` by the UTF-8 of `text`; traps when it does not fit.
+    ///
+    /// `withContiguousStorageIfAvailable` is inlined, where `utf8Span` is a call into the standard library.
+    @inline(__always)
+    mutating func store(_ text: borrowing String, at offset: Int) {
+        let isStored: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { source in
+            unsafe store(UnsafeRawBufferPointer(source), at: offset)
+        }
+        guard isStored == nil else { return }
+        var next = offset
+        for byte in text.utf8 {
+            self[next] = byte
+            next &+= 1
+        }
+    }
+
+    /// Replaces what begins at `offset` by a copy of `bytes`; traps when it does not fit.
+    @inline(__always)
+    mutating func store(_ bytes: RawSpan, at offset: Int) {
+        unsafe bytes.withUnsafeBytes { source in unsafe store(source, at: offset) }
+    }
+
+    @inline(__always)
+    private mutating func store(_ source: UnsafeRawBufferPointer, at offset: Int) {
+        precondition(offset >= 0 && offset <= count && source.count <= count &- offset)
+        unsafe withUnsafeMutableBytes { target in
+            // Sound: the range was just checked, the source lives during the call, and the target is borrowed
+            // for writing, so the two cannot overlap. An empty source may have no address.
+            if let first = source.baseAddress, let base = target.baseAddress {
+                unsafe (base + offset).copyMemory(from: first, byteCount: source.count)
+            }
+        }
+    }
+
+    /// Replaces what begins at `offset` by `number`, least significant byte first; traps when it does not fit.
+    @inline(__always)
+    mutating func store(littleEndian number: UInt64, at offset: Int) {
+        unsafe Swift.withUnsafeBytes(of: number.littleEndian) { source in unsafe store(source, at: offset) }
+    }
+}

@@ -8,7 +8,7 @@ struct PayloadFields {
     /// Which known fields are there.
     private(set) var present = FieldSet(rawValue: 0)
     /// What an edit cleared.
-    private(set) var cleared: ContentFields = []
+    private(set) var cleared = ContentFields(rawValue: 0)
     /// Whether there are fields with numbers that this version does not know.
     private(set) var hasUnknown = false
     /// By field number: a number, or offset << 32 | count of a string.
@@ -20,25 +20,44 @@ struct PayloadFields {
         guard payload.byteCount <= Int(UInt32.max) else { throw .malformed(offset: 0) }
         var reader = PayloadReader()
         while let field = try reader.next(payload) {
-            guard let known = FieldNumber(rawValue: field.number) else {
+            guard field.number < 64 else {
                 hasUnknown = true
                 continue
             }
-            try insert(known, field, payload)
+            try insert(field, payload)
         }
     }
 
     @inline(__always)
-    private mutating func insert(
-        _ known: FieldNumber, _ field: PayloadField, _ payload: RawSpan
-    ) throws(PayloadFault) {
-        guard field.wireType == known.wireType || (known.isRepeated && field.wireType == .varint) else {
-            throw .badValue(known)
+    private mutating func insert(_ field: PayloadField, _ payload: RawSpan) throws(PayloadFault) {
+        let number = FieldSet(rawValue: 1 &<< UInt64(field.number))
+        var value = field.value
+        var expected = FieldSet.varints
+        switch field.wireType {
+        case .varint: break
+        case .bytes:
+            expected = .texts
+            value |= UInt64(field.valueStart) &<< 32
+        case .fixed64: expected = .fixed64s
+        case .fixed32: expected = FieldSet(rawValue: 0)
         }
-        if known == .cleared { try insertCleared(field, payload) }
-        let isText = known.wireType == .bytes
-        slots[Int(known.rawValue)] = isText ? UInt64(field.valueStart) << 32 | field.value : field.value
-        present.insert(FieldSet(rawValue: 1 << UInt64(known.rawValue)))
+        if !expected.contains(number) { return try insertOther(field, number, payload) }
+        if field.number == FieldNumber.cleared.rawValue { try insertCleared(field, payload) }
+        slots[Int(field.number)] = value
+        present.insert(number)
+    }
+
+    /// A field that is not of the expected wire type: unknown, unpacked or wrong.
+    private mutating func insertOther(
+        _ field: PayloadField, _ number: FieldSet, _ payload: RawSpan
+    ) throws(PayloadFault) {
+        guard let known = FieldNumber(rawValue: field.number) else {
+            hasUnknown = true
+            return
+        }
+        guard FieldSet.repeated.contains(number), field.wireType == .varint else { throw .badValue(known) }
+        if known == .cleared { try insertCleared(field.value) }
+        present.insert(number)
     }
 
     private mutating func insertCleared(_ field: PayloadField, _ payload: RawSpan) throws(PayloadFault) {
@@ -103,7 +122,7 @@ extension PayloadFields {
     ///
     /// - Throws: ``PayloadFault`` `contradiction` for one that it both sets and clears.
     func edited() throws(PayloadFault) -> ContentFields {
-        var set: ContentFields = []
+        var set = ContentFields(rawValue: 0)
         for (content, number) in ContentFields.numbered where has(number) { set.insert(content) }
         if try level() == nil { set.remove(.level) }
         guard set.isDisjoint(with: cleared) else { throw .contradiction(.cleared, .item) }

@@ -1,14 +1,6 @@
 import TraylogDomain
 
 extension Event.Body {
-    /// The topic, which is stored among the names.
-    var topic: String? {
-        switch self {
-        case .subscribed(let topic), .unsubscribed(let topic), .broadcast(let topic, _): topic
-        default: nil
-        }
-    }
-
     /// The bytes of the strings and lists, which a bound for the size of the payload needs.
     var variableBytes: Int {
         switch self {

@@ -13,6 +13,14 @@ struct FieldSet: OptionSet, Hashable, Sendable {
     @inline(__always)
     func has(_ field: FieldNumber) -> Bool { rawValue >> UInt64(field.rawValue) & 1 != 0 }
 
+    /// The known fields by wire type. Constants, because the reader tests every field against one of them; a
+    /// test holds them against ``FieldNumber/wireType``.
+    static let texts = FieldSet(rawValue: 0x2_8418_7C3E)
+    static let varints = FieldSet(rawValue: 0x5_7B07_8000)
+    static let fixed64s = FieldSet(rawValue: 0x40)
+    /// Repeated numbers are packed, but may also stand one by one.
+    static let repeated = FieldSet(rawValue: 0x0_8400_0000)
+
     private static let common = FieldSet(.user, .key, .actor, .device, .commandFingerprint)
     private static let content = FieldSet(
         .thread, .category, .title, .body, .summaryArgument, .summaryCount, .silent, .level, .expiresAt,

@@ -11,24 +11,25 @@ package enum PayloadEncoder {
     ///   - commandFingerprint: of the keyed command (``CommandFingerprint``); 0 is left out.
     ///   - unknownFields: as decoded; anything but whole fields would damage the payload.
     package static func append(
-        user: String?, key: String?, actor: String?, device: String?, commandFingerprint: UInt64,
-        body: borrowing Event.Body, unknownFields: [UInt8], to buffer: inout [UInt8]
+        user: borrowing String?, key: borrowing String?, actor: borrowing String?, device: borrowing String?,
+        commandFingerprint: UInt64,
+        body: borrowing Event.Body, unknownFields: borrowing [UInt8], to buffer: inout [UInt8]
     ) {
         var bound = fixedBytes + unknownFields.count + body.variableBytes
         bound += byteCount(user) + byteCount(key) + byteCount(actor) + byteCount(device)
-        buffer.append(addingCapacity: bound) { output in
-            output.append(.user, user)
-            output.append(.topic, body.topic)
-            output.append(.key, key)
-            output.append(.actor, actor)
-            output.append(.device, device)
-            if commandFingerprint != 0 {
-                output.append(tag: .commandFingerprint)
-                output.append(littleEndian: commandFingerprint)
-            }
-            output.append(body)
-            output.append(copying: RawSpan(_elements: unknownFields.span))
-        }
+        let start = buffer.count
+        buffer.append(addingCapacity: bound) { $0.append(repeating: 0, count: bound) }
+        var writer = PayloadWriter(at: start)
+        var bytes = buffer.mutableSpan
+        writer.put(.user, user, &bytes)
+        writer.putTopic(body, &bytes)
+        writer.put(.key, key, &bytes)
+        writer.put(.actor, actor, &bytes)
+        writer.put(.device, device, &bytes)
+        if commandFingerprint != 0 { writer.put(.commandFingerprint, fixed64: commandFingerprint, &bytes) }
+        writer.put(body, &bytes)
+        writer.put(raw: RawSpan(_elements: unknownFields.span), &bytes)
+        buffer.removeLast(buffer.count - writer.position)
     }
 
     /// Appends the payload of `event`.
@@ -44,10 +45,7 @@ package enum PayloadEncoder {
     static let varintBytes = 10
 
     @inline(__always)
-    static func byteCount(_ text: borrowing String?) -> Int {
-        switch text {
-        case .none: 0
-        case .some(let text): text.utf8.count
-        }
+    static func byteCount(_ text: String?) -> Int {
+        text?.utf8.count ?? 0
     }
 }

@@ -1,0 +1,56 @@
+import TraylogDomain
+
+/// The events of the golden fixtures of format 1. Never changed: a new format gets new ones beside them.
+enum GoldenEvents {
+    static let all: [(name: String, event: Event)] = [
+        ("notified", event(1, .notified(content), key: "message-17", fingerprint: 0x0123_4567_89AB_CDEF)),
+        ("notified-plain", event(2, .notified(Content(title: "Hi")))),
+        ("notified-chunked", event(3, .notified(Content(body: String(repeating: "Grüße ", count: 300))))),
+        ("traySeen", event(4, .traySeen(upTo: 3))),
+        ("marked", event(5, .marked(.unarchived, items: [1, 300, 70_000, Seq(.max)]))),
+        (
+            "allMarked",
+            event(6, .allMarked(.deleted, Selection(thread: .named("t"), category: "c", upTo: 5)))
+        ),
+        ("allMarked-unthreaded", event(7, .allMarked(.archived, Selection(thread: .unthreaded, upTo: 5)))),
+        ("muted", event(8, .muted(.thread("family")))),
+        ("unmuted", event(9, .unmuted(.category("offers")))),
+        ("snoozed", event(10, .snoozed(item: 1, until: Timestamp(milliseconds: 1_700_003_600_000)))),
+        ("woken", event(11, .woken(item: 1))),
+        ("edited", event(12, .edited(item: 1, edit))),
+        ("retracted", event(13, .retracted(item: 2))),
+        ("subscribed", event(14, .subscribed(topic: "news"))),
+        ("unsubscribed", event(15, .unsubscribed(topic: "news"))),
+        ("broadcast", event(16, .broadcast(topic: "news", content), user: nil)),
+        ("undone", event(17, .undone(event: 5))),
+        ("expired", event(18, .expired(item: 16), user: nil)),
+        ("erased", event(19, .erased)),
+        ("compacted", event(20, .compacted(through: 9, dropped: 4, archive: "0000000009.archive"), user: nil)),
+    ]
+
+    static let content = Content(
+        thread: "family", category: "message", title: "Anna", body: "Wo bist du? 🎈", summaryArgument: "Anna",
+        summaryCount: 3, silent: true, level: .timeSensitive,
+        expiresAt: Timestamp(milliseconds: 1_700_086_400_000), collapseKey: "where", data: #"{"a": [1, null]}"#)
+
+    static let edit: ContentEdit = {
+        var edit = ContentEdit()
+        edit.title = .set("")
+        edit.body = .clear
+        edit.summaryCount = .set(1)
+        edit.level = .set(.critical)
+        edit.expiresAt = .set(Timestamp(milliseconds: -1))
+        edit.data = .clear
+        return edit
+    }()
+
+    private static func event(
+        _ seq: UInt64, _ body: Event.Body, key: String? = nil, fingerprint: UInt64 = 0, user: String? = "anna"
+    ) -> Event {
+        Event(
+            seq: Seq(seq), recordedAt: Timestamp(milliseconds: 1_700_000_000_000 + Int64(seq)),
+            occurredAt: seq % 2 == 1 ? Timestamp(milliseconds: 1_699_999_999_000) : nil, user: user, key: key,
+            actor: seq % 3 == 1 ? "bob" : nil, device: seq % 4 == 1 ? "phone" : nil, body: body,
+            commandFingerprint: fingerprint)
+    }
+}

@@ -1,0 +1,108 @@
+import TraylogDomain
+
+/// An event as `protoc --decode` prints it: written from the meaning of the event, not from its bytes.
+struct TextFormat {
+    private(set) var lines: [String] = []
+
+    init(_ event: Event) {
+        add("user", event.user)
+        switch event.body {
+        case .subscribed(let topic), .unsubscribed(let topic), .broadcast(let topic, _): add("topic", topic)
+        default: break
+        }
+        add("key", event.key)
+        add("actor", event.actor)
+        add("device", event.device)
+        if event.commandFingerprint != 0 { add("command_fingerprint", event.commandFingerprint) }
+        add(event.body)
+    }
+
+    private mutating func add(_ body: Event.Body) {
+        switch body {
+        case .notified(let content), .broadcast(_, let content): add(content)
+        case .traySeen(let upTo): add("up_to", upTo.rawValue)
+        case .marked(let mark, let items):
+            add("mark", word: "MARK", "\(mark)")
+            for item in items { add("items", item.rawValue) }
+        case .allMarked(let mark, let selection):
+            if case .named(let thread) = selection.thread { add("thread", thread) }
+            add("category", selection.category)
+            add("up_to", selection.upTo?.rawValue)
+            add("mark", word: "MARK", "\(mark)")
+            if selection.thread == .unthreaded { lines.append("unthreaded: true") }
+        case .muted(.thread(let name)), .unmuted(.thread(let name)): add("thread", name)
+        case .muted(.category(let name)), .unmuted(.category(let name)): add("category", name)
+        case .snoozed(let item, let until):
+            add("item", item.rawValue)
+            add("until", until.milliseconds)
+        case .woken(let item), .retracted(let item), .expired(let item): add("item", item.rawValue)
+        case .edited(let item, let edit): add(edit, of: item)
+        case .undone(let event): add("event", event.rawValue)
+        case .compacted(let through, let dropped, let archive):
+            add("dropped", dropped)
+            add("archive", archive)
+            add("through", through.rawValue)
+        case .subscribed, .unsubscribed, .erased: break
+        }
+    }
+
+    private mutating func add(_ content: Content) {
+        add("thread", content.thread)
+        add("category", content.category)
+        add("title", content.title)
+        add("body", content.body)
+        add("summary_argument", content.summaryArgument)
+        if content.summaryCount != 1 { add("summary_count", content.summaryCount) }
+        if content.silent { lines.append("silent: true") }
+        if content.level != .active { add("level", word: "LEVEL", "\(content.level)") }
+        add("expires_at", content.expiresAt?.milliseconds)
+        add("collapse_key", content.collapseKey)
+        add("data", content.data)
+    }
+
+    private mutating func add(_ edit: ContentEdit, of item: Seq) {
+        if case .set(let text) = edit.title { add("title", text) }
+        if case .set(let text) = edit.body { add("body", text) }
+        if case .set(let text) = edit.summaryArgument { add("summary_argument", text) }
+        if case .set(let count) = edit.summaryCount { add("summary_count", count) }
+        if case .set(let level) = edit.level { add("level", word: "LEVEL", "\(level)") }
+        if case .set(let time) = edit.expiresAt { add("expires_at", time.milliseconds) }
+        if case .set(let text) = edit.data { add("data", text) }
+        add("item", item.rawValue)
+        if edit.title == .clear { add("cleared", 12) }
+        if edit.body == .clear { add("cleared", 13) }
+        if edit.summaryArgument == .clear { add("cleared", 14) }
+        if edit.summaryCount == .clear { add("cleared", 15) }
+        if edit.level == .clear { add("cleared", 17) }
+        if edit.expiresAt == .clear { add("cleared", 18) }
+        if edit.data == .clear { add("cleared", 20) }
+    }
+
+    private mutating func add(_ name: String, _ text: String?) {
+        if let text { lines.append("\(name): \"\(Self.escaped(text))\"") }
+    }
+
+    private mutating func add(_ name: String, _ number: (some BinaryInteger)?) {
+        if let number { lines.append("\(name): \(number)") }
+    }
+
+    /// `timeSensitive` as `LEVEL_TIME_SENSITIVE`.
+    private mutating func add(_ name: String, word prefix: String, _ word: String) {
+        let snake = word.map { $0.isUppercase ? "_\($0)" : $0.uppercased() }.joined()
+        lines.append("\(name): \(prefix)_\(snake)")
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "\n"): return "\\n"
+            case UInt8(ascii: "\""): return "\\\""
+            case UInt8(ascii: "\\"): return "\\\\"
+            case 0x20..<0x7F: return String(UnicodeScalar(byte))
+            default:
+                let octal = String(byte, radix: 8)
+                return "\\" + String(repeating: "0", count: 3 - octal.count) + octal
+            }
+        }.joined()
+    }
+}
