@@ -20,7 +20,9 @@ extension Environment {
         if result == MDB_INCOMPATIBLE {
             throw LMDBError(
                 .corrupted, operation: "copy", path: directory,
-                message: "The data file's list of free pages is damaged: stop writing, verify the store, and restore a backup.")
+                message:
+                    "The data file's list of free pages is damaged: stop writing, verify the store, and restore a "
+                    + "backup.")
         }
         if result != 0 {
             throw LMDBError(result: result, operation: "copy", path: directory, descriptor: descriptor)

@@ -41,7 +41,9 @@ extension Environment {
         guard major == 0, minor == 9 else {
             throw LMDBError(
                 .unsupportedLibrary, operation: "open",
-                message: "liblmdb \(major).\(minor).\(patch) is installed, whose files 0.9 cannot read: install liblmdb 0.9.")
+                message:
+                    "liblmdb \(major).\(minor).\(patch) is installed, whose files 0.9 cannot read: install liblmdb "
+                    + "0.9.")
         }
     }
 

@@ -110,6 +110,7 @@ import Glibc
     func wrongProcess(_ operation: String) -> LMDBError {
         LMDBError(
             .wrongProcess, operation: operation, path: directory,
-            message: "The store was opened before a fork, and belongs to the parent process: open it again in the child.")
+            message:
+                "The store was opened before a fork, and belongs to the parent process: open it again in the child.")
     }
 }

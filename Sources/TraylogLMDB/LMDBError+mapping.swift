@@ -37,32 +37,37 @@ extension LMDBError {
         case MDB_PANIC:
             (
                 .panic,
-                "An earlier commit failed half-way, so LMDB refuses to go on: close the store, verify it, open it again."
+                "An earlier commit failed half-way, so LMDB refuses to go on: close the store, verify it, open "
+                    + "it again."
             )
         case MDB_VERSION_MISMATCH:
             (
                 .versionMismatch,
-                "Another build of LMDB made this file or its lock: use one liblmdb 0.9 for all processes, and stop them all before changing it."
+                "Another build of LMDB made this file or its lock: use one liblmdb 0.9 for all processes, and "
+                    + "stop them all before changing it."
             )
         case MDB_INVALID:
             (.notAStore, "The file is not an LMDB 0.9 data file: check the directory, or restore a backup.")
         case MDB_MAP_FULL:
             (
                 .mapFull,
-                "The store has reached its map size: raise mapSizeBytes in every process and open the store again, or compact it."
+                "The store has reached its map size: raise mapSizeBytes in every process and open the store "
+                    + "again, or compact it."
             )
         case MDB_DBS_FULL: (.other(result), "More databases than the environment was opened with.")
         case MDB_READERS_FULL:
             (
                 .readersFull,
-                "All \(Environment.maximumReaders) reader slots are in use: close idle readers; dead ones have been removed already."
+                "All \(Environment.maximumReaders) reader slots are in use: close idle readers; dead ones have "
+                    + "been removed already."
             )
         case MDB_TXN_FULL:
             (.transactionFull, "One transaction changed too many pages: write in smaller batches.")
         case MDB_MAP_RESIZED:
             (
                 .mapResized,
-                "Another process grew the store beyond this map, and this thread has another transaction open: end it and try again."
+                "Another process grew the store beyond this map, and this thread has another transaction open: "
+                    + "end it and try again."
             )
         case MDB_BAD_VALSIZE:
             (.badValueSize, "A key has 1 to 511 bytes and a value less than 4 GiB.")
@@ -77,7 +82,9 @@ extension LMDBError {
         case EACCES, EPERM:
             (
                 .permissionDenied,
-                "Access is denied. Readers too must be able to write the lock files: run as the owner of the store (this is user \(geteuid())), or give this user read and write permission on the directory and its files."
+                "Access is denied. Readers too must be able to write the lock files: run as the owner of the "
+                    + "store (this is user \(geteuid())), or give this user read and write permission on the directory "
+                    + "and its files."
             )
         case EROFS: (.permissionDenied, "The file system is read-only: remount it, or open the store for reading.")
         case ENOSPC, EDQUOT:
@@ -93,7 +100,8 @@ extension LMDBError {
         case EAGAIN:
             (
                 .wrongNamespace,
-                "A reader slot is locked by another process with the same process id: processes that share a store must share the PID namespace and the C library."
+                "A reader slot is locked by another process with the same process id: processes that share a "
+                    + "store must share the PID namespace and the C library."
             )
         default: (.system(number), "The system answered \(number), \(describe(number)).")
         }

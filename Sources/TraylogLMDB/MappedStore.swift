@@ -115,6 +115,8 @@ struct MappedStore {
         }
         return LMDBError(
             .missingDatabase, operation: "open", path: path,
-            message: "The file has no database \"\(name)\": it is not such a store, or a newer program must open it for writing once.")
+            message:
+                "The file has no database \"\(name)\": it is not such a store, or a newer program must open it for "
+                + "writing once.")
     }
 }

@@ -25,7 +25,9 @@ struct OpenLock: Sendable {
         guard tryAcquire() else {
             throw LMDBError(
                 .openLocked, operation: "open", path: file?.path,
-                message: "Another process has been opening or closing the store for 10 seconds: find it with `fuser` and continue or end it."
+                message:
+                    "Another process has been opening or closing the store for 10 seconds: find it with `fuser` and "
+                    + "continue or end it."
             )
         }
     }

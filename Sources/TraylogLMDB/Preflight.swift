@@ -53,7 +53,9 @@ enum Preflight {
         guard list.contains(pageCount...header.lastPage, root: header.freeListRoot) else {
             throw LMDBError(
                 .truncated, operation: "open", path: path,
-                message: "The data file has \(size) bytes where its header needs \(covered): its end is lost, so restore a backup.")
+                message:
+                    "The data file has \(size) bytes where its header needs \(covered): its end is lost, so restore "
+                    + "a backup.")
         }
     }
 
@@ -67,12 +69,14 @@ enum Preflight {
             case .newerFormat:
                 (
                     .newerFormat,
-                    "The data file was written by LMDB 1.0, and this program uses 0.9: export it with mdb_dump of 1.0 and import that with mdb_load of 0.9."
+                    "The data file was written by LMDB 1.0, and this program uses 0.9: export it with mdb_dump "
+                        + "of 1.0 and import that with mdb_load of 0.9."
                 )
             case .version(let version):
                 (
                     .newerFormat,
-                    "The data file has LMDB format \(version), and this program reads format 1: export it with the mdb_dump that fits it and import that with mdb_load of 0.9."
+                    "The data file has LMDB format \(version), and this program reads format 1: export it with "
+                        + "the mdb_dump that fits it and import that with mdb_load of 0.9."
                 )
             case .damaged:
                 (.corrupted, "The header of the data file is damaged: restore a backup.")

@@ -24,7 +24,9 @@ struct StoreLocation: Sendable {
         }
         throw LMDBError(
             .unsupportedFileSystem, operation: "open", path: directory,
-            message: "The directory is on \(kind), which cannot carry LMDB's locks and maps: put the store on a local disk, or set allowRemoteFileSystem if only this machine uses it.")
+            message:
+                "The directory is on \(kind), which cannot carry LMDB's locks and maps: put the store on a local "
+                + "disk, or set allowRemoteFileSystem if only this machine uses it.")
     }
 
     /// Reserves the store in this process.
@@ -52,9 +54,9 @@ struct StoreLocation: Sendable {
         let finding: Preflight.Finding?
         do {
             finding = try Preflight.examine(path: dataPath)
-        } catch where error.code == .notFound && lease != nil && configuration.creates {
+        } catch  where error.code == .notFound && lease != nil && configuration.creates {
             finding = nil
-        } catch where lease?.wasCreating == true {
+        } catch  where lease?.wasCreating == true {
             // The process that created it died before anything could be stored.
             finding = nil
         }

@@ -40,8 +40,12 @@ struct WriterLease: Sendable {
         try file.replaceContents(lines.joined(separator: "\n") + "\n")
     }
 
-    /// Gives the lease up. Only the descriptor is closed: an unlock would also take effect in a forked relative.
+    /// Gives the lease up.
+    ///
+    /// It unlocks, because a program that is being started from here still has a copy of the descriptor for an
+    /// instant. A forked child must not call it: the lease is the parent's.
     func release() {
+        file.unlock()
         file.close()
     }
 

@@ -33,7 +33,9 @@ import Testing
 
     @Test func aFailedCopyLeavesNothing() throws {
         try withEnvironment { environment in
-            #expect(try failureCode { try environment.compactCopy(toPath: environment.directory + "/no/copy") } == .notFound)
+            #expect(
+                try failureCode { try environment.compactCopy(toPath: environment.directory + "/no/copy") } == .notFound
+            )
             let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
             #expect(try failureCode { try environment.compactCopy(toDescriptor: full.fileDescriptor) } == .diskFull)
             let null = try #require(FileHandle(forWritingAtPath: "/dev/null"))

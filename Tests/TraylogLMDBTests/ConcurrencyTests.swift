@@ -110,7 +110,9 @@ import Testing
     @Test func aReadersLagCountsCommits() throws {
         try withEnvironment(.init(durability: .relaxed)) { environment in
             try environment.read { transaction in
-                for key in UInt64(1)...5 { try environment.write { try $0.append(environment.database("log"), key, [1]) } }
+                for key in UInt64(1)...5 {
+                    try environment.write { try $0.append(environment.database("log"), key, [1]) }
+                }
                 let slot = try #require(environment.readers().first { $0.transactionID != nil })
                 #expect(slot.lag == 5)
                 #expect(slot.processID == getpid())

@@ -45,7 +45,8 @@ import Testing
         let received = Monitor([Int]())
         let consumer = OSThread.start(name: "consumer") {
             while true {
-                let values = monitor.wait(timeoutMilliseconds: 10_000, until: { !$0.values.isEmpty || $0.isDone }) { box in
+                let values = monitor.wait(timeoutMilliseconds: 10_000, until: { !$0.values.isEmpty || $0.isDone }) {
+                    box in
                     defer { box.values = [] }
                     return box.values
                 }

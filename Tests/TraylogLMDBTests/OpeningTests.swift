@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import TraylogLMDB
@@ -39,6 +40,25 @@ import Testing
             defer { reader.close() }
             #expect(try reader.value("log", 1) == [1, 2, 3])
             #expect(try failureCode { try reader.write { _ in } } == .readOnly)
+        }
+    }
+
+    /// Between fork and exec a child has copies of all descriptors, and with them of the locks.
+    @Test func reopeningWorksWhileProgramsAreStarted() throws {
+        try withPath { path in
+            let isDone = Atomic(false)
+            let spawner = OSThread.start(name: "spawner") {
+                while !isDone.load(ordering: .relaxed) {
+                    let program = Process()
+                    program.executableURL = URL(filePath: "/bin/true")
+                    if (try? program.run()) != nil { program.waitUntilExit() }
+                }
+            }
+            defer {
+                isDone.store(true, ordering: .relaxed)
+                spawner.join()
+            }
+            for _ in 0..<80 { try openWriter(path).close() }
         }
     }
 

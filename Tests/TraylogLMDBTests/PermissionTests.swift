@@ -1,0 +1,53 @@
+import Foundation
+import Testing
+
+@testable import TraylogLMDB
+
+/// Who may open a store; only root can change users, so others skip these.
+@Suite(.enabled(if: getuid() == 0, "Only root can become another user.")) struct PermissionTests {
+    @Test func aStrangerIsToldThatAccessIsDenied() async throws {
+        try await withPath { path in
+            try openWriter(path).close()
+            await #expect(processExitsWith: .success) { [path = path as String] in
+                _ = setuid(65534)
+                let codes = [
+                    try failureCode { try openReader(path) }, try failureCode { try openWriter(path) },
+                ]
+                #expect(codes == [.permissionDenied, .permissionDenied])
+            }
+            // Readable files do not help: readers write the lock file.
+            for file in ["", "/data.mdb", "/lock.mdb", "/open.lock"] {
+                let mode = file.isEmpty ? 0o755 : 0o644
+                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path + file)
+            }
+            await #expect(processExitsWith: .success) { [path = path as String] in
+                _ = setuid(65534)
+                do {
+                    _ = try openReader(path)
+                    Issue.record("It was opened.")
+                } catch let error as LMDBError {
+                    #expect(error.code == .permissionDenied)
+                    #expect(error.message.contains("Readers too"))
+                }
+            }
+        }
+    }
+
+    @Test func rootsVisitDoesNotLockTheOwnerOut() async throws {
+        try await withPath { path in
+            try openWriter(path).close()
+            let owner: [FileAttributeKey: Any] = [.ownerAccountID: 65534, .groupOwnerAccountID: 65534]
+            try FileManager.default.setAttributes(owner, ofItemAtPath: path)
+            try FileManager.default.setAttributes(owner, ofItemAtPath: path + "/data.mdb")
+            for file in ["lock.mdb", "open.lock", "writer.lock"] {
+                try FileManager.default.removeItem(atPath: path + "/" + file)
+            }
+            try openWriter(path).close()
+            await #expect(processExitsWith: .success) { [path = path as String] in
+                _ = setuid(65534)
+                try openWriter(path).close()
+                try openReader(path).close()
+            }
+        }
+    }
+}
