@@ -49,7 +49,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "TraylogDomainTests", dependencies: ["TraylogDomain", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "TraylogLMDBTests", dependencies: ["TraylogLMDB"], swiftSettings: strict),
-        .testTarget(name: "TraylogLogTests", dependencies: ["TraylogLog"], swiftSettings: strict),
+        .testTarget(
+            name: "TraylogLogTests", dependencies: ["TraylogLog"], exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(name: "TraylogTests", dependencies: ["Traylog", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "ModelTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"], swiftSettings: strict),

@@ -1,5 +1,5 @@
 extension JSONWriter {
-    /// A tray; its categories in the order of their names' bytes.
+    /// A tray.
     package mutating func write(_ tray: Tray) {
         beginObject()
         member("user", tray.user)
@@ -12,9 +12,8 @@ extension JSONWriter {
         member("newest", orNull: tray.newest)
         name("categories")
         beginObject()
-        let categories = tray.categories.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-        for (category, counts) in categories {
-            name(escaping: category)
+        for counts in tray.categories {
+            name(escaping: counts.category)
             beginObject()
             member("unseen", counts.unseen)
             member("unread", counts.unread)

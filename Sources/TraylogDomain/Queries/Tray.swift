@@ -2,10 +2,12 @@
 public struct Tray: Hashable, Sendable {
     /// Unseen and unread of one category.
     public struct CategoryCounts: Hashable, Sendable {
+        public var category: String
         public var unseen: UInt64
         public var unread: UInt64
 
-        public init(unseen: UInt64, unread: UInt64) {
+        public init(category: String, unseen: UInt64, unread: UInt64) {
+            self.category = category
             self.unseen = unseen
             self.unread = unread
         }
@@ -24,15 +26,23 @@ public struct Tray: Hashable, Sendable {
     public var seenUpTo: Seq
     /// The position of the newest listed item.
     public var newest: Seq?
-    /// Every category that has any unseen or unread item.
-    public var categories: [String: CategoryCounts]
+    /// Every category that has any unseen or unread item, in the byte order of their names.
+    ///
+    /// Names are the same only when their bytes are; a dictionary would take canonically equivalent ones for one.
+    public var categories: [CategoryCounts]
 
     /// Nothing is unseen.
     public var isSeen: Bool { unseen == 0 }
 
+    /// What a tab of one category shows.
+    public subscript(category name: String) -> CategoryCounts {
+        categories.first { $0.category.hasSameBytes(as: name) }
+            ?? CategoryCounts(category: name, unseen: 0, unread: 0)
+    }
+
     public init(
         user: String, asOf: Seq, unseen: UInt64 = 0, unread: UInt64 = 0, total: UInt64 = 0,
-        seenUpTo: Seq = .zero, newest: Seq? = nil, categories: [String: CategoryCounts] = [:]
+        seenUpTo: Seq = .zero, newest: Seq? = nil, categories: [CategoryCounts] = []
     ) {
         self.user = user
         self.asOf = asOf

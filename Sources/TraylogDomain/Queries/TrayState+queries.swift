@@ -30,8 +30,10 @@ extension TrayState {
         }
         for count in categories {
             guard let name = try source.event(count.namedBy).content?.category else { continue }
-            tray.categories[name] = Tray.CategoryCounts(unseen: count.unseen, unread: count.unread)
+            tray.categories.append(
+                Tray.CategoryCounts(category: name, unseen: count.unseen, unread: count.unread))
         }
+        tray.categories.sort { $0.category.precedesInBytes($1.category) }
         return tray
     }
 

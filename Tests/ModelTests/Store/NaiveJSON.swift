@@ -15,7 +15,9 @@ struct NaiveJSON {
         var object: [String: Any] = [
             "user": user, "asOf": tray.asOf.rawValue, "isSeen": tray.isSeen, "unseen": tray.unseen,
             "unread": tray.unread, "total": tray.total, "seenUpTo": tray.seenUpTo.rawValue,
-            "categories": tray.categories.mapValues { ["unseen": $0.unseen, "unread": $0.unread] },
+            "categories": Dictionary(
+                tray.categories.map { ($0.category, ["unseen": $0.unseen, "unread": $0.unread]) },
+                uniquingKeysWith: { first, _ in first }),
         ]
         object["newest"] = tray.newest?.rawValue
         return NSDictionary(dictionary: object)

@@ -61,7 +61,7 @@ enum Lie: String, CaseIterable, CustomTestStringConvertible {
         switch self {
         case .countsOneMore: twist.tray = changed { $0.unread += $0.total > 2 ? 1 : 0 }
         case .newestOfTheSilent: twist.tray = changed { $0.newest = $0.newest.map { Seq($0.rawValue + 1) } }
-        case .categoryForgotten: twist.tray = changed { $0.categories["Zoë"] = nil }
+        case .categoryForgotten: twist.tray = changed { $0.categories.removeFirst() }
         case .itemTwice: twist.inbox = changed { $0.items += $0.items.suffix(1) }
         case .pageNotFilled: twist.inbox = changed { if $0.items.count == 7 { $0.items.removeLast() } }
         case .itemForgotten: twist.inbox = changed { $0.items.removeAll { $0.seq.rawValue % 5 == 0 } }

@@ -7,16 +7,20 @@ extension NaiveStore {
     package func tray(of user: String, asOf: Seq? = nil) -> Tray {
         let state = snapshot(of: user, asOf)
         var tray = Tray(user: user, asOf: asOf ?? head, seenUpTo: state.seenUpTo)
+        var categories: [Name: (unseen: UInt64, unread: UInt64)] = [:]
         for item in state.items where item.isListed {
             tray.total += 1
             tray.newest = max(tray.newest ?? .zero, item.position)
             tray.unseen += item.isUnseen ? 1 : 0
             tray.unread += item.isUnread ? 1 : 0
             guard let category = item.content.category, item.isUnseen || item.isUnread else { continue }
-            var counts = tray.categories[category] ?? Tray.CategoryCounts(unseen: 0, unread: 0)
+            var counts = categories[Name(category)] ?? (unseen: 0, unread: 0)
             counts.unseen += item.isUnseen ? 1 : 0
             counts.unread += item.isUnread ? 1 : 0
-            tray.categories[category] = counts
+            categories[Name(category)] = counts
+        }
+        tray.categories = categories.sorted { $0.key < $1.key }.map {
+            Tray.CategoryCounts(category: $0.key.text, unseen: $0.value.unseen, unread: $0.value.unread)
         }
         return tray
     }

@@ -16,11 +16,7 @@ struct TrayText {
         var result = FactsText(facts).lines(on: terminal)
         guard !tray.categories.isEmpty else { return result }
         var table = Table([.flexible("CATEGORY"), .whole("UNSEEN", .right), .whole("UNREAD", .right)], on: terminal)
-        // In byte order, which is the same everywhere.
-        let names = tray.categories.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-        let rows = names.compactMap { name in
-            tray.categories[name].map { [Cell(name), Cell($0.unseen), Cell($0.unread)] }
-        }
+        let rows = tray.categories.map { [Cell($0.category), Cell($0.unseen), Cell($0.unread)] }
         result.append("")
         result += table.lines(rows)
         return result
