@@ -29,14 +29,8 @@ struct AppendCommand: StoreCommand {
         // Opened before the store, which is not created when there is nothing to read.
         let source = file == "-" ? Descriptor.standardInput : try Descriptor.reading(file)
         let store = try Store.open(directory)
-        do {
-            var appender = Appender(from: source, to: store, options, isJSON: wantsJSONRefusals)
-            try appender.run()
-        } catch {
-            // The first error is the one to tell.
-            try? store.close()
-            throw error
-        }
-        try store.close()
+        defer { store.close() }
+        var appender = Appender(from: source, to: store, options, isJSON: wantsJSONRefusals)
+        try appender.run()
     }
 }

@@ -28,16 +28,8 @@ extension Verb {
 
     private func perform(_ command: Command) throws(TraylogError) -> Receipt {
         let store = try Store.open(directory)
-        let receipt: Receipt
-        do {
-            receipt = try store.perform(command)
-        } catch {
-            // The first error is the one to tell.
-            try? store.close()
-            throw error
-        }
-        try store.close()
-        return receipt
+        defer { store.close() }
+        return try store.perform(command)
     }
 }
 
