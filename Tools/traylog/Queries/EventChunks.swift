@@ -3,7 +3,8 @@ import Traylog
 /// A range of events, some at a time, so that a long one never stands in memory whole.
 struct EventChunks {
     private let fetch: (Seq, Int) throws(TraylogError) -> [Event]
-    private var next: Seq
+    /// Where the next chunk starts; nil behind the last.
+    private var next: Seq?
     private let last: Seq
     private static let size = 256
 
@@ -18,19 +19,14 @@ struct EventChunks {
 
     /// The next events; nil after the last.
     mutating func take() throws(TraylogError) -> [Event]? {
-        guard next <= last else { return nil }
+        guard let next, next <= last else { return nil }
         let events = try fetch(next, Self.size)
         if events.count == Self.size, let seq = events.last?.seq, seq < last {
-            next = Seq(seq.rawValue + 1)
+            self.next = Seq(seq.rawValue + 1)
         } else {
-            // At UInt64.max there is no seq after the last.
-            next = .max
+            self.next = nil
         }
         let wanted = events.prefix { $0.seq <= last }
         return wanted.isEmpty ? nil : Array(wanted)
     }
-}
-
-extension Seq {
-    fileprivate static let max = Seq(UInt64.max)
 }
