@@ -12,6 +12,12 @@ package struct ReplayReport: Hashable, Sendable {
     package var differences: [String] = []
     /// The first one.
     package var difference: String? { differences.first }
+
+    package init(events: UInt64 = 0, users: UInt64 = 0, seconds: Double = 0) {
+        self.events = events
+        self.users = users
+        self.seconds = seconds
+    }
 }
 
 /// Folds the whole log anew and compares every stored state with what comes out, or replaces them all.

@@ -8,6 +8,12 @@ package struct VerificationReport: Hashable, Sendable {
     package var findings: [String] = []
     package var events: UInt64 = 0
     package var users: UInt64 = 0
+
+    package init(findings: [String], events: UInt64, users: UInt64) {
+        self.findings = findings
+        self.events = events
+        self.users = users
+    }
 }
 
 /// Checks everything that can be checked: each event's checksum and fields, the log's order and density, times that

@@ -19,7 +19,8 @@ extension TraylogError {
 
 extension StoreFailure {
     init(_ error: LMDBError) {
-        self.init(code: Code(error.code), message: error.message, holder: error.holderPID)
+        let place = error.path.map { "\($0): " } ?? ""
+        self.init(code: Code(error.code), message: place + error.message, holder: error.holderPID)
     }
 
     init(_ error: CodecError) {
