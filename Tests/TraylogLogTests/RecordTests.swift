@@ -59,7 +59,7 @@ import TraylogDomain
         #expect(hex(keys[3]) == "00000000000000010100")
     }
 
-    @Test func anErasedRecordKeepsHeaderAndDigest() throws {
+    @Test func anErasedRecordKeepsTimesAndDigestOnly() throws {
         var record: [UInt8] = []
         _ = append([1, 2, 3], to: &record)
         var random = Seeded(4)
@@ -71,7 +71,8 @@ import TraylogDomain
         erased.removeFirst()
         try RecordCodec.verify(seq: 9, record: RawSpan(_elements: erased.span))
         let left = try RecordHeader.read(RawSpan(_elements: erased.span))
-        #expect(left.salt == header.salt && left.recordedAt == header.recordedAt)
+        #expect(left.recordedAt == header.recordedAt && left.stream == header.stream)
+        #expect(left.salt == Salt(0, 0), "with the salt, a short payload could be guessed")
         #expect(Array(erased[44...]) == digest)
         let error = #expect(throws: CodecError.self) {
             try EventDecoder.event(seq: 9, header: left, payload: RawSpan())

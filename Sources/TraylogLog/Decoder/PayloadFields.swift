@@ -125,7 +125,9 @@ extension PayloadFields {
         var set = ContentFields(rawValue: 0)
         for (content, number) in ContentFields.numbered where has(number) { set.insert(content) }
         if try level() == nil { set.remove(.level) }
-        guard set.isDisjoint(with: cleared) else { throw .contradiction(.cleared, .item) }
+        for (content, number) in ContentFields.numbered where set.contains(content) {
+            guard !cleared.contains(content) else { throw .contradiction(number, .cleared) }
+        }
         return set.union(cleared)
     }
 

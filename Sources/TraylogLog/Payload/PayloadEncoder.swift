@@ -12,8 +12,8 @@ package enum PayloadEncoder {
     ///   - unknownFields: as decoded; anything but whole fields would damage the payload.
     package static func append(
         user: borrowing String?, key: borrowing String?, actor: borrowing String?, device: borrowing String?,
-        commandFingerprint: UInt64,
-        body: borrowing Event.Body, unknownFields: borrowing [UInt8], to buffer: inout [UInt8]
+        commandFingerprint: UInt64, body: borrowing Event.Body, unknownFields: borrowing [UInt8],
+        to buffer: inout [UInt8]
     ) {
         var bound = fixedBytes + unknownFields.count + body.variableBytes
         bound += byteCount(user) + byteCount(key) + byteCount(actor) + byteCount(device)

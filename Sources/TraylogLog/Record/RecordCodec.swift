@@ -9,7 +9,7 @@ package enum RecordCodec {
     /// SHA-256(salt ‖ payload), which stands in the place of an erased payload.
     package static let digestBytes = 32
 
-    /// Where ``append(seq:kind:stream:recordedAt:occurredAt:salt:payload:to:)`` wants the payload.
+    /// Where the payload of an appended record goes.
     package enum Placement: Hashable, Sendable {
         /// In the record.
         case inline
@@ -49,8 +49,10 @@ package enum RecordCodec {
 
     /// Appends the record that is left of an event when its payload is erased.
     ///
+    /// The salt goes, too: who still had it could find a short payload by guessing.
+    ///
     /// - Parameters:
-    ///   - header: of the record as it was; its flags and checksum are replaced.
+    ///   - header: of the record as it was; its flags, salt and checksum are replaced.
     ///   - digest: SHA-256(salt ‖ payload), 32 bytes, so that the leaf of the Merkle tree stays the same.
     package static func appendErased(
         seq: UInt64, header: RecordHeader, digest: RawSpan, to buffer: inout [UInt8]
@@ -58,12 +60,14 @@ package enum RecordCodec {
         precondition(digest.byteCount == digestBytes, "a SHA-256 has 32 bytes")
         var header = header
         header.flags = .erased
+        header.salt = Salt(0, 0)
         let start = buffer.count
         buffer.append(addingCapacity: RecordHeader.byteCount + digestBytes) { output in
             output.append(header)
             output.append(copying: digest)
         }
-        store(checksum(seq: seq, record: RawSpan(_elements: buffer.span).extracting(start...)), in: &buffer, at: start)
+        let crc = checksum(seq: seq, record: RawSpan(_elements: buffer.span).extracting(start...))
+        store(crc, in: &buffer, at: start)
     }
 
     /// The checksum of a record whose payload, if it is in chunks, is still to be added.

@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// Salts at a tenth of the cost of asking the system for each: SipHash-2-4 over a counter, under a key that was
+/// Salts at less than a tenth of the cost of asking the system for each: SipHash-2-4 over a counter, under a key that was
 /// drawn when the generator was made and is never stored.
 ///
 /// Who does not have the key cannot tell the numbers from random ones, nor compute one from the others.
