@@ -50,15 +50,14 @@ struct ArchitectureTests {
     }
 
     @Test(arguments: sources + tools + tests)
-    func promisesToTheCompilerHaveTheirReasonAbove(file: SourceFile) {
-        for (number, _) in file.lines(with: ["@unchecked Sendable", "nonisolated(unsafe)"]) where !isThisFile(file) {
-            let above = number > 1 ? file.lines[number - 2] : ""
+    func promisesToTheCompilerHaveTheirReasonBeside(file: SourceFile) {
+        for (number, _) in file.lines(with: ["@unchecked Sendable", "nonisolated(unsafe)"]) where !isHere(file) {
             #expect(
-                above.contains(/^\s*\/\//),
-                "\(file.path):\(number): say in a comment on the line above why this is safe")
+                file.hasReason(besideLine: number),
+                "\(file.path):\(number): say why this is safe, in a // comment above or first inside of the type")
         }
     }
 
-    /// This file has the words that it looks for.
-    private func isThisFile(_ file: SourceFile) -> Bool { file.path.hasSuffix("/ArchitectureTests.swift") }
+    /// The files of these tests have the words that they look for.
+    private func isHere(_ file: SourceFile) -> Bool { file.module == "ArchitectureTests" }
 }

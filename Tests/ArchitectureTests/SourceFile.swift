@@ -10,7 +10,7 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { path }
 
-    /// The folder below `Sources`, which has the module's name.
+    /// The folder below `Sources` (or `Tests`), which has the module's name.
     var module: String { String(path.split(separator: "/")[1]) }
 
     init(path: String, text: String) {
@@ -39,6 +39,15 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
             let code = comment.map { line[..<$0.1.endIndex] } ?? line
             return words.contains { code.range(of: $0) != nil } ? (index + 1, code) : nil
         }
+    }
+
+    /// Whether a plain comment stands above the line, attributes in between or not, or opens the braces that the line
+    /// opens. A doc comment is none: it says what something is, not why a promise about it holds.
+    func hasReason(besideLine number: Int) -> Bool {
+        let isReason = { (line: Substring) in line.contains(/^\s*\/\/(?!\/)\s*\S/) }
+        let above = lines[..<(number - 1)].last { !$0.contains(/^\s*(@\w+(\([^)]*\))?\s*)+$/) }
+        if let above, isReason(above) { return true }
+        return lines[number - 1].hasSuffix("{") && number < lines.count && isReason(lines[number])
     }
 }
 

@@ -26,4 +26,27 @@ struct SourceFileTests {
     @Test func theModuleIsTheFolder() {
         #expect(SourceFile(path: "Sources/Traylog/Store.swift", text: "").module == "Traylog")
     }
+
+    @Test(arguments: [
+        ["// one thread at a time", "class A: P {"],
+        ["    // one thread at a time", "    @safe", "    @usableFromInline", "    class A: P {"],
+        ["/// A thing.", "@safe class A: P {", "    // one thread at a time", "    let a = 1"],
+    ])
+    func aReasonStandsAboveOrOpensTheType(text: [String]) throws {
+        let file = SourceFile(path: "Sources/A/a.swift", text: text.joined(separator: "\n"))
+        #expect(file.hasReason(besideLine: try #require(file.lines(with: ["class A"]).first?.number)))
+    }
+
+    @Test(arguments: [
+        ["class A: P {"], ["class A: P {", "}"],
+        ["/// A thing.", "class A: P {", "    /// A field.", "    let a = 1"],
+        ["// about b", "let b = 1", "@safe", "class A: P {"],
+        ["// about b", "", "class A: P {"],
+        ["//", "class A: P {", "    let a = 1  // one", "    // one thread at a time"],
+        ["class A: P { let a = 1 }", "// one thread at a time"],
+    ])
+    func whatStandsElsewhereIsNoReason(text: [String]) throws {
+        let file = SourceFile(path: "Sources/A/a.swift", text: text.joined(separator: "\n"))
+        #expect(!file.hasReason(besideLine: try #require(file.lines(with: ["class A"]).first?.number)))
+    }
 }
