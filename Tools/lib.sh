@@ -34,9 +34,6 @@ as_root() {
 # Installs Debian packages, or says that they are needed. Looks at the package lists only when something is missing.
 install_packages() {
     local packages="$*"
-    if [[ $(uname -s) == Darwin ]]; then
-        fail "needed and not found: $packages (Debian's names). With Homebrew: brew install lmdb pkg-config jq protobuf"
-    fi
     has apt-get || fail "needed and not found: $packages (Debian's names); install them with this system's package manager"
     if [[ $(id -u) -ne 0 ]] && ! has sudo; then
         fail "needed and not found: $packages; as root run: apt-get install $packages"
@@ -63,9 +60,13 @@ need() {
     fi
     case $(pkg-config --modversion lmdb 2>/dev/null) in
         0.9.*) ;;
-        '') fail "pkg-config does not find lmdb; is liblmdb-dev (Homebrew: lmdb) installed?" ;;
+        '') fail "pkg-config does not find lmdb; is liblmdb-dev installed?" ;;
         *) fail "LMDB $(pkg-config --modversion lmdb) is installed; Traylog's files are of LMDB 0.9 (see Docs/decisions)" ;;
     esac
+}
+
+need_linux() {
+    [[ $(uname -s) == Linux ]] || fail "Traylog runs on Linux; $(uname -s) is not supported yet"
 }
 
 need_swift() {
