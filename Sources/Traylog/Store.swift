@@ -11,10 +11,13 @@ public final class Store: TrayQueries {
     private let environment: Environment
     private let writer: Writer
     private let thread: OSThread
+    private let hasher: IdentityHasher
 
     private init(
-        directory: String, environment: Environment, source: LiveSource, writer: Writer, thread: OSThread
+        directory: String, environment: Environment, source: LiveSource, hasher: IdentityHasher, writer: Writer,
+        thread: OSThread
     ) {
+        self.hasher = hasher
         self.directory = directory
         self.environment = environment
         self.writer = writer
@@ -63,7 +66,8 @@ public final class Store: TrayQueries {
             directory: directory, environment: environment, tables: tables, shared: shared, options: options)
         let source = LiveSource(directory: directory, environment: environment, tables: tables, shared: shared)
         return Store(
-            directory: directory, environment: environment, source: source, writer: writer,
+            directory: directory, environment: environment, source: source,
+            hasher: shared.withLock { $0.core.hasher }, writer: writer,
             thread: OSThread.start(name: "traylog-writer") { writer.run() })
     }
 
@@ -100,12 +104,9 @@ extension Store {
     /// - Returns: a receipt for each command, in order.
     public func perform(_ commands: [Command]) async throws(TraylogError) -> [Receipt] {
         guard !commands.isEmpty else { return [] }
-        let needsValidation = Store.hasInvalid(commands)
+        let prepared = PreparedCommands(commands, hasher: hasher)
         let outcome = await withCheckedContinuation { continuation in
-            writer.enqueue(
-                Job(commands, mode: .atomic, needsValidation: needsValidation) {
-                    continuation.resume(returning: $0)
-                })
+            writer.enqueue(Job(prepared, mode: .atomic) { continuation.resume(returning: $0) })
         }
         return try outcome.receipts()
     }
@@ -113,18 +114,7 @@ extension Store {
     /// The same, blocking the calling thread; for threads, not for tasks.
     public func perform(_ commands: [Command]) throws(TraylogError) -> [Receipt] {
         guard !commands.isEmpty else { return [] }
-        return try wait(commands, .atomic, needsValidation: Store.hasInvalid(commands)).receipts()
-    }
-
-    /// Whether the writer must look for the invalid one: checked here, where it costs the writer nothing, but
-    /// reported there, in its turn among the other refusals.
-    private static func hasInvalid(_ commands: [Command]) -> Bool {
-        do throws(Refusal) {
-            for command in commands { try command.validate() }
-            return false
-        } catch {
-            return true
-        }
+        return try wait(PreparedCommands(commands, hasher: hasher), .atomic).receipts()
     }
 
     /// Performs commands that do not depend on each other's success, in order, with one sync for all; ends with the
@@ -135,17 +125,14 @@ extension Store {
         _ commands: [Command], stopAtRefusal: Bool, areValid: Bool = false
     ) throws(TraylogError) -> [Result<Receipt, Refusal>] {
         guard !commands.isEmpty else { return [] }
-        return try wait(
-            commands, stopAtRefusal ? .untilRefusal : .skippingRefusals, needsValidation: !areValid
-        ).get()
+        let prepared = PreparedCommands(commands, hasher: hasher, areValid: areValid)
+        return try wait(prepared, stopAtRefusal ? .untilRefusal : .skippingRefusals).get()
     }
 
-    private func wait(
-        _ commands: [Command], _ mode: Job.Mode, needsValidation: Bool = false
-    ) -> Job.Outcome {
+    private func wait(_ prepared: PreparedCommands, _ mode: Job.Mode) -> Job.Outcome {
         let answer = Monitor<Job.Outcome?>(nil)
         writer.enqueue(
-            Job(commands, mode: mode, needsValidation: needsValidation) { outcome in
+            Job(prepared, mode: mode) { outcome in
                 answer.withLock { $0 = outcome }
                 answer.signalAll()
             })

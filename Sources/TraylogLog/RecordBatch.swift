@@ -42,13 +42,27 @@ package struct RecordBatch {
         PayloadEncoder.append(
             user: command.user, key: command.key, actor: command.actor, device: command.device,
             commandFingerprint: fingerprint, body: body, unknownFields: [], to: &payload)
-        let seq = firstSeq + UInt64(ends.count)
-        let placement = RecordCodec.append(
-            seq: seq, kind: kind, stream: stream, recordedAt: recordedAt, occurredAt: command.occurredAt, salt: salt,
-            payload: RawSpan(_elements: payload.span), to: &bytes)
-        if placement != .inline { large.append((seq, payload)) }
-        ends.append(bytes.count)
+        append(
+            payload: RawSpan(_elements: payload.span), kind: kind, stream: stream, recordedAt: recordedAt,
+            occurredAt: command.occurredAt, salt: salt)
         swap(&payload, &scratch)
+    }
+
+    /// Makes an event whose payload is encoded already the next record.
+    package mutating func append(
+        payload: RawSpan, kind: EventKind, stream: UInt32, recordedAt: Timestamp, occurredAt: Timestamp?, salt: Salt
+    ) {
+        let seq = firstSeq + UInt64(ends.count)
+        bytes.growGeometrically(for: RecordCodec.inlineBytes)
+        let placement = RecordCodec.append(
+            seq: seq, kind: kind, stream: stream, recordedAt: recordedAt, occurredAt: occurredAt, salt: salt,
+            payload: payload, to: &bytes)
+        if placement != .inline {
+            var copy: [UInt8] = []
+            copy.append(copying: payload)
+            large.append((seq, copy))
+        }
+        ends.append(bytes.count)
     }
 
     /// Takes the records from `seq` on back.

@@ -46,20 +46,15 @@ struct Rebuild {
     private func write(_ users: [LogFold.Folded?], first: UInt32, to generation: Generation) throws {
         let states = tables.states(generation)
         let names = tables.names(generation)
-        var waiting: [StateRow] = []
-        func store(_ rows: [StateRow]) throws {
-            try environment.write { transaction in
-                for row in rows { try states.put(row, to: &transaction) }
-            }
-        }
+        var waiting = RowBuffer()
         for (index, folded) in users.enumerated() {
             guard let folded else { continue }
-            waiting += folded.state.rows(stream: first + UInt32(index), user: folded.user)
+            folded.state.pack(into: &waiting, stream: first + UInt32(index), user: folded.user)
             guard waiting.count >= Rebuild.rowsPerTransaction else { continue }
-            try store(waiting)
+            try environment.write { try waiting.write(to: states.database, in: &$0) }
             waiting.removeAll()
         }
-        if !waiting.isEmpty { try store(waiting) }
+        if !waiting.isEmpty { try environment.write { try waiting.write(to: states.database, in: &$0) } }
         let named = users.enumerated().compactMap { index, folded in
             folded.map { (user: $0.user, stream: first + UInt32(index)) }
         }

@@ -5,9 +5,18 @@ import TraylogLog
 enum Checked {
     static let checksumBytes = 4
 
-    /// Appends the checksum of everything in `value` from `start` on, under `key`.
-    static func seal(_ value: inout [UInt8], from start: Int = 0, key: RawSpan) {
-        let crc = crc32c(RawSpan(_elements: value.span).extracting(start...), from: crc32c(key))
+    /// Appends the checksum of a value that stands in `bytes` from `start` on, right behind its key.
+    static func seal(_ bytes: inout [UInt8], from start: Int) {
+        let crc = crc32c(RawSpan(_elements: bytes.span).extracting(start...))
+        append(crc, to: &bytes)
+    }
+
+    /// Appends the checksum of `value` under `key`.
+    static func seal(_ value: inout [UInt8], key: RawSpan) {
+        append(crc32c(RawSpan(_elements: value.span), from: crc32c(key)), to: &value)
+    }
+
+    private static func append(_ crc: UInt32, to value: inout [UInt8]) {
         for shift in stride(from: UInt32(0), to: 32, by: 8) { value.append(UInt8(truncatingIfNeeded: crc >> shift)) }
     }
 

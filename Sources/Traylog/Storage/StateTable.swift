@@ -18,7 +18,14 @@ struct StateTable: Sendable {
     /// `stream u32 BE | space u8 | key u64 BE`: rows of one stream lie together, pages in their order.
     static func key(_ stream: UInt32, _ space: Space, _ key: UInt64) -> [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(13)
+        bytes.reserveCapacity(keyBytes)
+        append(stream, space, key, to: &bytes)
+        return bytes
+    }
+
+    static let keyBytes = 13
+
+    static func append(_ stream: UInt32, _ space: Space, _ key: UInt64, to bytes: inout [UInt8]) {
         for shift in stride(from: UInt32(24), through: 0, by: -8) {
             bytes.append(UInt8(truncatingIfNeeded: stream >> shift))
         }
@@ -26,7 +33,6 @@ struct StateTable: Sendable {
         for shift in stride(from: UInt64(56), through: 0, by: -8) {
             bytes.append(UInt8(truncatingIfNeeded: key >> shift))
         }
-        return bytes
     }
 
     /// The stored state of a stream; nil when it has none.
@@ -75,26 +81,6 @@ struct StateTable: Sendable {
             }
         }
     }
-
-    func put(_ row: StateRow, to transaction: inout WriteTransaction) throws(LMDBError) {
-        try transaction.put(database, RawSpan(_elements: row.key.span), RawSpan(_elements: row.value.span))
-    }
-}
-
-/// One row to write, sealed.
-struct StateRow: Sendable {
-    let key: [UInt8]
-    let value: [UInt8]
-
-    init(_ stream: UInt32, _ space: StateTable.Space, _ number: UInt64, capacity: Int, pack: (inout [UInt8]) -> Void) {
-        let key = StateTable.key(stream, space, number)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(capacity)
-        pack(&bytes)
-        Checked.seal(&bytes, key: RawSpan(_elements: key.span))
-        self.key = key
-        value = bytes
-    }
 }
 
 /// What a root row holds: whose state it is, and the state.
@@ -102,23 +88,12 @@ struct StoredState: Hashable, Sendable {
     var user: String
     var state: TrayState
 
-    init(user: String, state: TrayState) {
-        self.user = user
-        self.state = state
-    }
-
     init(from reader: inout PackedReader) throws(PackedError) {
         let name = try reader.take(reader.count())
         guard let user = String(validating: name, as: UTF8.self) else { throw .damaged("a user's name") }
         self.user = user
         state = try TrayState(from: &reader)
         guard reader.isAtEnd else { throw .damaged("bytes after the state") }
-    }
-
-    func pack(into bytes: inout [UInt8]) {
-        bytes.appendVarint(UInt64(user.utf8.count))
-        bytes.append(contentsOf: user.utf8)
-        state.pack(into: &bytes)
     }
 }
 

@@ -40,17 +40,20 @@ extension Core {
             })
         let firstNew = nextStream
         for event in found {
-            tail.append(Tail.Entry(stream: event.stream, fact: nil))
+            tail.append(nil)
             let slot: UserSlot
             if let present = self.slot(event.stream) {
                 slot = present
             } else {
-                slot = insert(
-                    UserSlot(user: event.user ?? "", stream: event.stream, isNamed: event.stream < firstNew))
+                slot = newSlot(for: event.user ?? "", stream: event.stream, isNamed: event.stream < firstNew)
                 if event.stream >= firstNew { unnamed.append(slot) }
                 nextStream = max(nextStream, event.stream + 1)
             }
-            if slot.lastUnstored != 0 { tail[slot.lastUnstored].next = event.seq } else { slot.firstUnstored = event.seq }
+            if slot.lastUnstored != 0 {
+                tail.setNext(event.seq, after: slot.lastUnstored)
+            } else {
+                slot.firstUnstored = event.seq
+            }
             slot.lastUnstored = event.seq
             unstored.insert(event.stream)
         }

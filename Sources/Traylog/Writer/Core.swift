@@ -22,7 +22,7 @@ struct Core {
     /// Committed users whose names are not in the table of names.
     var unnamed: [UserSlot] = []
     private(set) var slots: [UInt32: UserSlot] = [:]
-    private var byName: [UserName: UserSlot] = [:]
+    private var byName = SlotTable()
     var cachedBytes = 0
     /// Writes of the log and of states failed half-way: what is in memory may not be what is on disk.
     var fault: StoreFailure?
@@ -43,25 +43,33 @@ struct Core {
 
     /// The user's slot; nil for one who never had an event.
     mutating func slot(of user: String) throws -> UserSlot? {
-        if let slot = byName[UserName(user, hasher)] {
+        try slot(of: user, identity: hasher.identity(of: user, as: .user))
+    }
+
+    mutating func slot(of user: String, identity: UInt64) throws -> UserSlot? {
+        if let slot = byName[user, identity] {
             slot.isRecent = true
             return slot
         }
         let names = tables.names(generation)
         guard let stream = try environment.read({ try names.stream(of: user, in: $0) }) else { return nil }
-        return insert(UserSlot(user: user, stream: stream, isNamed: true))
+        return insert(UserSlot(user: user, identity: identity, stream: stream, isNamed: true))
     }
 
     /// A slot for somebody whose first event is about to be made.
     mutating func newSlot(for user: String) -> UserSlot {
         defer { nextStream += 1 }
-        return insert(UserSlot(user: user, stream: nextStream, isNamed: false))
+        return newSlot(for: user, stream: nextStream, isNamed: false)
     }
 
-    @discardableResult
-    mutating func insert(_ slot: UserSlot) -> UserSlot {
+    mutating func newSlot(for user: String, stream: UInt32, isNamed: Bool) -> UserSlot {
+        let identity = hasher.identity(of: user, as: .user)
+        return insert(UserSlot(user: user, identity: identity, stream: stream, isNamed: isNamed))
+    }
+
+    private mutating func insert(_ slot: UserSlot) -> UserSlot {
         slots[slot.stream] = slot
-        byName[UserName(slot.user, hasher)] = slot
+        byName.insert(slot)
         cachedBytes += Core.slotBytes
         return slot
     }
@@ -69,7 +77,7 @@ struct Core {
     mutating func remove(_ slot: UserSlot) {
         setCurrent(nil, of: slot)
         slots[slot.stream] = nil
-        byName[UserName(slot.user, hasher)] = nil
+        byName.remove(slot)
         cachedBytes -= Core.slotBytes
     }
 
@@ -118,9 +126,8 @@ struct Core {
     func catchUp(_ box: StateBox, of slot: UserSlot, through seq: UInt64) throws {
         let source = pages(of: slot.stream, limit: box.state.appliedSeq)
         while box.next != 0, box.next <= seq {
-            let entry = tail[box.next]
-            try box.state.apply(entry.fact ?? fact(box.next), stored: source)
-            box.next = entry.next
+            try box.state.apply(tail.fact(box.next) ?? fact(box.next), stored: source)
+            box.next = tail.next(after: box.next)
         }
     }
 

@@ -41,13 +41,13 @@ struct Flusher {
     /// What goes into the next transaction beside `events` new ones: nothing, or a slice.
     mutating func slice(besides events: Int, core: inout Core) throws -> Slice? {
         if round == nil {
-            guard core.tail.count >= max(tailEvents / 2, 1) else { return nil }
+            guard core.tail.count >= max(tailEvents * 3 / 4, 1) else { return nil }
             start(core: &core)
         }
         guard let round else { return nil }
-        // The round ends when another half of the tail's bound was appended, or sooner.
+        // The round ends when the last quarter of the tail's bound was appended, or sooner.
         let work = Double(round.startUsers + round.names.count)
-        credit += work * Double(events) / Double(max(tailEvents / 2, 1))
+        credit += work * Double(events) / Double(max(tailEvents / 4, 1))
         guard credit >= Double(Flusher.smallestSlice) || core.tail.count > tailEvents else { return nil }
         let users = core.tail.count > tailEvents ? Int.max : Int(credit)
         credit = 0
@@ -80,12 +80,12 @@ struct Flusher {
         while slice.states.count < users, pages < Double(Flusher.pagesPerSlice),
             let stream = core.unstored.next(from: round.position)
         {
-            guard let state = try collect(stream, core: &core) else {
+            guard let (state, rows) = try collect(stream, core: &core, rows: &slice.rows) else {
                 preconditionFailure("stream \(stream) has unstored events and no user")
             }
-            bytesPerUser += (Double(state.rows.last?.value.count ?? 0) + 40 - bytesPerUser) / 256
+            bytesPerUser += (Double(slice.rows.lastValueBytes) + 40 - bytesPerUser) / 256
             // Users far apart have a page each, neighbours share one.
-            pages += min(1, Double(stream - last) * bytesPerUser / 3_000) + Double(state.rows.count - 1)
+            pages += min(1, Double(stream - last) * bytesPerUser / 3_000) + Double(rows - 1)
             last = stream
             round.position = stream + 1
             slice.states.append(state)
@@ -110,15 +110,18 @@ struct Flusher {
         round.sortedNames.removeLast(count)
     }
 
-    private func collect(_ stream: UInt32, core: inout Core) throws -> Slice.State? {
+    private func collect(
+        _ stream: UInt32, core: inout Core, rows: inout RowBuffer
+    ) throws -> (state: Slice.State, rows: Int)? {
         guard let slot = core.slot(stream) else { return nil }
         let wasAtHand = slot.current != nil
         let box = try core.current(slot)
-        let state = Slice.State(
-            slot: slot, appliedSeq: box.state.appliedSeq, rows: box.state.rows(stream: stream, user: slot.user))
+        let rowsBefore = rows.count
+        box.state.pack(into: &rows, stream: stream, user: slot.user)
+        let state = Slice.State(slot: slot, appliedSeq: box.state.appliedSeq)
         // Loaded for its flush only: others ask for it more often.
         if !wasAtHand { core.setCurrent(nil, of: slot) }
-        return state
+        return (state, rows.count - rowsBefore)
     }
 
     /// The slice is durable.
@@ -128,9 +131,8 @@ struct Flusher {
             let slot = state.slot
             slot.current?.state.forgetPages(storedThrough: state.appliedSeq)
             slot.working?.state.forgetPages(storedThrough: state.appliedSeq)
-            while slot.firstUnstored != 0, slot.firstUnstored <= state.appliedSeq {
-                slot.firstUnstored = core.tail[slot.firstUnstored].next
-            }
+            // The user's last event that the rows hold knows the first one that they do not.
+            slot.firstUnstored = core.tail.next(after: state.appliedSeq)
             if slot.firstUnstored == 0 {
                 slot.lastUnstored = 0
                 core.unstored.remove(slot.stream)
@@ -156,11 +158,11 @@ struct Slice {
     struct State {
         let slot: UserSlot
         let appliedSeq: UInt64
-        let rows: [StateRow]
     }
 
     let generation: Generation
     var states: [State] = []
+    var rows = RowBuffer()
     var names: [UserSlot] = []
     /// The head and the next stream number of the round that this slice ends.
     var completes: (head: UInt64, nextStream: UInt32)?
@@ -176,7 +178,7 @@ struct Slice {
             record = new
         }
         return SliceRows(
-            generation: generation, names: names.map { ($0.user, $0.stream) }, states: states.map(\.rows),
+            generation: generation, names: names.map { ($0.user, $0.stream) }, states: rows,
             record: record)
     }
 }
@@ -185,16 +187,13 @@ struct Slice {
 struct SliceRows: Sendable {
     let generation: Generation
     let names: [(user: String, stream: UInt32)]
-    let states: [[StateRow]]
+    let states: RowBuffer
     let record: StoreRecord?
 
     func write(_ tables: Tables, to transaction: inout WriteTransaction) throws(LMDBError) {
         let nameTable = tables.names(generation)
         for (user, stream) in names { try nameTable.put(user, stream: stream, to: &transaction) }
-        let stateTable = tables.states(generation)
-        for rows in states {
-            for row in rows { try stateTable.put(row, to: &transaction) }
-        }
+        try states.write(to: tables.states(generation).database, in: &transaction)
         try record?.write(tables.meta, to: &transaction)
     }
 }

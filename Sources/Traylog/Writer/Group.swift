@@ -36,21 +36,60 @@ struct Group {
     /// Decides a command and, if it comes to an event, makes it part of the transaction.
     ///
     /// - Throws: ``Refusal``, and failures to read; nothing changed then.
-    mutating func perform(_ command: Command, core: inout Core, random: inout RandomPool) throws -> Receipt {
-        guard let user = command.user else { throw Refusal.ofStoreWithoutBroadcasts(command.action) }
-        let slot = try core.slot(of: user)
-        let head = batch.nextSeq - 1
-        if let body = try command.decideBlindly(head: head) {
-            return .appended(append(command, body, 0, slot: slot, core: &core, random: &random))
+    mutating func perform(
+        _ prepared: borrowing PreparedCommands, _ index: Int, core: inout Core, random: inout RandomPool
+    ) throws -> Receipt {
+        if !prepared.refusals.isEmpty, let refusal = prepared.refusals[index] { throw refusal }
+        let user = prepared.commands[index].user
+        guard let user else { throw Refusal.ofStoreWithoutBroadcasts(prepared.commands[index].action) }
+        let slot = try core.slot(of: user, identity: prepared.entries[index].user)
+        let isKeyed = prepared.commands[index].key != nil
+        if !isKeyed, let fact = prepared.entries[index].fact {
+            return .appended(append(prepared, index, fact, user: user, slot: slot, core: &core, random: &random))
         }
-        let fingerprint = command.key == nil ? 0 : CommandFingerprint.of(command)
-        let decision = try decide(command, head: head, fingerprint: fingerprint, slot: slot, core: &core)
+        let command = prepared.commands[index]
+        let head = batch.nextSeq - 1
+        let decision =
+            if let body = try command.decideBlindly(head: head) {
+                Decision.append(body)
+            } else {
+                try decide(
+                    command, head: head, fingerprint: prepared.entries[index].fingerprint, slot: slot, core: &core)
+            }
         switch decision {
         case .unchanged: return .unchanged
         case .duplicate(let seq): return .duplicate(seq)
         case .append(let body):
-            return .appended(append(command, body, fingerprint, slot: slot, core: &core, random: &random))
+            if let fact = prepared.entries[index].fact {
+                return .appended(append(prepared, index, fact, user: user, slot: slot, core: &core, random: &random))
+            }
+            let (first, second) = random.next16()
+            let isNewUser = slot == nil
+            let slot = slot ?? core.newSlot(for: user)
+            let seq = batch.nextSeq
+            batch.append(
+                command, body: body, kind: body.kind, fingerprint: prepared.entries[index].fingerprint,
+                stream: slot.stream, recordedAt: now, salt: Salt(first, second))
+            let fact = Fact(seq: seq, body: body, key: command.key, hasher: core.hasher)
+            return .appended(link(fact, to: slot, isNewUser: isNewUser, core: &core))
         }
+    }
+
+    /// Appends an event that was encoded before its turn came.
+    private mutating func append(
+        _ prepared: borrowing PreparedCommands, _ index: Int, _ fact: Fact, user: String, slot: UserSlot?,
+        core: inout Core, random: inout RandomPool
+    ) -> Seq {
+        let isNewUser = slot == nil
+        let slot = slot ?? core.newSlot(for: user)
+        var fact = fact
+        fact.seq = batch.nextSeq
+        let (first, second) = random.next16()
+        batch.append(
+            payload: RawSpan(_elements: prepared.payloads.span).extracting(prepared.entries[index].payload),
+            kind: fact.kind, stream: slot.stream, recordedAt: now,
+            occurredAt: prepared.commands[index].occurredAt, salt: Salt(first, second))
+        return link(fact, to: slot, isNewUser: isNewUser, core: &core)
     }
 
     private func decide(
@@ -78,24 +117,19 @@ struct Group {
         return working
     }
 
-    private mutating func append(
-        _ command: Command, _ body: Event.Body, _ fingerprint: UInt64, slot existing: UserSlot?,
-        core: inout Core, random: inout RandomPool
-    ) -> Seq {
-        let user = command.user ?? ""
-        let slot = existing ?? core.newSlot(for: user)
-        let seq = batch.nextSeq
-        let (first, second) = random.next16()
-        batch.append(
-            command, body: body, kind: body.kind, fingerprint: fingerprint, stream: slot.stream, recordedAt: now,
-            salt: Salt(first, second))
+    /// Makes the batch's newest event part of its user's tail.
+    private mutating func link(_ fact: Fact, to slot: UserSlot, isNewUser: Bool, core: inout Core) -> Seq {
+        let seq = fact.seq
         journal.append(
             Step(
                 slot: slot, firstUnstored: slot.firstUnstored, lastUnstored: slot.lastUnstored,
-                isNewUser: existing == nil))
-        let fact = Fact(seq: seq, body: body, key: command.key, hasher: core.hasher)
-        core.tail.append(Tail.Entry(stream: slot.stream, fact: fact))
-        if slot.lastUnstored != 0 { core.tail[slot.lastUnstored].next = seq } else { slot.firstUnstored = seq }
+                isNewUser: isNewUser))
+        core.tail.append(fact)
+        if slot.lastUnstored != 0 {
+            core.tail.setNext(seq, after: slot.lastUnstored)
+        } else {
+            slot.firstUnstored = seq
+        }
         slot.lastUnstored = seq
         if let box = slot.current, box.next == 0 { box.next = seq }
         if let box = slot.working, box.next == 0 { box.next = seq }
@@ -109,7 +143,7 @@ struct Group {
             let slot = step.slot
             slot.firstUnstored = step.firstUnstored
             slot.lastUnstored = step.lastUnstored
-            if step.lastUnstored != 0 { core.tail[step.lastUnstored].next = 0 }
+            if step.lastUnstored != 0 { core.tail.setNext(0, after: step.lastUnstored) }
             if let box = slot.current, box.next >= seq { box.next = 0 }
             // Folded anew from what is left of the transaction, when needed.
             slot.working = nil

@@ -14,19 +14,16 @@ final class Job: Sendable {
 
     typealias Outcome = Result<[Result<Receipt, Refusal>], TraylogError>
 
-    let commands: [Command]
+    let prepared: PreparedCommands
     let mode: Mode
-    /// The commands were not checked yet, which is better done on the caller's thread.
-    let needsValidation: Bool
     private let answer: @Sendable (Outcome) -> Void
 
     init(
-        _ commands: [Command], mode: Mode, needsValidation: Bool = false,
+        _ prepared: PreparedCommands, mode: Mode,
         answer: @escaping @Sendable (Outcome) -> Void
     ) {
-        self.commands = commands
+        self.prepared = prepared
         self.mode = mode
-        self.needsValidation = needsValidation
         self.answer = answer
     }
 

@@ -5,6 +5,8 @@ import TraylogDomain
 /// Guarded by the lock of ``Core``.
 final class UserSlot {
     let user: String
+    /// The name's, for ``SlotTable``.
+    let identity: UInt64
     let stream: UInt32
     /// The state after the last commit, but for events that wait in the tail.
     var current: StateBox?
@@ -18,8 +20,9 @@ final class UserSlot {
     /// Whether anybody asked for it since the cache was swept last.
     var isRecent = true
 
-    init(user: String, stream: UInt32, isNamed: Bool) {
+    init(user: String, identity: UInt64, stream: UInt32, isNamed: Bool) {
         self.user = user
+        self.identity = identity
         self.stream = stream
         self.isNamed = isNamed
     }

@@ -97,7 +97,7 @@ final class Writer: Sendable {
     private static func groupSize(of jobs: [Job]) -> Int {
         var commands = 0
         for (index, job) in jobs.enumerated() {
-            commands += job.commands.count
+            commands += job.prepared.commands.count
             if index > 0, commands > groupCommands { return index }
         }
         return jobs.count

@@ -30,7 +30,7 @@ struct WriterLoop {
     mutating func perform(_ jobs: [Job]) {
         isStoring = false
         let now = Timestamp(milliseconds: SystemClock.nowMilliseconds())
-        let commands = jobs.reduce(0) { $0 + $1.commands.count }
+        let commands = jobs.reduce(0) { $0 + $1.prepared.commands.count }
         var outcomes: [Job.Outcome]
         do {
             let directory = directory
@@ -115,26 +115,21 @@ extension Shared {
     fileprivate mutating func perform(_ job: Job, directory: String) -> Job.Outcome {
         let start = group.batch.nextSeq
         var results: [Result<Receipt, Refusal>] = []
-        results.reserveCapacity(job.commands.count)
-        do {
-            for command in job.commands {
-                do {
-                    if job.needsValidation { try command.validate() }
-                    results.append(.success(try group.perform(command, core: &core, random: &random)))
-                } catch let refusal as Refusal {
-                    if job.mode == .atomic {
-                        group.rollBack(to: start, core: &core)
-                        return .failure(.refused(refusal))
-                    }
-                    results.append(.failure(refusal))
-                    if job.mode == .untilRefusal { break }
+        results.reserveCapacity(job.prepared.commands.count)
+        for index in job.prepared.commands.indices {
+            do {
+                let receipt = try group.perform(job.prepared, index, core: &core, random: &random)
+                results.append(.success(receipt))
+            } catch {
+                guard let refusal = error as? Refusal, job.mode != .atomic else {
+                    group.rollBack(to: start, core: &core)
+                    return .failure(TraylogError(error, in: directory))
                 }
+                results.append(.failure(refusal))
+                if job.mode == .untilRefusal { return .success(results) }
             }
-            return .success(results)
-        } catch {
-            group.rollBack(to: start, core: &core)
-            return .failure(TraylogError(error, in: directory))
         }
+        return .success(results)
     }
 
     /// The transaction failed: nothing of it remains.

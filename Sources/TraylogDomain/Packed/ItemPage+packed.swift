@@ -2,13 +2,12 @@ extension ItemPage {
     /// A stored page larger than this would take an LMDB page of its own (with its key and checksum).
     static let packedByteLimit = 1_900
 
-    /// No less than the bytes that ``pack(into:)`` writes; exact where it matters.
+    /// No less than the bytes that ``pack(into:)`` writes, as far as numbers stay below 2^28.
     var packedByteBound: Int {
-        let rough = 40 + entries.count * 44 + overrides.count * 19
-        guard rough > ItemPage.packedByteLimit else { return rough }
-        var bytes: [UInt8] = []
-        pack(into: &bytes)
-        return bytes.count
+        let numbers = 48 + entries.count * 15 + overrides.count * 9
+        // Three identities an entry at most; how many are distinct is worth a look only when it matters.
+        guard numbers + entries.count * 24 > ItemPage.packedByteLimit else { return numbers + entries.count * 24 }
+        return numbers + 8 * IdentityTable(of: entries).identities.count
     }
 
     /// Appends the page in its stored form (Docs/format.md, "Packed states").
@@ -16,12 +15,7 @@ extension ItemPage {
         bytes.appendVarint(first)
         bytes.appendVarint(markedThrough)
         bytes.appendVarint(changedBy)
-        var names = IdentityTable()
-        for entry in entries {
-            names.add(entry.thread)
-            names.add(entry.category)
-            names.add(entry.argument)
-        }
+        let names = IdentityTable(of: entries)
         bytes.appendVarint(UInt64(names.identities.count))
         for identity in names.identities { bytes.appendFixed64(identity) }
         bytes.appendVarint(UInt64(entries.count))
@@ -82,8 +76,17 @@ extension ItemPage {
 /// The distinct identities of one page, in the order of their first use; entries refer to them by number from 1.
 private struct IdentityTable {
     var identities: [UInt64] = []
+    /// Numbers by the low bits of the identity, which are random; 0 is free. Larger tables are searched instead.
+    private var places = InlineArray<256, UInt8>(repeating: 0)
+    private static let placed = 128
 
-    init() {}
+    init(of entries: [ItemEntry]) {
+        for entry in entries {
+            add(entry.thread)
+            add(entry.category)
+            add(entry.argument)
+        }
+    }
 
     init(from reader: inout PackedReader) throws(PackedError) {
         let count = try reader.count(minimumBytes: 8)
@@ -92,12 +95,26 @@ private struct IdentityTable {
     }
 
     mutating func add(_ identity: UInt64) {
-        if identity != 0, !identities.contains(identity) { identities.append(identity) }
+        guard identity != 0, index(of: identity) == 0 else { return }
+        identities.append(identity)
+        guard identities.count <= IdentityTable.placed else { return }
+        var place = UInt8(truncatingIfNeeded: identity)
+        while places[Int(place)] != 0 { place &+= 1 }
+        places[Int(place)] = UInt8(identities.count)
     }
 
+    /// 0 for no identity and for one that is not there.
     func index(of identity: UInt64) -> UInt64 {
-        guard identity != 0, let index = identities.firstIndex(of: identity) else { return 0 }
-        return UInt64(index + 1)
+        guard identity != 0 else { return 0 }
+        var place = UInt8(truncatingIfNeeded: identity)
+        while places[Int(place)] != 0 {
+            let number = places[Int(place)]
+            if identities[Int(number) - 1] == identity { return UInt64(number) }
+            place &+= 1
+        }
+        guard identities.count > IdentityTable.placed else { return 0 }
+        let rest = identities[IdentityTable.placed...]
+        return rest.firstIndex(of: identity).map { UInt64($0 + 1) } ?? 0
     }
 
     func identity(at index: UInt64) throws(PackedError) -> UInt64 {

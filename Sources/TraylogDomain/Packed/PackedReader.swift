@@ -60,6 +60,14 @@ package struct PackedReader {
 }
 
 extension [UInt8] {
+    /// Makes room for `count` more bytes, and for many more than once in a while.
+    ///
+    /// Appending with a stated capacity grows an array by just that, so that a buffer filled bit by bit would move
+    /// with every bit.
+    package mutating func growGeometrically(for count: Int) {
+        if capacity - self.count < count { reserveCapacity(Swift.max(capacity * 2, self.count + count)) }
+    }
+
     package mutating func appendVarint(_ value: UInt64) {
         var rest = value
         while rest >= 0x80 {
@@ -70,6 +78,10 @@ extension [UInt8] {
     }
 
     package mutating func appendFixed64(_ value: UInt64) {
-        for index in 0..<8 { append(UInt8(truncatingIfNeeded: value >> UInt64(8 * index))) }
+        append(addingCapacity: 8) { output in
+            for shift in stride(from: UInt64(0), to: 64, by: 8) {
+                output.append(UInt8(truncatingIfNeeded: value >> shift))
+            }
+        }
     }
 }

@@ -4,7 +4,9 @@ extension String {
     /// Swift's `==` calls canonically equivalent texts equal; names and keys are not texts, and are equal only when
     /// their bytes are.
     package func hasSameBytes(as other: String) -> Bool {
-        utf8.elementsEqual(other.utf8)
+        // Equal bytes make equal strings, which Swift compares fastest; the converse holds in ASCII.
+        guard self == other else { return false }
+        return (utf8Span.isKnownASCII && other.utf8Span.isKnownASCII) || utf8.elementsEqual(other.utf8)
     }
 
     /// Byte order of UTF-8, which is the order of stored keys.

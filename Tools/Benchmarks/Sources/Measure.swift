@@ -22,7 +22,7 @@ struct Measure: AsyncParsableCommand {
         let clock = ContinuousClock()
         let start = clock.now
         switch benchCase {
-        case .bulk100k: try Self.appendBatches(commands, events: events, to: store)
+        case .bulk100k: try await Self.appendBatches(commands, events: events, to: store)
         case .concurrent64: try await Self.appendConcurrently(commands, events: events, to: store)
         }
         let elapsed = start.duration(to: clock.now)
@@ -35,18 +35,22 @@ struct Measure: AsyncParsableCommand {
         print(try result.json)
     }
 
-    private static func appendBatches(_ commands: [Command], events: Int, to store: Store) throws {
+    /// Two callers, so that one transaction is encoded while the one before it is written.
+    private static func appendBatches(_ commands: [Command], events: Int, to store: Store) async throws {
         let batches = stride(from: 0, to: commands.count, by: BenchCase.batch).map { start in
             Array(commands[start..<min(start + BenchCase.batch, commands.count)])
         }
-        var stored = 0
-        var turn = 0
-        while stored < events {
-            let batch = batches[turn % batches.count]
-            turn += 1
-            let rest = events - stored
-            _ = try store.perform(batch.count <= rest ? batch : Array(batch.prefix(rest)))
-            stored += min(batch.count, rest)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for caller in 0..<2 {
+                group.addTask {
+                    for start in stride(from: caller * BenchCase.batch, to: events, by: 2 * BenchCase.batch) {
+                        let batch = batches[start / BenchCase.batch % batches.count]
+                        let rest = events - start
+                        _ = try await store.perform(batch.count <= rest ? batch : Array(batch.prefix(rest)))
+                    }
+                }
+            }
+            try await group.waitForAll()
         }
     }
 
