@@ -7,7 +7,9 @@ import Testing
 @Suite struct ProcessTests {
     @Test func theLeaseNamesTheProcessThatWrites() async throws {
         try await withPath { path in
+            let isOver = Monitor(false)
             let child = Task {
+                defer { isOver.withLock { $0 = true } }
                 _ = await #expect(processExitsWith: .success) { [path = path as String] in
                     let environment = try openWriter(path)
                     try environment.write { try $0.append(environment.database("log"), 1, [1]) }
@@ -16,7 +18,7 @@ import Testing
                     environment.close()
                 }
             }
-            waitForFile(path + "/ready")
+            try await waitForFile(path + "/ready") { isOver.withLock { $0 } }
             let holder = try #require(Int32(try String(contentsOfFile: path + "/ready", encoding: .utf8)))
             do {
                 _ = try openWriter(path)

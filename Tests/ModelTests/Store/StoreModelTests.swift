@@ -139,7 +139,3 @@ private var tiny: StoreOptions {
     options.cacheBytes = 4_096
     return options
 }
-
-let isLong = ProcessInfo.processInfo.environment["TRAYLOG_LONG_TESTS"] == "1"
-
-private func seeds(_ count: UInt64, long: UInt64) -> Range<UInt64> { 0..<(isLong ? long : count) }

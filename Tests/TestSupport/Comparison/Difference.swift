@@ -5,6 +5,10 @@ package struct Difference: Error, CustomStringConvertible {
     package var expected: String
     package var found: String
 
+    package init(path: [String], expected: String, found: String) {
+        (self.path, self.expected, self.found) = (path, expected, found)
+    }
+
     package var description: String {
         "\(path.map(shortened).joined(separator: ", ")): expected \(shortened(expected)), found \(shortened(found))"
     }

@@ -1,8 +1,16 @@
 import Foundation
 
-/// Waits up to a minute until a file exists.
+/// Waits in a child process until a file exists, or the parent that would make it is no more.
 func waitForFile(_ path: String) {
-    for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: path) { usleep(1000) }
+    let parent = getppid()
+    while !FileManager.default.fileExists(atPath: path), getppid() == parent { usleep(1000) }
+}
+
+/// Waits until a file exists, or until `isOver` says that nobody will make it any more.
+///
+/// Holds no thread meanwhile: the child that makes the file may wait for one.
+func waitForFile(_ path: String, unless isOver: @Sendable () -> Bool) async throws {
+    while !FileManager.default.fileExists(atPath: path), !isOver() { try await Task.sleep(for: .milliseconds(1)) }
 }
 
 /// `fork`, which Swift hides; a child must leave by `_exit`.

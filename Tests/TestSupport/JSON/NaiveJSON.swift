@@ -1,17 +1,22 @@
 import Foundation
-import TestSupport
 import Traylog
 
 /// The JSON forms of spec.md, section 8, of the naive model's answers, built for comparison with `JSONSerialization`.
 ///
 /// Written apart from the store's own writers. A value that is `null` and one that is left out compare equal.
-struct NaiveJSON {
-    let naive: NaiveStore
+package struct NaiveJSON {
+    package let naive: NaiveStore
     /// The store's times, by seq − 1.
-    let recordedAt: [Timestamp]
+    package let recordedAt: [Timestamp]
 
-    func tray(_ user: String) -> NSDictionary {
-        let tray = naive.tray(of: user)
+    package init(naive: NaiveStore, recordedAt: [Timestamp]) {
+        self.naive = naive
+        self.recordedAt = recordedAt
+    }
+
+    /// Two categories that are canonically equivalent would be one member of a dictionary: compare histories without.
+    package func tray(_ user: String, asOf: Seq? = nil) -> NSDictionary {
+        let tray = naive.tray(of: user, asOf: asOf)
         var object: [String: Any] = [
             "user": user, "asOf": tray.asOf.rawValue, "isSeen": tray.isSeen, "unseen": tray.unseen,
             "unread": tray.unread, "total": tray.total, "seenUpTo": tray.seenUpTo.rawValue,
@@ -23,11 +28,11 @@ struct NaiveJSON {
         return NSDictionary(dictionary: object)
     }
 
-    func items(_ user: String, _ query: InboxQuery) throws -> NSArray {
-        NSArray(array: try naive.matches(of: user, query).map(item))
+    package func items(_ user: String, _ query: InboxQuery, asOf: Seq? = nil) throws -> NSArray {
+        NSArray(array: try naive.matches(of: user, query, asOf: asOf).map(item))
     }
 
-    func threads(_ user: String) throws -> NSArray {
+    package func threads(_ user: String) throws -> NSArray {
         NSArray(
             array: try naive.groups(of: user).map { group in
                 var object: [String: Any] = [
@@ -67,7 +72,7 @@ struct NaiveJSON {
     }
 
     /// The value with every `null` member left out, except inside `data`, which is the caller's.
-    static func withoutNulls(_ value: Any) -> Any {
+    package static func withoutNulls(_ value: Any) -> Any {
         if let array = value as? [Any] { return array.map(withoutNulls) }
         guard let object = value as? [String: Any] else { return value }
         var result: [String: Any] = [:]
@@ -79,7 +84,7 @@ struct NaiveJSON {
 }
 
 /// UTC with milliseconds, by counting days from year to year.
-func rfc3339(_ time: Timestamp) -> String {
+package func rfc3339(_ time: Timestamp) -> String {
     func padded(_ number: Int64, _ digits: Int) -> String {
         let text = String(number)
         return String(repeating: "0", count: max(0, digits - text.count)) + text

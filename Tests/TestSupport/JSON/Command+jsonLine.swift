@@ -1,0 +1,105 @@
+import TraylogDomain
+
+extension Command {
+    /// The line of JSON that means this command, without its newline; written apart from the store's own writers.
+    ///
+    /// `data` stands in it as it is, so that data which is no JSON makes a line which is none.
+    package var jsonLine: String {
+        var members: [(String, String?)] = [
+            ("kind", quoted(kind.name)), ("user", user.map(quoted)), ("key", key.map(quoted)),
+            ("occurredAt", occurredAt.map(quoted)), ("actor", actor.map(quoted)), ("device", device.map(quoted)),
+        ]
+        members += action.members
+        let written = members.compactMap { name, value in value.map { "\"\(name)\":\($0)" } }
+        return "{" + written.joined(separator: ",") + "}"
+    }
+}
+
+extension Command.Action {
+    fileprivate var members: [(String, String?)] {
+        switch self {
+        case .notify(let content): content.members
+        case .broadcast(let topic, let content): [("topic", quoted(topic))] + content.members
+        case .seeTray(let upTo): [("upTo", upTo?.description)]
+        case .mark(let mark, let items):
+            [("as", quoted(mark.name)), ("items", "[" + items.map(\.json).joined(separator: ",") + "]")]
+        case .markAll(let mark, let selection): [("as", quoted(mark.name))] + selection.members
+        case .mute(.thread(let name)), .unmute(.thread(let name)): [("thread", quoted(name))]
+        case .mute(.category(let name)), .unmute(.category(let name)): [("category", quoted(name))]
+        case .snooze(let item, let until): [("item", item.json), ("until", quoted(until))]
+        case .wake(let item), .retract(let item): [("item", item.json)]
+        case .edit(let item, let edit): [("item", item.json)] + edit.members
+        case .subscribe(let topic), .unsubscribe(let topic): [("topic", quoted(topic))]
+        case .undo(let event): [("event", event.description)]
+        case .erase: []
+        }
+    }
+}
+
+extension Content {
+    fileprivate var members: [(String, String?)] {
+        [
+            ("thread", thread.map(quoted)), ("category", category.map(quoted)), ("title", title.map(quoted)),
+            ("body", body.map(quoted)), ("summaryArgument", summaryArgument.map(quoted)),
+            ("summaryCount", "\(summaryCount)"), ("silent", "\(silent)"), ("level", quoted("\(level)")),
+            ("expiresAt", expiresAt.map(quoted)), ("collapseKey", collapseKey.map(quoted)), ("data", data),
+        ]
+    }
+}
+
+extension Selection {
+    fileprivate var members: [(String, String?)] {
+        let thread: String? =
+            switch thread {
+            case .any: nil
+            case .unthreaded: "null"
+            case .named(let name): quoted(name)
+            }
+        return [("thread", thread), ("category", category.map(quoted)), ("upTo", upTo?.description)]
+    }
+}
+
+extension ContentEdit {
+    fileprivate var members: [(String, String?)] {
+        [
+            ("title", title.json(quoted)), ("body", body.json(quoted)),
+            ("summaryArgument", summaryArgument.json(quoted)), ("summaryCount", summaryCount.json { "\($0)" }),
+            ("level", level.json { quoted("\($0)") }), ("expiresAt", expiresAt.json(quoted)), ("data", data.json { $0 }),
+        ]
+    }
+}
+
+extension Change {
+    fileprivate func json(_ text: (Value) -> String) -> String? {
+        switch self {
+        case .keep: nil
+        case .clear: "null"
+        case .set(let value): text(value)
+        }
+    }
+}
+
+extension ItemReference {
+    fileprivate var json: String {
+        switch self {
+        case .seq(let seq): seq.description
+        case .key(let key): quoted(key)
+        }
+    }
+}
+
+private func quoted(_ time: Timestamp) -> String { quoted(rfc3339(time)) }
+
+private func quoted(_ text: String) -> String {
+    var json = "\""
+    for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\"", "\\": json += "\\\(scalar)"
+        case "\0"..."\u{1f}":
+            let digits = String(scalar.value, radix: 16)
+            json += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        default: json.unicodeScalars.append(scalar)
+        }
+    }
+    return json + "\""
+}

@@ -1,0 +1,76 @@
+import Foundation
+
+/// The built `traylog` program on one store.
+package struct TraylogProgram: Sendable {
+    /// A finished run.
+    package struct Run: Sendable {
+        package var status: Int32
+        package var output: Data
+        package var errors: String
+    }
+
+    package struct Failure: Error, CustomStringConvertible {
+        package var description: String
+    }
+
+    package let store: String
+
+    package init(store: String) { self.store = store }
+
+    /// Runs it to its end; on standard error it may say a few lines.
+    package func run(_ arguments: [String]) throws -> Run {
+        let process = try process(arguments)
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        let text = output.fileHandleForReading.readDataToEndOfFile()
+        let words = errors.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return Run(status: process.terminationStatus, output: text, errors: String(decoding: words, as: UTF8.self))
+    }
+
+    /// The one object that a query answers with.
+    package func object(_ arguments: String...) throws -> NSDictionary { try Self.parsed(output(of: arguments)) }
+
+    /// The objects of a query that answers in lines.
+    package func lines(_ arguments: String...) throws -> [NSDictionary] {
+        try output(of: arguments).split(separator: UInt8(ascii: "\n")).map { try Self.parsed(Data($0)) }
+    }
+
+    /// A run that has not begun, in a clean environment.
+    func process(_ arguments: [String]) throws -> Process {
+        let process = Process()
+        process.executableURL = try Self.location()
+        process.arguments = ["--store", store] + arguments
+        process.environment = ["PATH": "/usr/bin:/bin", "TZ": "UTC"]
+        return process
+    }
+
+    private func output(of arguments: [String]) throws -> Data {
+        let run = try run(arguments)
+        guard run.status == 0 else {
+            throw Failure(description: "traylog \(arguments) ended with \(run.status): \(run.errors)")
+        }
+        return run.output
+    }
+
+    private static func parsed(_ data: Data) throws -> NSDictionary {
+        let value = NaiveJSON.withoutNulls(try JSONSerialization.jsonObject(with: data))
+        guard let object = value as? [String: Any] else { throw Failure(description: "no object: \(value)") }
+        return NSDictionary(dictionary: object)
+    }
+
+    /// The program stands beside the test bundle.
+    private static func location() throws -> URL {
+        let bundles = [Bundle.main] + Bundle.allBundles
+        let candidates = bundles.flatMap { bundle in
+            [bundle.bundleURL, bundle.bundleURL.deletingLastPathComponent()].map { $0.appending(path: "traylog") }
+        }
+        guard let program = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }) else {
+            throw Failure(description: "traylog is not beside the tests: \(candidates.map(\.path))")
+        }
+        return program
+    }
+}
