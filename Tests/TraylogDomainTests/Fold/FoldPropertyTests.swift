@@ -1,0 +1,48 @@
+import TestSupport
+import Testing
+
+@testable import TraylogDomain
+
+@Suite struct FoldPropertyTests {
+    /// The three forms of one history agree all along, and the two states end as the same bytes.
+    @Test(arguments: TrayMix.all, UInt64(0)..<2)
+    func flushesAndReloadsNeverShow(mix: TrayMix, seed: UInt64) throws {
+        var run = TrayRun(seed: seed, mix: mix)
+        var random = SeededRandom(seed: ~seed)
+        for step in 1...mix.steps {
+            try run.step()
+            let answers = TrayAnswers(of: run)
+            if step % 9 == 0 { try answers.expectTray(run.whole, run.wholeSource) }
+            if step % 9 == 1 { try answers.expectTray(run.flushed.state, run.flushedSource) }
+            if step % 200 == 0 {
+                try answers.expectAll(run.whole, run.wholeSource, &random)
+                try answers.expectAll(run.flushed.state, run.flushedSource, &random)
+            }
+        }
+        #expect(mix.isWorthwhile(run.reached), "seed \(seed): \(run.reached)")
+        try expectSameBytes(run)
+        try expectEvents(run)
+    }
+
+    /// Whether a state was flushed in between leaves no trace in what is stored of it.
+    private func expectSameBytes(_ run: TrayRun) throws {
+        var flushed = run.flushed
+        flushed.flush()
+        let rows = PackedRows(of: run.whole)
+        #expect(flushed.rows.root == rows.root, "seed \(run.seed)")
+        for space in [PackedRows.Space.items, .events, .keys, .collapseKeys] {
+            #expect(flushed.rows.pages[space] == rows.pages[space], "seed \(run.seed): \(space)")
+        }
+        try flushed.reload([])
+        #expect(flushed.state.appliedSeq == run.whole.appliedSeq, "seed \(run.seed)")
+        try TrayAnswers(of: run).expectTray(flushed.state, flushed.source(run.log))
+    }
+
+    private func expectEvents(_ run: TrayRun) throws {
+        let events = run.whole.events
+        let seqs = try (events.sealed + [events.open]).flatMap { try $0.seqs() }
+        #expect(seqs == run.facts.map(\.seq), "seed \(run.seed)")
+        #expect(events.count == UInt64(run.facts.count), "seed \(run.seed)")
+        #expect(events.last == run.facts.last?.seq, "seed \(run.seed)")
+    }
+}

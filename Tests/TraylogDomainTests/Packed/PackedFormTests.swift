@@ -1,0 +1,148 @@
+import TestSupport
+import Testing
+
+@testable import TraylogDomain
+
+/// A form that states and pages are stored in, made from random values.
+protocol PackedForm: Hashable {
+    init(from reader: inout PackedReader) throws(PackedError)
+    func pack(into bytes: inout [UInt8])
+    static func random(_ random: inout SeededRandom) -> Self
+    /// Things in it, and the fewest bytes that each of them takes.
+    var sizes: [(count: Int, minimumBytes: Int)] { get }
+}
+
+extension TrayState: PackedForm {
+    static func random(_ random: inout SeededRandom) -> TrayState { random.root() }
+    var sizes: [(count: Int, minimumBytes: Int)] {
+        [
+            (categories.count, 11), (mutedThreads.count + mutedCategories.count, 8), (rangeMarks.count, 19),
+            (events.open.packed.count, 1), (keys.recent.count + collapseKeys.recent.count, 9),
+        ] + tail.sizes
+    }
+}
+
+extension ItemPage: PackedForm {
+    static func random(_ random: inout SeededRandom) -> ItemPage { random.itemPage() }
+    var sizes: [(count: Int, minimumBytes: Int)] {
+        [(entries.count, 5), (entries.capacity, 5), (overrides.count, 3)]
+    }
+}
+
+extension KeyIndex.Page: PackedForm {
+    static func random(_ random: inout SeededRandom) -> KeyIndex.Page { random.keyPage() }
+    var sizes: [(count: Int, minimumBytes: Int)] { [(entries.count, 9)] }
+}
+
+extension EventIndex.Page: PackedForm {
+    static func random(_ random: inout SeededRandom) -> EventIndex.Page { random.eventPage() }
+    var sizes: [(count: Int, minimumBytes: Int)] { [(packed.count, 1)] }
+}
+
+@Suite struct PackedFormTests {
+    @Test(arguments: UInt64(0)..<40)
+    func everyFormComesBack(seed: UInt64) throws {
+        try expectRoundTrip(TrayState.self, seed)
+        try expectRoundTrip(ItemPage.self, seed)
+        try expectRoundTrip(KeyIndex.Page.self, seed)
+        try expectRoundTrip(EventIndex.Page.self, seed)
+    }
+
+    private func expectRoundTrip<Form: PackedForm>(_ form: Form.Type, _ seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let value = Form.random(&random)
+        let bytes = value.packed
+        #expect(try bytes.unpacked(Form.init(from:)) == value, "\(form), seed \(seed)")
+    }
+
+    @Test(arguments: UInt64(0)..<6)
+    func whatEndsEarlyIsDamage(seed: UInt64) {
+        expectTruncationsThrow(TrayState.self, seed)
+        expectTruncationsThrow(ItemPage.self, seed)
+        expectTruncationsThrow(KeyIndex.Page.self, seed)
+        expectTruncationsThrow(EventIndex.Page.self, seed)
+    }
+
+    private func expectTruncationsThrow<Form: PackedForm>(_ form: Form.Type, _ seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let bytes = Form.random(&random).packed
+        for count in bytes.indices {
+            #expect(throws: PackedError.self, "\(form), seed \(seed), \(count) bytes") {
+                try Array(bytes.prefix(count)).unpacked(Form.init(from:))
+            }
+        }
+    }
+
+    /// Any bytes are refused, or are a value no larger than they can pay for, which has a packed form itself.
+    @Test(arguments: UInt64(0)..<12)
+    func anyBytesAreAValueOrDamage(seed: UInt64) throws {
+        try expectNoTrap(TrayState.self, seed)
+        try expectNoTrap(ItemPage.self, seed)
+        try expectNoTrap(KeyIndex.Page.self, seed)
+        try expectNoTrap(EventIndex.Page.self, seed)
+    }
+
+    private func expectNoTrap<Form: PackedForm>(_ form: Form.Type, _ seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let bytes = Form.random(&random).packed
+        for round in 0..<400 {
+            let changed = random.mutated(bytes)
+            var reader = PackedReader(changed)
+            guard let value = try? Form(from: &reader) else { continue }
+            for (count, minimumBytes) in value.sizes {
+                #expect(count * minimumBytes <= changed.count + 64, "\(form), seed \(seed), round \(round)")
+            }
+            #expect(try value.packed.unpacked(Form.init(from:)) == value, "\(form), seed \(seed), round \(round)")
+            if let page = value as? EventIndex.Page { _ = try? page.seqs() }
+        }
+    }
+
+    @Test func aStateOfALaterFormatIsNamed() {
+        var bytes = TrayState().packed
+        bytes[0] = 2
+        #expect(throws: PackedError.newer(version: 2)) { try bytes.unpacked(TrayState.init(from:)) }
+    }
+
+    @Test func itemsOutOfOrderAreDamage() {
+        var page = ItemPage(first: 7)
+        page.entries = [entry(7), entry(8)]
+        var bytes = page.packed
+        #expect(bytes[bytes.count - 5] == 1)
+        bytes[bytes.count - 5] = 0
+        #expect(throws: PackedError.damaged("item order")) { try bytes.unpacked(ItemPage.init(from:)) }
+    }
+
+    @Test func eventsBeyondTheLastNumberAreDamage() throws {
+        let page = EventIndex.Page(first: .max, packed: [0, 1])
+        #expect(throws: PackedError.damaged("event index")) { try page.seqs() }
+        #expect(try EventIndex.Page(first: .max, packed: [0]).seqs() == [.max])
+    }
+
+    /// A page is split before it outgrows an LMDB page; the estimate that spares packing must not be too low.
+    @Test(arguments: UInt64(0)..<200)
+    func theBoundOfAPageIsNotTooLow(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var page = ItemPage(first: 1 << 40)
+        for index in 0..<UInt64(random.between(1, 60)) {
+            var item = entry((1 << 40) + index * (1 << 24))
+            (item.thread, item.category, item.argument) = (random.next(), random.next(), random.next())
+            item.summaryCount = .max
+            item.flags = ItemFlags(rawValue: 0xff)
+            page.entries.append(item)
+        }
+        for _ in 0..<random.below(20) { page.override(random.next() >> 20, .title, by: random.next() >> 20) }
+        #expect(page.packedByteBound >= page.packed.count)
+    }
+
+    private func entry(_ position: UInt64) -> ItemEntry {
+        ItemEntry(seq: position, position: position, thread: 0, category: 0, argument: 0, summaryCount: 1, flags: [])
+    }
+}
+
+extension PackedForm {
+    var packed: [UInt8] {
+        var bytes: [UInt8] = []
+        pack(into: &bytes)
+        return bytes
+    }
+}

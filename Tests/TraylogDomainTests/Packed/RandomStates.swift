@@ -1,0 +1,100 @@
+import TestSupport
+
+@testable import TraylogDomain
+
+/// Values with random content, small numbers and extreme ones, as no fold would make them.
+extension SeededRandom {
+    /// Any number of bits as often as any other.
+    mutating func number() -> UInt64 { next() >> UInt64(below(64)) }
+
+    mutating func ascending(_ count: Int) -> [UInt64] {
+        Array(Set((0..<count).map { _ in number() })).sorted()
+    }
+
+    mutating func itemPage() -> ItemPage {
+        let positions = ascending(below(70))
+        let names = [0, number(), number(), number()]
+        var page = ItemPage(first: positions.first ?? number())
+        page.markedThrough = number()
+        page.changedBy = number()
+        page.entries = positions.map { position in
+            ItemEntry(
+                seq: chance(80) ? position : number(), position: position,
+                thread: chance(70) ? pick(names) : number(), category: pick(names), argument: pick(names),
+                summaryCount: pick([1, 0, UInt32(truncatingIfNeeded: number()), .max]),
+                flags: ItemFlags(rawValue: UInt16(truncatingIfNeeded: next())))
+        }
+        for _ in 0..<below(20) {
+            page.override(number(), ContentFields(rawValue: 1 << UInt8(below(8))), by: number())
+        }
+        return page
+    }
+
+    mutating func keyEntries() -> [KeyIndex.Entry] {
+        (0..<below(140)).map { _ in KeyIndex.Entry(identity: number(), seq: number()) }
+    }
+
+    mutating func keyPage() -> KeyIndex.Page {
+        var page = KeyIndex.Page(first: 0)
+        page.changedBy = number()
+        page.entries = keyEntries().sorted { $0.identity < $1.identity }
+        if let first = page.entries.first?.identity, chance(50) { page.first = first }
+        return page
+    }
+
+    mutating func eventPage() -> EventIndex.Page {
+        var index = EventIndex()
+        var seq = number() >> 1
+        for _ in 0..<between(1, 200) {
+            index.append(seq)
+            seq += 1 + number() >> 8
+            if index.open.packed.isEmpty || seq > 1 << 63 { break }
+        }
+        return index.sealed.first.map { EventIndex.Page(first: $0.first, packed: $0.packed) } ?? index.open
+    }
+
+    mutating func root() -> TrayState {
+        var state = TrayState()
+        state.appliedSeq = number()
+        (state.total, state.unseen, state.unread) = (number(), number(), number())
+        (state.seenUpTo, state.seenMark, state.sealedPages) = (number(), number(), number())
+        state.categories = ascending(below(8)).map {
+            CategoryCount(category: $0, namedBy: number(), unseen: number(), unread: number())
+        }
+        state.mutedThreads = ascending(below(5))
+        state.mutedCategories = ascending(below(5))
+        state.rangeMarks = (0..<below(33)).map { _ in
+            var mark = RangeMark(seq: number(), mark: pick(Array(BulkMark.allCases)), upTo: number())
+            (mark.thread, mark.category, mark.onlyUnthreaded) = (number(), number(), chance(30))
+            return mark
+        }
+        state.events.count = number()
+        state.events.last = number()
+        state.events.open = eventPage()
+        for key in [\TrayState.keys, \TrayState.collapseKeys] {
+            state[keyPath: key].pageCount = number()
+            state[keyPath: key].recent = keyEntries()
+        }
+        state.tail = itemPage()
+        return state
+    }
+
+    /// `bytes` with one to four changes: bytes replaced, taken out, put in, doubled or cut off.
+    mutating func mutated(_ bytes: [UInt8]) -> [UInt8] {
+        var bytes = bytes
+        for _ in 0..<between(1, 4) {
+            let place = below(bytes.count + 1)
+            let end = min(bytes.count, place + below(12))
+            switch below(6) {
+            case 0 where place < bytes.count: bytes[place] ^= 1 << UInt8(below(8))
+            case 1 where place < bytes.count: bytes[place] = pick([0x00, 0x01, 0x7f, 0x80, 0xff])
+            case 2: bytes.removeSubrange(place..<end)
+            case 3: bytes.insert(contentsOf: bytes[place..<end], at: place)
+            case 4: bytes.replaceSubrange(place..<end, with: [UInt8](repeating: 0xff, count: 9) + [0x01])
+            case 5: bytes.removeSubrange(place...)
+            default: break
+            }
+        }
+        return bytes
+    }
+}
