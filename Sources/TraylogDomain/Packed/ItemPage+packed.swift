@@ -2,12 +2,23 @@ extension ItemPage {
     /// A stored page larger than this would take an LMDB page of its own (with its key and checksum).
     static let packedByteLimit = 1_900
 
-    /// No less than the bytes that ``pack(into:)`` writes, as far as numbers stay below 2^28.
+    /// No less than the bytes that ``pack(into:)`` writes, and little more.
     var packedByteBound: Int {
-        let numbers = 48 + entries.count * 15 + overrides.count * 9
-        // Three identities an entry at most; how many are distinct is worth a look only when it matters.
-        guard numbers + entries.count * 24 > ItemPage.packedByteLimit else { return numbers + entries.count * 24 }
-        return numbers + 8 * IdentityTable(of: entries).identities.count
+        let names = IdentityTable(of: entries).identities.count
+        let perEntry = 3 * varintBytes(UInt64(names))
+        var bound = varintBytes(first) + varintBytes(markedThrough) + varintBytes(changedBy)
+        bound += varintBytes(UInt64(names)) + 8 * names + varintBytes(UInt64(entries.count))
+        var position = first
+        for entry in entries {
+            bound += perEntry + varintBytes(UInt64(entry.flags.rawValue) << 2)
+            bound += varintBytes(entry.position - position)
+            position = entry.position
+            if entry.seq != entry.position { bound += varintBytes(entry.seq) }
+            if entry.summaryCount != 1 { bound += varintBytes(UInt64(entry.summaryCount)) }
+        }
+        bound += varintBytes(UInt64(overrides.count))
+        for override in overrides { bound += varintBytes(override.item) + 1 + varintBytes(override.event) }
+        return bound
     }
 
     /// Appends the page in its stored form (Docs/format.md, "Packed states").
@@ -46,7 +57,8 @@ extension ItemPage {
         changedBy = try reader.varint()
         let names = try IdentityTable(from: &reader)
         let count = try reader.count(minimumBytes: 5)
-        entries.reserveCapacity(count)
+        // What is loaded is about to grow, as a rule.
+        entries.reserveCapacity(count + 8)
         var position = first
         for _ in 0..<count {
             let head = try reader.varint()

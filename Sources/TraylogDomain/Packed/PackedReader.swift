@@ -52,11 +52,20 @@ package struct PackedReader {
         return Int(count)
     }
 
-    package mutating func take(_ count: Int) throws(PackedError) -> [UInt8] {
+    /// - Parameter spare: bytes that are about to be appended to the result.
+    package mutating func take(_ count: Int, spare: Int = 0) throws(PackedError) -> [UInt8] {
         guard count >= 0, remaining >= count else { throw .damaged("ends early") }
         defer { offset += count }
-        return Array(bytes[offset..<(offset + count)])
+        var taken: [UInt8] = []
+        taken.reserveCapacity(count + spare)
+        taken.append(contentsOf: bytes[offset..<(offset + count)])
+        return taken
     }
+}
+
+/// How many bytes ``Swift/Array/appendVarint(_:)`` takes for a value.
+func varintBytes(_ value: UInt64) -> Int {
+    max(1, (UInt64.bitWidth - value.leadingZeroBitCount + 6) / 7)
 }
 
 extension [UInt8] {

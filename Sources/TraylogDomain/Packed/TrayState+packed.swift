@@ -54,7 +54,7 @@ extension TrayState {
         events.count = try reader.varint()
         events.last = try reader.varint()
         events.open.first = try reader.varint()
-        events.open.packed = try reader.take(reader.count())
+        events.open.packed = try reader.take(reader.count(), spare: 32)
         keys = try KeyIndex(from: &reader)
         collapseKeys = try KeyIndex(from: &reader)
         tail = try ItemPage(from: &reader)
