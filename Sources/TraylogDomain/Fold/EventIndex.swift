@@ -33,7 +33,7 @@ package struct EventIndex: Hashable, Sendable {
             open.packed.appendVarint(seq - last)
         }
         last = seq
-        count += 1
+        count &+= 1
         guard open.packed.count >= EventIndex.pageBytes else { return }
         open.last = seq
         sealed.append(open)

@@ -84,7 +84,7 @@ package struct KeyIndex: Hashable, Sendable {
         page.changedBy = changedBy
         if page.entries.count > KeyIndex.pageLimit, let upper = page.split() {
             keep(upper)
-            pageCount += 1
+            pageCount &+= 1
         }
         keep(page)
     }

@@ -15,10 +15,10 @@ extension TrayState {
     func sealedPage(at position: UInt64, stored: some StatePages) throws -> ItemPage? {
         guard sealedPages > 0 else { return nil }
         var found = pages.last { $0.first <= position }
-        if UInt64(pages.count) < sealedPages, let other = try stored.items(at: position),
-            found.map({ $0.first < other.first }) ?? true
-        {
-            found = other
+        if UInt64(pages.count) < sealedPages, let other = try stored.items(at: position) {
+            // A walk from page to page ends because each lies below the one before.
+            guard other.first <= position else { throw PackedError.damaged("page order") }
+            if found.map({ $0.first < other.first }) ?? true { found = other }
         }
         found?.catchUp(with: rangeMarks)
         return found
@@ -60,7 +60,7 @@ extension TrayState {
         guard page.entries.count > 1, page.packedByteBound > ItemPage.packedByteLimit else { return replace(page) }
         var lower = page
         let upper = lower.split(at: page.entries.count / 2)
-        sealedPages += 1
+        sealedPages &+= 1
         keep(lower)
         keep(upper)
     }
@@ -80,7 +80,7 @@ extension TrayState {
         tail = sealed.split(at: TrayState.sealedEntries)
         sealed.markedThrough = rangeMarks.last?.seq ?? 0
         sealed.changedBy = seq
-        sealedPages += 1
+        sealedPages &+= 1
         keep(sealed)
     }
 }

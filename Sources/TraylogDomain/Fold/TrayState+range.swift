@@ -56,10 +56,10 @@ extension TrayState {
 
     private mutating func keepOnly(_ above: Counts, inCategoryOf mark: RangeMark) {
         guard let index = categories.firstIndex(where: { $0.category == mark.category }) else { return }
-        unseen = unseen - categories[index].unseen + above.unseen
+        unseen = unseen &- categories[index].unseen &+ above.unseen
         categories[index].unseen = above.unseen
         if mark.mark == .read {
-            unread = unread - categories[index].unread + above.unread
+            unread = unread &- categories[index].unread &+ above.unread
             categories[index].unread = above.unread
         }
         if categories[index].unseen == 0, categories[index].unread == 0 { categories.remove(at: index) }

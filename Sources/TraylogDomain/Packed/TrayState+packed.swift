@@ -58,6 +58,10 @@ extension TrayState {
         keys = try KeyIndex(from: &reader)
         collapseKeys = try KeyIndex(from: &reader)
         tail = try ItemPage(from: &reader)
+        // Later events come behind these, in pages and in the index.
+        guard events.last <= appliedSeq, tail.entries.last?.position ?? 0 <= appliedSeq else {
+            throw .damaged("state beyond its event")
+        }
     }
 }
 

@@ -76,6 +76,7 @@ extension SeededRandom {
             state[keyPath: key].recent = keyEntries()
         }
         state.tail = itemPage()
+        state.appliedSeq = max(state.appliedSeq, state.events.last, state.tail.entries.last?.position ?? 0)
         return state
     }
 
