@@ -50,15 +50,19 @@ final class FileSource: ViewSource {
         let now = try snapshot()
         if let new = try knownTail(now, { $0.users[UserName(user, now.record.hasher)] }) { return new }
         let names = tables.names(now.record.generation)
-        return try environment.read { try names.stream(of: user, in: $0) }
+        return try environment.read { transaction in
+            guard try StoreRecord.read(tables.meta, in: transaction)?.generation == now.record.generation else {
+                throw StaleRead()
+            }
+            return try names.stream(of: user, in: transaction)
+        }
     }
 
     /// The state of a stream after the head: the stored one, and the tail folded over it.
     func view(stream: UInt32, user: String) throws -> UserView {
         let now = try snapshot()
         let seqs = try knownTail(now) { $0.seqs[stream] ?? [] }
-        let states = tables.states(now.record.generation)
-        var state = try environment.read { try states.root(stream, in: $0)?.state ?? TrayState() }
+        var state = try pages(stream, now, limit: 0).root() ?? TrayState()
         let pages = pages(stream, now, limit: state.appliedSeq)
         for seq in seqs where seq > state.appliedSeq && seq <= now.head {
             try state.apply(fact(seq, now.record.hasher), stored: pages)
@@ -92,7 +96,7 @@ final class FileSource: ViewSource {
     private func pages(_ stream: UInt32, _ now: Snapshot, limit: UInt64) -> StoredPages {
         StoredPages(
             environment: environment, tables: tables, generation: now.record.generation, stream: stream,
-            limit: limit)
+            limit: limit, isShared: true)
     }
 
     private func snapshot() throws -> Snapshot {

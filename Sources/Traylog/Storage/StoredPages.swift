@@ -14,6 +14,8 @@ struct StoredPages: StateSource {
     let stream: UInt32
     /// The newest event that a stored page may show; a later one means that the state is stale.
     let limit: UInt64
+    /// Whether another process may swap the generations (``Rebuild``) while this value is in use.
+    let isShared: Bool
 
     func items(at position: UInt64) throws -> ItemPage? {
         try page(.items, at: position) { reader in
@@ -30,7 +32,8 @@ struct StoredPages: StateSource {
     func eventPage(from seq: UInt64) throws -> EventIndex.Page? {
         let states = tables.states(generation)
         let rows = try environment.read { transaction in
-            (
+            try checkGeneration(in: transaction)
+            return (
                 try states.floor(stream, .events, at: seq, in: transaction),
                 try states.ceiling(stream, .events, at: seq, in: transaction)
             )
@@ -51,6 +54,20 @@ struct StoredPages: StateSource {
         return event
     }
 
+    /// The stored state of the stream; nil when it has none.
+    func root() throws -> TrayState? {
+        let states = tables.states(generation)
+        return try environment.read { transaction in
+            try checkGeneration(in: transaction)
+            return try states.root(stream, in: transaction)?.state
+        }
+    }
+
+    private func checkGeneration(in transaction: borrowing ReadTransaction) throws {
+        guard isShared else { return }
+        guard try StoreRecord.read(tables.meta, in: transaction)?.generation == generation else { throw StaleRead() }
+    }
+
     private func keyPage(_ space: StateTable.Space, at identity: UInt64) throws -> KeyIndex.Page? {
         try page(space, at: identity) { reader in
             let page = try KeyIndex.Page(from: &reader)
@@ -63,7 +80,8 @@ struct StoredPages: StateSource {
     ) throws -> Page? {
         let states = tables.states(generation)
         let row = try environment.read { transaction in
-            try states.floor(stream, space, at: key, in: transaction)
+            try checkGeneration(in: transaction)
+            return try states.floor(stream, space, at: key, in: transaction)
         }
         guard let row else { return nil }
         var reader = PackedReader(row)

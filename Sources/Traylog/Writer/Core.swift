@@ -133,7 +133,8 @@ struct Core {
 
     func pages(of stream: UInt32, limit: UInt64) -> StoredPages {
         StoredPages(
-            environment: environment, tables: tables, generation: generation, stream: stream, limit: limit)
+            environment: environment, tables: tables, generation: generation, stream: stream, limit: limit,
+            isShared: false)
     }
 
     private func fact(_ seq: UInt64) throws -> Fact {

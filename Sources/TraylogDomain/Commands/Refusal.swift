@@ -39,11 +39,11 @@ extension Refusal {
         case .invalid(let field, let reason):
             "\(field): \(reason)"
         case .unknownItem(.seq(let seq)):
-            "items: no item \(seq) was ever in this tray"
+            "no item \(seq) was ever in this tray"
         case .unknownItem(.key(let key)):
-            "items: no notify of this user carried the key \"\(key)\""
+            "no notify of this user carried the key \"\(key)\""
         case .itemGone(let seq):
-            "item \(seq) is gone: superseded, retracted, expired or deleted"
+            "item \(seq) is gone: it was superseded, retracted or expired, or it is deleted"
         case .notSnoozed(let seq):
             "item \(seq) is not snoozed, so it cannot be woken"
         case .upToBeyondHead(let seq, let head):
