@@ -58,7 +58,7 @@ final class FileSource: ViewSource {
         let now = try snapshot()
         let seqs = try knownTail(now) { $0.seqs[stream] ?? [] }
         let states = tables.states(now.record.generation)
-        var state = try environment.read { try states.root(stream, in: $0)?.state ?? TrayState() }
+        var state = try environment.read { try states.root(stream, of: user, in: $0)?.state ?? TrayState() }
         let pages = pages(stream, now, limit: state.appliedSeq)
         for seq in seqs where seq > state.appliedSeq && seq <= now.head {
             try state.apply(fact(seq, now.record.hasher), stored: pages)
