@@ -18,7 +18,9 @@ import TraylogLMDB
                     for round in 0... {
                         let key = "\(thread)-\(round)"
                         do throws(TraylogError) {
-                            guard let seq = try store.perform(notify("user\(round % 5)", key: key)).seq else { continue }
+                            guard let seq = try store.perform(notify("user\(round % 5)", key: key)).seq else {
+                                continue
+                            }
                             receipts.withLock { $0[key] = seq }
                         } catch {
                             expectIsClosed(error, seed)
@@ -53,9 +55,10 @@ import TraylogLMDB
             try expectClosed(store)
             try withStore(path) { reopened in
                 let events = try reopened.events()
-                let stored = Dictionary(uniqueKeysWithValues: events.compactMap { event in
-                    event.key.map { ($0, event.seq) }
-                })
+                let stored = Dictionary(
+                    uniqueKeysWithValues: events.compactMap { event in
+                        event.key.map { ($0, event.seq) }
+                    })
                 // Whoever got no receipt heard of it, so nothing else is there either.
                 #expect(stored == receipts.withLock { $0 }, "seed \(seed)")
                 #expect(events.map(\.seq.rawValue) == Array(1..<UInt64(events.count + 1)))
