@@ -20,8 +20,7 @@ struct Rebuild {
 
     func run(progress: (UInt64, UInt64) -> Void) throws -> ReplayReport {
         let head = try environment.read { try tables.log.head(in: $0).seq }
-        // A record that cannot be read is no loss: every identity is derived anew.
-        let old = (try? environment.read { try StoreRecord.read(tables.meta, in: $0) }) ?? nil
+        let old = try readableRecord()
         var record = old ?? StoreRecord.new()
         record.generation = (old?.generation ?? .first).other
         record.flushedThrough = head
@@ -41,6 +40,17 @@ struct Rebuild {
         try environment.write { try record.write(tables.meta, to: &$0) }
         try clear(record.generation.other)
         return report
+    }
+
+    /// The store's record, if it can be read; otherwise nothing is lost, as every identity is derived anew.
+    ///
+    /// - Throws: ``PackedError`` `newer`: whoever wrote that knows more than the log and this version.
+    private func readableRecord() throws -> StoreRecord? {
+        do {
+            return try environment.read { try StoreRecord.read(tables.meta, in: $0) }
+        } catch PackedError.damaged {
+            return nil
+        }
     }
 
     private func write(_ users: [LogFold.Folded?], first: UInt32, to generation: Generation) throws {

@@ -62,7 +62,7 @@ final class FileSource: ViewSource {
     func view(stream: UInt32, user: String) throws -> UserView {
         let now = try snapshot()
         let seqs = try knownTail(now) { $0.seqs[stream] ?? [] }
-        var state = try pages(stream, now, limit: 0).root() ?? TrayState()
+        var state = try pages(stream, now, limit: 0).root(of: user) ?? TrayState()
         let pages = pages(stream, now, limit: state.appliedSeq)
         for seq in seqs where seq > state.appliedSeq && seq <= now.head {
             try state.apply(fact(seq, now.record.hasher), stored: pages)

@@ -35,15 +35,21 @@ struct StateTable: Sendable {
         }
     }
 
-    /// The stored state of a stream; nil when it has none.
-    func root(_ stream: UInt32, in transaction: borrowing ReadTransaction) throws -> StoredState? {
+    /// The stored state of a user's stream; nil when it has none.
+    ///
+    /// - Throws: ``PackedError`` `damaged`, also when it is somebody else's: the name led to a wrong number.
+    func root(
+        _ stream: UInt32, of user: String, in transaction: borrowing ReadTransaction
+    ) throws -> StoredState? {
         let key = StateTable.key(stream, .root, 0)
         let bytes = try transaction.get(database, RawSpan(_elements: key.span)) { value in
             try Checked.open(value, key: RawSpan(_elements: key.span))
         }
         guard let bytes else { return nil }
         var reader = PackedReader(bytes)
-        return try StoredState(from: &reader)
+        let stored = try StoredState(from: &reader)
+        guard stored.user.hasSameBytes(as: user) else { throw PackedError.damaged("a name leads to another user") }
+        return stored
     }
 
     /// The row of `space` with the greatest key at or below `position`.

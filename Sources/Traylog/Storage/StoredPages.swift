@@ -55,11 +55,11 @@ struct StoredPages: StateSource {
     }
 
     /// The stored state of the stream; nil when it has none.
-    func root() throws -> TrayState? {
+    func root(of user: String) throws -> TrayState? {
         let states = tables.states(generation)
         return try environment.read { transaction in
             try checkGeneration(in: transaction)
-            return try states.root(stream, in: transaction)?.state
+            return try states.root(stream, of: user, in: transaction)?.state
         }
     }
 

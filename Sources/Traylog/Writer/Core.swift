@@ -118,7 +118,7 @@ struct Core {
     /// The stored state, with all that waits in the tail still to be applied.
     func load(_ slot: UserSlot) throws -> StateBox {
         let states = tables.states(generation)
-        let stored = try environment.read { try states.root(slot.stream, in: $0) }
+        let stored = try environment.read { try states.root(slot.stream, of: slot.user, in: $0) }
         return StateBox(state: stored?.state ?? TrayState(), next: slot.firstUnstored)
     }
 

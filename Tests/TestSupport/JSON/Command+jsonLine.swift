@@ -64,7 +64,8 @@ extension ContentEdit {
         [
             ("title", title.json(quoted)), ("body", body.json(quoted)),
             ("summaryArgument", summaryArgument.json(quoted)), ("summaryCount", summaryCount.json { "\($0)" }),
-            ("level", level.json { quoted("\($0)") }), ("expiresAt", expiresAt.json(quoted)), ("data", data.json { $0 }),
+            ("level", level.json { quoted("\($0)") }), ("expiresAt", expiresAt.json(quoted)),
+            ("data", data.json { $0 }),
         ]
     }
 }

@@ -1,0 +1,318 @@
+import Foundation
+import TestSupport
+import Testing
+import TraylogLMDB
+
+@testable import Traylog
+
+/// Damage is named and never returned as data, and what the log can mend is mended.
+@Suite struct DamageTests {
+    /// 300 items of "ann" and 20 of "bob", everything flushed; event 7 is ann's.
+    private func withFilledStore(_ body: (String) throws -> Void) throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store in
+                for index in 0..<300 {
+                    _ = try store.perform(notify("ann", "Title \(index)", key: "k\(index)"))
+                    if index % 15 == 0 { _ = try store.perform(notify("bob", key: "k\(index)")) }
+                }
+            }
+            try body(path)
+        }
+    }
+
+    private enum StateDamage: CaseIterable {
+        case flippedByte, cutOff, garbage, empty
+    }
+
+    @Test(arguments: [0, 1, 2, 3])
+    func aDamagedStateIsNamedAndMendedFromTheLog(kind: Int) throws {
+        let kind = StateDamage.allCases[kind]
+        try withFilledStore { path in
+            try RawStore.change(path) { raw in
+                let root = StateTable.key(try raw.stream(of: "ann"), .root, 0)
+                try raw.change(raw.states, root) { value in
+                    switch kind {
+                    case .flippedByte: value[value.count / 2] ^= 0x10
+                    case .cutOff: value.removeLast(value.count / 2)
+                    case .garbage: value = (0..<200).map { UInt8(truncatingIfNeeded: $0 &* 37) }
+                    case .empty: value = []
+                    }
+                }
+            }
+            try withStore(path) { store throws in
+                #expect(try failure { try store.tray(of: "ann") }?.code == .damaged)
+                #expect(try failure { try store.inbox(of: "ann") }?.code == .damaged)
+                #expect(try failure { try store.perform(Command(user: "ann", .seeTray())) }?.code == .damaged)
+                // The others do not notice.
+                #expect(try store.tray(of: "bob").total == 20)
+            }
+            try withReader(path) { reader throws in
+                #expect(try failure { try reader.tray(of: "ann") }?.code == .damaged)
+                #expect(try reader.tray(of: "bob").total == 20)
+            }
+            #expect(try replay(path).difference?.contains("ann") == true)
+            #expect(try findings(path).contains { $0.contains("ann") })
+            try expectMended(path)
+        }
+    }
+
+    @Test func aMissingStateIsADifferenceThatIsMended() throws {
+        try withFilledStore { path in
+            try RawStore.change(path) { raw in
+                try raw.delete(raw.states, StateTable.key(try raw.stream(of: "ann"), .root, 0))
+            }
+            #expect(try replay(path).difference?.contains("ann") == true)
+            #expect(try findings(path).contains { $0.contains("ann") })
+            try expectMended(path)
+        }
+    }
+
+    @Test func aDamagedPageOfOldItemsIsNamedAndMended() throws {
+        try withFilledStore { path in
+            try RawStore.change(path) { raw in
+                let page = try raw.firstKey(try raw.stream(of: "ann"), .items)
+                try raw.change(raw.states, page) { $0[$0.count / 2] ^= 1 }
+            }
+            try withStore(path) { store throws in
+                #expect(try store.inbox(of: "ann").items.count == 20)
+                let deep = InboxQuery(cursor: Cursor(before: 10))
+                #expect(try failure { try store.inbox(of: "ann", deep) }?.code == .damaged)
+                #expect(try failure { try store.threads(of: "ann") }?.code == .damaged)
+            }
+            #expect(try findings(path).contains { $0.contains("ann") })
+            try expectMended(path)
+        }
+    }
+
+    @Test func aNameThatLeadsToAnotherUsersStateIsDamage() throws {
+        try withFilledStore { path in
+            try RawStore.change(path) { raw in
+                try raw.put(raw.names, NameTable.key(user: "ann"), raw.value(raw.names, NameTable.key(user: "bob")))
+            }
+            #expect(try failure { try withStore(path) { try $0.tray(of: "ann") } }?.code == .damaged)
+            #expect(try failure { try withReader(path) { try $0.tray(of: "ann") } }?.code == .damaged)
+            #expect(try findings(path).contains { $0.contains("ann") })
+            try expectMended(path)
+        }
+    }
+
+    private func expectMended(_ path: String) throws {
+        #expect(try replay(path, rebuild: true).identical)
+        #expect(try replay(path).identical)
+        #expect(try findings(path).isEmpty)
+        try withStore(path) { store in
+            let tray = try store.tray(of: "ann")
+            #expect(tray.total == 300 && tray.unread == 300 && tray.newest == 320)
+            // What identifies a command was derived anew, too.
+            #expect(try store.perform(notify("ann", "Title 3", key: "k3")) == .duplicate(5))
+            #expect(try store.perform(notify("ann", "new")) == .appended(321))
+        }
+        #expect(try replay(path).identical)
+    }
+}
+
+extension DamageTests {
+    @Test(arguments: [0, 4, 9, 20, 40, -1])
+    func aDamagedEventIsNamed(position: Int) throws {
+        try withFilledStore { path in
+            try RawStore.change(path) { raw in
+                try raw.change(raw.log, RawStore.key(7)) { record in
+                    record[position < 0 ? record.count + position : position] ^= 0x04
+                }
+            }
+            try withStore(path) { try expectNamed(7, by: $0) }
+            try withReader(path) { try expectNamed(7, by: $0) }
+            #expect(try findings(path).contains { $0.contains("event 7 ") })
+            // A fold of the log is not to be had, so nothing is replaced.
+            #expect(try failure { try replay(path, rebuild: true) }?.message.contains("event 7 ") == true)
+            #expect(try withStore(path) { try $0.tray(of: "ann").total } == 300)
+        }
+    }
+
+    @Test func aMissingEventIsNamed() throws {
+        try withFilledStore { path in
+            try RawStore.change(path) { try $0.delete($0.log, RawStore.key(7)) }
+            try withStore(path) { try expectNamed(7, by: $0) }
+            try withReader(path) { try expectNamed(7, by: $0) }
+            #expect(try findings(path).contains { $0.contains("event 7 ") })
+            #expect(try failure { try replay(path) }?.message.contains("event 7 ") == true)
+        }
+    }
+
+    @Test func aMissingEndOfTheLogIsDamage() throws {
+        try withFilledStore { path in
+            try RawStore.change(path) { try $0.delete($0.log, RawStore.key(320)) }
+            #expect(try failure { try withStore(path) { _ in } }?.code == .damaged)
+            #expect(try !findings(path).isEmpty)
+        }
+    }
+
+    private func expectNamed(_ seq: UInt64, by store: some TrayQueries) throws {
+        let failures = [
+            try failure { try store.events() }, try failure { try store.events(from: Seq(seq), limit: 1) },
+            try failure { try store.history(of: "ann") },
+            try failure { try store.inbox(of: "ann", InboxQuery(limit: 3, cursor: Cursor(before: Seq(seq + 1)))) },
+        ]
+        for failure in failures {
+            // Damage to the byte of the version looks like a newer one.
+            #expect(failure.map { [.damaged, .newerFormat].contains($0.code) } == true)
+            #expect(failure?.message.contains("event \(seq)") == true, "\(failure?.message ?? "no failure")")
+        }
+        #expect(try store.events(from: 1, limit: Int(seq) - 1).count == Int(seq) - 1)
+        #expect(try store.events(from: Seq(seq + 1)).count == 320 - Int(seq))
+    }
+}
+
+extension DamageTests {
+    @Test func aNewerFormatIsRefusedAndLeftAlone() throws {
+        try withFilledStore { path in
+            let key = Array("store".utf8)
+            var newer: [UInt8] = []
+            try RawStore.change(path) { raw in
+                try raw.changeSealed(raw.tables.meta, key) { $0[0] = StoreRecord.format + 1 }
+                newer = try raw.value(raw.tables.meta, key)
+            }
+            #expect(try failure { try withStore(path) { _ in } }?.code == .newerFormat)
+            #expect(try failure { try withReader(path) { try $0.tray(of: "ann") } }?.code == .newerFormat)
+            #expect(try failure { try replay(path) }?.code == .newerFormat)
+            #expect(try findings(path).contains { $0.contains("newer version") })
+            #expect(try failure { try replay(path, rebuild: true) }?.code == .newerFormat)
+            try RawStore.change(path) { raw in
+                let value = try raw.value(raw.tables.meta, key)
+                #expect(value == newer)
+            }
+        }
+    }
+
+    @Test func aDamagedStoreRecordIsMended() throws {
+        try withFilledStore { path in
+            try RawStore.change(path) { try $0.change($0.tables.meta, Array("store".utf8)) { $0[3] ^= 1 } }
+            #expect(try failure { try withStore(path) { _ in } }?.code == .damaged)
+            #expect(try failure { try withReader(path) { try $0.tray(of: "ann") } }?.code == .damaged)
+            try expectMended(path)
+        }
+    }
+
+    /// A checksum can be right by chance, or be made right; the parser has to cope.
+    @Test func aStateOfAnyBytesNeverEndsTheProcess() async throws {
+        // States are not held against what the fold relies on, such as a tail that ends at `appliedSeq`.
+        await withKnownIssue("only the checksum keeps such states out", isIntermittent: true) {
+            try await askStatesOfAnyBytes()
+        }
+    }
+
+    private func askStatesOfAnyBytes() async throws {
+        try await withStorePath { path in
+            // What the child says before it ends, which is the seed and the reason.
+            let words = path + "-words"
+            try Data().write(to: URL(filePath: words))
+            let result = await #expect(processExitsWith: .success) { [path = path as String, words = words as String] in
+                let handle = try FileHandle(forWritingTo: URL(filePath: words))
+                dup2(handle.fileDescriptor, STDERR_FILENO)
+                for seed in seeds(60, long: 3_000) {
+                    try FileHandle.standardError.write(contentsOf: Data("seed \(seed)\n".utf8))
+                    try AnyBytes(path: "\(path)-\(seed)").check(seed)
+                }
+            }
+            guard result == nil else { return }
+            Issue.record("\(try String(contentsOfFile: words, encoding: .utf8).suffix(4_000))")
+        }
+    }
+}
+
+/// Changes bytes of stored states, makes their checksums right, and asks everything.
+private struct AnyBytes {
+    let path: String
+
+    func check(_ seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        try fill(&random)
+        try RawStore.change(path) { raw in
+            let stream = try raw.stream(of: "ann")
+            for _ in 0..<random.between(1, 3) {
+                let space = random.pick(weighted: [
+                    (StateTable.Space.root, 5), (.items, 2), (.events, 1), (.keys, 1), (.collapseKeys, 1),
+                ])
+                guard let key = try raw.firstKeyIfAny(stream, space) else { continue }
+                try raw.changeSealed(raw.states, key) { bytes in
+                    for _ in 0..<random.between(1, 4) where !bytes.isEmpty {
+                        let place = random.below(bytes.count)
+                        switch random.below(4) {
+                        case 0: bytes[place] = UInt8(random.below(256))
+                        case 1: bytes[place] ^= 1 << UInt8(random.below(8))
+                        case 2: bytes.remove(at: place)
+                        default: bytes.insert(UInt8(random.below(256)), at: place)
+                        }
+                    }
+                }
+            }
+        }
+        if let store = try? Store.open(path, options: options(isRelaxed: true)) {
+            ask(store)
+            let commands = [
+                Command(user: "ann", .mark(.read, [.seq(3), .key("k9")])), notify("ann", key: "k5"), notify("ann"),
+                Command(user: "ann", .seeTray()), Command(user: "ann", .markAll(.deleted, Selection(category: "c1"))),
+                Command(user: "ann", .markAll(.read)), Command(user: "ann", .markAll(.archived)),
+            ]
+            for command in commands { _ = try? store.perform(command) }
+            ask(store)
+            store.close()
+        }
+        if let reader = try? StoreReader.open(path) {
+            ask(reader)
+            reader.close()
+        }
+        _ = try? replay(path)
+        _ = try? findings(path)
+        #expect(try replay(path, rebuild: true).identical)
+    }
+
+    private func fill(_ random: inout SeededRandom) throws {
+        try withStore(path, options(isRelaxed: true)) { store in
+            var commands: [Command] = []
+            for index in 0..<random.pick([3, 90, 400]) {
+                var content = Content(title: "T", collapseKey: index % 11 == 0 ? "x\(index % 70)" : nil)
+                content.category = random.chance(50) ? "c\(random.below(3))" : nil
+                content.thread = random.chance(50) ? "t\(random.below(3))" : nil
+                commands.append(Command(user: "ann", .notify(content), key: random.chance(70) ? "k\(index)" : nil))
+                if random.chance(10) { commands.append(Command(user: "ann", .seeTray())) }
+                if random.chance(2) {
+                    commands.append(Command(user: "ann", .markAll(.read, Selection(category: "c1"))))
+                }
+            }
+            _ = try store.submit(commands, stopAtRefusal: false)
+        }
+    }
+
+    private func ask(_ store: some TrayQueries) {
+        _ = try? store.tray(of: "ann")
+        _ = try? store.threads(of: "ann")
+        _ = try? store.history(of: "ann")
+        _ = try? store.inbox(of: "ann", InboxQuery(view: .archived, includeSilent: true, limit: 100))
+        _ = try? store.inbox(of: "ann", InboxQuery(includeSilent: true, limit: 100))
+        _ = try? store.inbox(of: "ann", InboxQuery(limit: 100, cursor: Cursor(before: 30)))
+        _ = try? store.statistics()
+    }
+}
+
+extension RawStore {
+    /// The key of the first row of a stream in `space`.
+    func firstKey(_ stream: UInt32, _ space: StateTable.Space) throws -> [UInt8] {
+        try #require(try firstKeyIfAny(stream, space))
+    }
+
+    func firstKeyIfAny(_ stream: UInt32, _ space: StateTable.Space) throws -> [UInt8]? {
+        let start = StateTable.key(stream, space, 0)
+        let table = try states
+        return try environment.read { transaction in
+            try transaction.withCursor(table) { cursor in
+                guard try cursor.seek(RawSpan(_elements: start.span)) else { return nil }
+                return cursor.withEntry { key, _ in
+                    var bytes: [UInt8] = []
+                    bytes.append(copying: key)
+                    return bytes.starts(with: start.prefix(5)) ? bytes : nil
+                }
+            }
+        }
+    }
+}

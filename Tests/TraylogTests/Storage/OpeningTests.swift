@@ -1,0 +1,71 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Traylog
+
+/// Directories that hold no store, and how that is said.
+@Suite struct OpeningTests {
+    @Test func aReaderOfNothingCreatesNothing() throws {
+        try withStorePath { path throws in
+            #expect(try failure { try StoreReader.open(path) }?.code == .notFound)
+            #expect(try failure { try replay(path) }?.code == .notFound)
+            #expect(try failure { try replay(path, rebuild: true) }?.code == .notFound)
+            #expect(try failure { try findings(path) }?.code == .notFound)
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+    }
+
+    @Test func anEmptyDirectoryHoldsNoStoreUntilOneIsOpenedForWriting() throws {
+        try withStorePath { path in
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            #expect(try failure { try StoreReader.open(path) }?.code == .notFound)
+            #expect(try withStore(path) { try $0.head() } == .zero)
+            #expect(try withReader(path) { try $0.tray(of: "ann") } == Tray(user: "ann", asOf: .zero))
+        }
+    }
+
+    @Test func aFileInsteadOfADirectoryIsNamed() throws {
+        try withStorePath { path in
+            try Data("text".utf8).write(to: URL(filePath: path))
+            for failure in [try failure { try Store.open(path) }, try failure { try StoreReader.open(path) }] {
+                #expect(failure?.message.contains("not a directory") == true, "\(failure.debugDescription)")
+                #expect(failure?.message.contains(path) == true)
+            }
+        }
+    }
+
+    @Test(arguments: [1, 100, 4_096, 100_000])
+    func aDataFileOfGarbageIsNeverOpened(size: Int) throws {
+        try withStorePath { path in
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            var random = SeededRandom(seed: UInt64(size))
+            let bytes = Data((0..<size).map { _ in UInt8(random.below(256)) })
+            try bytes.write(to: URL(filePath: path + "/data.mdb"))
+            for failure in [try failure { try Store.open(path) }, try failure { try StoreReader.open(path) }] {
+                #expect(failure.map { [.foreignFile, .damaged].contains($0.code) } == true)
+                #expect(failure?.message.contains("data.mdb") == true)
+            }
+            #expect(try Data(contentsOf: URL(filePath: path + "/data.mdb")) == bytes)
+        }
+    }
+
+    @Test func anEmptyDataFileIsDamage() throws {
+        try withStorePath { path in
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            try Data().write(to: URL(filePath: path + "/data.mdb"))
+            #expect(try failure { try Store.open(path) }?.code == .damaged)
+            #expect(try failure { try StoreReader.open(path) }?.code == .damaged)
+        }
+    }
+
+    @Test func aProcessOpensAStoreOnce() throws {
+        try withStorePath { path in
+            try withStore(path) { _ throws in
+                #expect(try failure { try Store.open(path) }?.code == .alreadyOpen)
+                #expect(try failure { try StoreReader.open(path) }?.code == .alreadyOpen)
+            }
+            #expect(try withStore(path) { try $0.head() } == .zero)
+        }
+    }
+}
