@@ -13,7 +13,7 @@ public struct StoreOptions: Hashable, Sendable {
     /// Memory for states that are kept at hand, in bytes; more is used only for what waits to be written.
     public var cacheBytes: Int = 128 << 20
     /// How many events may lie in the log before the stored states hold them.
-    public var tailEvents: Int = 400_000
+    public var tailEvents: Int = 800_000
 
     public init() {}
 }

@@ -28,10 +28,12 @@ struct PreparedCommands: Sendable {
         self.commands = commands
         entries.reserveCapacity(commands.count)
         payloads.reserveCapacity(commands.count * 192)
-        for index in commands.indices {
+        // Through a span, which lends each command: a copy would touch the count of every string in it, twice.
+        let lent = commands.span
+        for index in lent.indices {
             do throws(Refusal) {
-                if !areValid { try commands[index].validate() }
-                entries.append(prepare(commands[index], hasher))
+                if !areValid { try lent[index].validate() }
+                entries.append(prepare(lent[index], hasher))
             } catch {
                 refusals[index] = error
                 entries.append(Entry())
