@@ -55,7 +55,9 @@ struct Core {
     /// A slot for somebody whose first event is about to be made.
     mutating func newSlot(for user: String) -> UserSlot {
         defer { nextStream += 1 }
-        return insert(UserSlot(user: user, stream: nextStream, isNamed: false))
+        let slot = UserSlot(user: user, stream: nextStream, isNamed: false)
+        slot.isCommitted = false
+        return insert(slot)
     }
 
     @discardableResult
@@ -160,6 +162,6 @@ struct Core {
 extension Core {
     /// Names of committed users that are not in the table of names.
     func unnamedUsers() -> [String] {
-        slots.values.filter { !$0.isNamed && $0.firstUnstored <= head.seq }.map(\.user)
+        slots.values.filter { !$0.isNamed && $0.isCommitted }.map(\.user)
     }
 }
