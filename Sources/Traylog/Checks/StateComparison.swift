@@ -52,7 +52,8 @@ struct StateComparison {
             return "item \(item ?? page.first) differs"
         }
         for page in folded.events.sealed {
-            let other = try stored.events.sealed.first { $0.first == page.first }
+            let other =
+                try stored.events.sealed.first { $0.first == page.first }
                 ?? pages.eventPage(from: page.first)
             if other?.first != page.first || other?.packed != page.packed {
                 return "the index of the user's events differs from event \(page.first) on"

@@ -88,6 +88,8 @@ final class FileSource: ViewSource {
             .sorted { $0.precedesInBytes($1) }
     }
 
+    func swappableGeneration() throws -> Generation? { try snapshot().record.generation }
+
     func progress() throws -> (generation: Generation, unflushed: UInt64) {
         let now = try snapshot()
         return (now.record.generation, now.head - now.record.flushedThrough)

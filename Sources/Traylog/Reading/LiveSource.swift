@@ -35,6 +35,8 @@ struct LiveSource: ViewSource {
             .sorted { $0.precedesInBytes($1) }
     }
 
+    func swappableGeneration() -> Generation? { nil }
+
     func progress() throws -> (generation: Generation, unflushed: UInt64) {
         try withCore { ($0.generation, $0.head.seq - $0.flushedThrough) }
     }

@@ -130,12 +130,16 @@ extension Queries {
         }
     }
 
-    /// Runs a query, again when a flush came in between, and turns what goes wrong into the public error.
+    /// Runs a query, again when a flush or a rebuild came in between, and turns what goes wrong into the public error.
     fileprivate func answer<Answer>(_ body: (any ViewSource) throws -> Answer) throws(TraylogError) -> Answer {
         var triesLeft = 10_000
         while true {
             do {
-                return try body(source)
+                let generation = try source.swappableGeneration()
+                let answer = Result { try body(source) }
+                // A rebuild that ended meanwhile has emptied the copy that was read.
+                guard try source.swappableGeneration() == generation else { throw StaleRead() }
+                return try answer.get()
             } catch is StaleRead where triesLeft > 0 {
                 triesLeft -= 1
             } catch {

@@ -22,6 +22,9 @@ protocol ViewSource: Sendable {
     func head() throws -> Seq
     /// Users whose names are not in the table of names yet, those after `name`, sorted in byte order.
     func unnamedUsers(after name: String?) throws -> [String]
+    /// The copy of names and states in use, where another process may swap it for a rebuilt one; nil where this process
+    /// writes, so that none can.
+    func swappableGeneration() throws -> Generation?
     /// The copy of names and states in use, and how many events the states do not hold.
     func progress() throws -> (generation: Generation, unflushed: UInt64)
 }

@@ -61,7 +61,9 @@ struct StateTable: Sendable {
             // The smallest key that is not less is the row itself or the one after it.
             var found = try cursor.seek(RawSpan(_elements: key.span))
             if found {
-                let isExact = cursor.withEntry { stored, _ in stored.starts(with: RawSpan(_elements: key.span), count: 13) }
+                let isExact = cursor.withEntry { stored, _ in
+                    stored.starts(with: RawSpan(_elements: key.span), count: 13)
+                }
                 if !isExact { found = try cursor.previous() }
             } else {
                 found = try cursor.last()

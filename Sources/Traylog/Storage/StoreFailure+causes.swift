@@ -39,7 +39,8 @@ extension StoreFailure {
             self.init(
                 code: .newerFormat,
                 message:
-                    "\(directory) was written by a newer version of Traylog (format \(version)); open it with that version")
+                    "\(directory) was written by a newer version of Traylog (format \(version)); open it with that version"
+            )
         }
     }
 }

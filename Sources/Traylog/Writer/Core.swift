@@ -59,7 +59,9 @@ struct Core {
     /// A slot for somebody whose first event is about to be made.
     mutating func newSlot(for user: String) -> UserSlot {
         defer { nextStream += 1 }
-        return newSlot(for: user, stream: nextStream, isNamed: false)
+        let slot = newSlot(for: user, stream: nextStream, isNamed: false)
+        slot.isCommitted = false
+        return slot
     }
 
     mutating func newSlot(for user: String, stream: UInt32, isNamed: Bool) -> UserSlot {
@@ -168,6 +170,6 @@ struct Core {
 extension Core {
     /// Names of committed users that are not in the table of names.
     func unnamedUsers() -> [String] {
-        slots.values.filter { !$0.isNamed && $0.firstUnstored <= head.seq }.map(\.user)
+        slots.values.filter { !$0.isNamed && $0.isCommitted }.map(\.user)
     }
 }

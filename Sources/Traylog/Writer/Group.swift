@@ -164,7 +164,10 @@ struct Group {
         core.head.recordedAt = now
         for step in journal {
             core.unstored.insert(step.slot.stream)
-            if step.isNewUser { core.unnamed.append(step.slot) }
+            if step.isNewUser {
+                step.slot.isCommitted = true
+                core.unnamed.append(step.slot)
+            }
             if let working = step.slot.working {
                 step.slot.working = nil
                 core.setCurrent(working, of: step.slot)

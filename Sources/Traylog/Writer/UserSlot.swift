@@ -17,6 +17,8 @@ final class UserSlot {
     var lastUnstored: UInt64 = 0
     /// Whether the name is in the table of names.
     var isNamed: Bool
+    /// Whether any event of the user is durable.
+    var isCommitted = true
     /// Whether anybody asked for it since the cache was swept last.
     var isRecent = true
 

@@ -95,7 +95,8 @@ extension TrayState {
         let shown = ShownItem(
             entry: entry, isSeen: isSeen(entry), overrides: page.map { Array($0.overrides(of: entry.seq)) } ?? [])
         let content = try shown.content(from: source).content
-        return content.applying(edit).hasSameBytes(as: content) ? .unchanged : .append(.edited(item: Seq(entry.seq), edit))
+        return content.applying(edit).hasSameBytes(as: content)
+            ? .unchanged : .append(.edited(item: Seq(entry.seq), edit))
     }
 
     private func isMuted(_ scope: MuteScope, hasher: IdentityHasher) -> Bool {

@@ -143,14 +143,13 @@ private struct PlainItems {
             Tray.CategoryCounts(category: "category \($0)", unseen: $1.unseen, unread: $1.unread)
         }
         #expect(tray == expected, "\(label)")
-        for before in [count + 1, count / 2, 130, 1_000, 40] {
+        for before in [count + 1, count / 2, 130] {
             try expectPages(InboxQuery(limit: 50), before: before, pages: 3, in: store, label)
-            try expectPages(
-                InboxQuery(thread: .named("thread 2"), limit: 20), before: before, pages: 2, in: store, label)
-            try expectPages(
-                InboxQuery(view: .archived, category: "category 4", limit: 5), before: before, pages: 2, in: store,
-                label)
+            let filtered = InboxQuery(thread: .named("thread 2"), limit: 20)
+            try expectPages(filtered, before: before, pages: 2, in: store, label)
         }
+        let archived = InboxQuery(view: .archived, category: "category 4", limit: 5)
+        try expectPages(archived, before: 1_000, pages: 2, in: store, label)
     }
 
     private func expectPages(

@@ -35,7 +35,8 @@ struct Batch: Sendable {
     func submit(to store: Store, stopAtRefusal: Bool) throws(TraylogError) -> [Outcome] {
         let entries = stopAtRefusal ? upToFirstRefusal : entries[...]
         let commands = entries.compactMap { try? $0.command.get() }
-        var results = commands.isEmpty ? [][...] : try store.submit(commands, stopAtRefusal: stopAtRefusal, areValid: true)[...]
+        var results =
+            commands.isEmpty ? [][...] : try store.submit(commands, stopAtRefusal: stopAtRefusal, areValid: true)[...]
         var outcomes: [Outcome] = []
         outcomes.reserveCapacity(entries.count)
         for entry in entries {

@@ -1,0 +1,60 @@
+import TestSupport
+import Testing
+import TraylogLMDB
+
+@testable import Traylog
+
+/// Replacing all stored states, also under the eyes of a reader.
+@Suite struct RebuildTests {
+    @Test func readersNeverNoticeARebuild() throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store in
+                _ = try store.perform((0..<1_500).map { notify("user\($0 % 10)") })
+            }
+            let reader = try StoreReader.open(path)
+            defer { reader.close() }
+            let isOver = Monitor(false)
+            let wrong = Monitor<[String]>([])
+            let threads = (0..<2).map { number in
+                OSThread.start(name: "reader") {
+                    while !isOver.withLock({ $0 }) {
+                        do {
+                            let total = try reader.tray(of: "user\(number)").total
+                            if total != 150 { wrong.withLock { $0.append("total \(total)") } }
+                            let users = try reader.users().count
+                            if users != 10 { wrong.withLock { $0.append("\(users) users") } }
+                            let deep = try reader.inbox(of: "user\(number)", InboxQuery(cursor: Cursor(before: 300)))
+                            if deep.items.count != 20 { wrong.withLock { $0.append("a page of \(deep.items.count)") } }
+                        } catch {
+                            wrong.withLock { $0.append("\(error)") }
+                        }
+                    }
+                }
+            }
+            for _ in 0..<(isLong ? 200 : 15) {
+                let run = try TraylogProgram(store: path).run(["replay", "--rebuild"])
+                #expect(run.status == 0, "\(run.errors)")
+            }
+            isOver.withLock { $0 = true }
+            for thread in threads { thread.join() }
+            let found = wrong.withLock { $0 }
+            #expect(found.isEmpty, "\(found.count) wrong answers, such as \(found.prefix(3))")
+        }
+    }
+
+    @Test func aRebuildChangesNoAnswer() throws {
+        try withStorePath { path in
+            var run = try ModelRun(seed: 5, mix: .typical) {
+                try Store.open(path, options: options(tailEvents: 20, isRelaxed: true))
+            }
+            for _ in 0..<3 {
+                try run.play(steps: 80, checkEvery: 80)
+                run.store.close()
+                #expect(try replay(path, rebuild: true).identical)
+                #expect(try replay(path).identical)
+                try run.reopen()
+            }
+            try run.finish(depth: .sample(5))
+        }
+    }
+}
