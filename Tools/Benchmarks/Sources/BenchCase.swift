@@ -6,16 +6,27 @@ enum BenchCase: String, CaseIterable, Sendable, ExpressibleByArgument {
     case bulk100k = "bulk-100k"
     /// Single appends, each durable before its caller goes on, by 64 tasks.
     case concurrent64 = "concurrent-64"
+    /// The same by one task: what group commit is measured against.
+    case concurrent1 = "concurrent-1"
 
     static let users = 100_000
     static let batch = 1_000
-    static let callers = 64
+
+    /// Tasks that append at the same time.
+    var callers: Int {
+        switch self {
+        case .bulk100k: 2
+        case .concurrent64: 64
+        case .concurrent1: 1
+        }
+    }
 
     /// Events at scale 1: a run takes a few seconds on a fast disk.
     var events: Int {
         switch self {
         case .bulk100k: 2_000_000
         case .concurrent64: 200_000
+        case .concurrent1: 10_000
         }
     }
 
@@ -25,7 +36,7 @@ enum BenchCase: String, CaseIterable, Sendable, ExpressibleByArgument {
     var logArguments: [String] {
         switch self {
         case .bulk100k: ["-m", "bulk", "-b", "\(Self.batch)"]
-        case .concurrent64: ["-m", "callers", "-t", "\(Self.callers)"]
+        case .concurrent64, .concurrent1: ["-m", "callers", "-t", "\(callers)"]
         }
     }
 }

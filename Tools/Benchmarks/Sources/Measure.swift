@@ -23,7 +23,8 @@ struct Measure: AsyncParsableCommand {
         let start = clock.now
         switch benchCase {
         case .bulk100k: try await Self.appendBatches(commands, events: events, to: store)
-        case .concurrent64: try await Self.appendConcurrently(commands, events: events, to: store)
+        case .concurrent64, .concurrent1:
+            try await Self.appendConcurrently(commands, callers: benchCase.callers, events: events, to: store)
         }
         let elapsed = start.duration(to: clock.now)
         guard try store.head() == Seq(UInt64(events)) else { throw BenchError("not every event was stored") }
@@ -54,11 +55,13 @@ struct Measure: AsyncParsableCommand {
         }
     }
 
-    private static func appendConcurrently(_ commands: [Command], events: Int, to store: Store) async throws {
+    private static func appendConcurrently(
+        _ commands: [Command], callers: Int, events: Int, to store: Store
+    ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for caller in 0..<BenchCase.callers {
+            for caller in 0..<callers {
                 group.addTask {
-                    for index in stride(from: caller, to: events, by: BenchCase.callers) {
+                    for index in stride(from: caller, to: events, by: callers) {
                         _ = try await store.perform(commands[index % commands.count])
                     }
                 }

@@ -13,7 +13,7 @@ struct Run: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The cases, all when none is named: bulk-100k, concurrent-64.")
+    @Argument(help: "The cases, all when none is named: bulk-100k, concurrent-64, concurrent-1.")
     var cases: [BenchCase] = BenchCase.allCases
 
     @Flag(help: "One JSON object a line.")
