@@ -8,7 +8,7 @@ import TraylogLog
 final class Writer: Sendable {
     /// Commands that share a transaction at most (one batch may be larger), and bytes of events after which no
     /// further job joins.
-    static let groupCommands = 4_096
+    static let groupCommands = 1_024
     static let groupBytes = 8 << 20
     /// How long the store must be idle before everything unflushed is written.
     static let idleMilliseconds = 200

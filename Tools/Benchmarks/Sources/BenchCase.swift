@@ -15,7 +15,7 @@ enum BenchCase: String, CaseIterable, Sendable, ExpressibleByArgument {
     /// Tasks that append at the same time.
     var callers: Int {
         switch self {
-        case .bulk100k: 2
+        case .bulk100k: 3
         case .concurrent64: 64
         case .concurrent1: 1
         }

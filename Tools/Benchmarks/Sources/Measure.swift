@@ -36,15 +36,15 @@ struct Measure: AsyncParsableCommand {
         print(try result.json)
     }
 
-    /// Two callers, so that one transaction is encoded while the one before it is written.
+    /// By a few callers, so that one transaction is encoded while the one before it is written.
     private static func appendBatches(_ commands: [Command], events: Int, to store: Store) async throws {
         let batches = stride(from: 0, to: commands.count, by: BenchCase.batch).map { start in
             Array(commands[start..<min(start + BenchCase.batch, commands.count)])
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for caller in 0..<2 {
+            for caller in 0..<BenchCase.bulk100k.callers {
                 group.addTask {
-                    for start in stride(from: caller * BenchCase.batch, to: events, by: 2 * BenchCase.batch) {
+                    for start in stride(from: caller * BenchCase.batch, to: events, by: BenchCase.bulk100k.callers * BenchCase.batch) {
                         let batch = batches[start / BenchCase.batch % batches.count]
                         let rest = events - start
                         _ = try await store.perform(batch.count <= rest ? batch : Array(batch.prefix(rest)))
