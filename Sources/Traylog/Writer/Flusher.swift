@@ -31,6 +31,8 @@ struct Flusher {
     private var credit = 0.0
     /// A running mean of what a user's rows take, to guess how many users share an LMDB page.
     private var bytesPerUser = 400.0
+    /// The memory of the slice before.
+    private var rows = RowBuffer()
 
     init(tailEvents: Int) {
         self.tailEvents = max(tailEvents, 1)
@@ -74,6 +76,8 @@ struct Flusher {
     private mutating func collect(users: Int, core: inout Core) throws -> Slice {
         guard var round else { preconditionFailure("a slice belongs to a round") }
         var slice = Slice(generation: core.generation)
+        swap(&slice.rows, &rows)
+        slice.rows.removeAll()
         takeNames(&round, into: &slice)
         var pages = Double(slice.names.count)
         var last = round.position
@@ -143,6 +147,11 @@ struct Flusher {
             core.tail.dropThrough(head)
             round = nil
         }
+    }
+
+    /// Takes a finished slice's buffer back, to be filled again.
+    mutating func reuse(_ buffer: consuming RowBuffer) {
+        rows = buffer
     }
 
     /// The slice's transaction failed: its users and names are still to be written.

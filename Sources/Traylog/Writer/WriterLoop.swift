@@ -50,7 +50,7 @@ struct WriterLoop {
 
     /// Makes the group and the slice durable, then visible.
     private mutating func commit() throws {
-        let (batch, rows) = shared.withLock { shared in
+        var (batch, rows) = shared.withLock { shared in
             (shared.group.batch, shared.slice?.rows(hasher: shared.core.hasher))
         }
         guard !batch.isEmpty || rows != nil else { return }
@@ -63,6 +63,9 @@ struct WriterLoop {
             shared.withLock { $0.rollBack() }
             throw error
         }
+        // Given up here, so that the buffers behind them are filled again in place.
+        batch = RecordBatch(firstSeq: 1)
+        rows = nil
         hasUnstored = shared.withLock { shared in
             shared.publish()
             return shared.core.tail.count > 0
@@ -141,8 +144,13 @@ extension Shared {
 
     /// The transaction is durable.
     fileprivate mutating func publish() {
-        if let slice { flusher.publish(slice, to: &core) }
-        slice = nil
+        if var finished = slice {
+            slice = nil
+            flusher.publish(finished, to: &core)
+            var buffer = RowBuffer()
+            swap(&buffer, &finished.rows)
+            flusher.reuse(buffer)
+        }
         group.publish(to: &core)
         core.sweepCache()
     }

@@ -3,15 +3,17 @@ extension ItemPage {
     static let packedByteLimit = 1_900
 
     /// No less than the bytes that ``pack(into:)`` writes, and little more.
-    var packedByteBound: Int {
-        let names = IdentityTable(of: entries).identities.count
-        let perEntry = 3 * varintBytes(UInt64(names))
+    var packedByteBound: Int { byteBound(names: IdentityTable(of: entries)) }
+
+    private func byteBound(names: borrowing IdentityTable) -> Int {
+        let perEntry = 3 * varintBytes(UInt64(names.identities.count))
         var bound = varintBytes(first) + varintBytes(markedThrough) + varintBytes(changedBy)
-        bound += varintBytes(UInt64(names)) + 8 * names + varintBytes(UInt64(entries.count))
+        bound += varintBytes(UInt64(names.identities.count)) + 8 * names.identities.count
+        bound += varintBytes(UInt64(entries.count))
         var position = first
         for entry in entries {
             bound += perEntry + varintBytes(UInt64(entry.flags.rawValue) << 2)
-            bound += varintBytes(entry.position - position)
+            bound += varintBytes(entry.position &- position)
             position = entry.position
             if entry.seq != entry.position { bound += varintBytes(entry.seq) }
             if entry.summaryCount != 1 { bound += varintBytes(UInt64(entry.summaryCount)) }
@@ -23,31 +25,37 @@ extension ItemPage {
 
     /// Appends the page in its stored form (Docs/format.md, "Packed states").
     package func pack(into bytes: inout [UInt8]) {
-        bytes.appendVarint(first)
-        bytes.appendVarint(markedThrough)
-        bytes.appendVarint(changedBy)
         let names = IdentityTable(of: entries)
-        bytes.appendVarint(UInt64(names.identities.count))
-        for identity in names.identities { bytes.appendFixed64(identity) }
-        bytes.appendVarint(UInt64(entries.count))
-        var position = first
-        for entry in entries {
-            let isMoved = entry.seq != entry.position
-            let hasCount = entry.summaryCount != 1
-            bytes.appendVarint(UInt64(entry.flags.rawValue) << 2 | (isMoved ? 2 : 0) | (hasCount ? 1 : 0))
-            bytes.appendVarint(entry.position - position)
-            position = entry.position
-            if isMoved { bytes.appendVarint(entry.seq) }
-            bytes.appendVarint(names.index(of: entry.thread))
-            bytes.appendVarint(names.index(of: entry.category))
-            bytes.appendVarint(names.index(of: entry.argument))
-            if hasCount { bytes.appendVarint(UInt64(entry.summaryCount)) }
-        }
-        bytes.appendVarint(UInt64(overrides.count))
-        for override in overrides {
-            bytes.appendVarint(override.item)
-            bytes.append(override.field.rawValue)
-            bytes.appendVarint(override.event)
+        bytes.append(addingCapacity: byteBound(names: names)) { output in
+            output.appendVarint(first)
+            output.appendVarint(markedThrough)
+            output.appendVarint(changedBy)
+            output.appendVarint(UInt64(names.identities.count))
+            for identity in names.identities {
+                for shift in stride(from: UInt64(0), to: 64, by: 8) {
+                    output.append(UInt8(truncatingIfNeeded: identity >> shift))
+                }
+            }
+            output.appendVarint(UInt64(entries.count))
+            var position = first
+            for entry in entries {
+                let isMoved = entry.seq != entry.position
+                let hasCount = entry.summaryCount != 1
+                output.appendVarint(UInt64(entry.flags.rawValue) << 2 | (isMoved ? 2 : 0) | (hasCount ? 1 : 0))
+                output.appendVarint(entry.position &- position)
+                position = entry.position
+                if isMoved { output.appendVarint(entry.seq) }
+                output.appendVarint(names.index(of: entry.thread))
+                output.appendVarint(names.index(of: entry.category))
+                output.appendVarint(names.index(of: entry.argument))
+                if hasCount { output.appendVarint(UInt64(entry.summaryCount)) }
+            }
+            output.appendVarint(UInt64(overrides.count))
+            for override in overrides {
+                output.appendVarint(override.item)
+                output.append(override.field.rawValue)
+                output.appendVarint(override.event)
+            }
         }
     }
 

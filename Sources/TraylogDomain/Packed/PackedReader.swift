@@ -68,6 +68,18 @@ func varintBytes(_ value: UInt64) -> Int {
     max(1, (UInt64.bitWidth - value.leadingZeroBitCount + 6) / 7)
 }
 
+extension OutputSpan<UInt8> {
+    @inline(__always)
+    mutating func appendVarint(_ value: UInt64) {
+        var rest = value
+        while rest >= 0x80 {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(truncatingIfNeeded: rest))
+    }
+}
+
 extension [UInt8] {
     /// Makes room for `count` more bytes, and for many more than once in a while.
     ///

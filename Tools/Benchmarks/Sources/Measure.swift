@@ -44,7 +44,8 @@ struct Measure: AsyncParsableCommand {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for caller in 0..<BenchCase.bulk100k.callers {
                 group.addTask {
-                    for start in stride(from: caller * BenchCase.batch, to: events, by: BenchCase.bulk100k.callers * BenchCase.batch) {
+                    let first = caller * BenchCase.batch
+                    for start in stride(from: first, to: events, by: BenchCase.bulk100k.callers * BenchCase.batch) {
                         let batch = batches[start / BenchCase.batch % batches.count]
                         let rest = events - start
                         _ = try await store.perform(batch.count <= rest ? batch : Array(batch.prefix(rest)))
