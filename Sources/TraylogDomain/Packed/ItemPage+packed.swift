@@ -97,7 +97,7 @@ extension ItemPage {
 private struct IdentityTable {
     var identities: [UInt64] = []
     /// Numbers by the low bits of the identity, which are random; 0 is free. Larger tables are searched instead.
-    private var places = InlineArray<256, UInt8>(repeating: 0)
+    private var places = [UInt8](repeating: 0, count: 256)
     private static let placed = 128
 
     init(of entries: [ItemEntry]) {
