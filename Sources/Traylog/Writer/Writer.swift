@@ -57,18 +57,33 @@ final class Writer: Sendable {
     func run() {
         var loop = WriterLoop(
             directory: directory, environment: environment, tables: tables, shared: shared)
+        var lastGroup = (jobs: 0, nanoseconds: Int64(0))
         while true {
+            gather(after: lastGroup)
             let (jobs, isClosing) = next(loop)
             if !jobs.isEmpty {
+                let start = SystemClock.monotonicNanoseconds()
                 loop.perform(jobs)
+                lastGroup = (jobs.count, SystemClock.monotonicNanoseconds() - start)
             } else if isClosing {
                 loop.storeEverything()
                 shared.withLock { $0.isClosed = true }
                 return
             } else {
+                lastGroup = (0, 0)
                 loop.idle(isRelaxed: isRelaxed)
             }
         }
+    }
+
+    /// On a slow disk, waits a little for the callers that were just answered to come back.
+    ///
+    /// Without it the first one back would get a commit of its own, and all others would wait for two.
+    private func gather(after last: (jobs: Int, nanoseconds: Int64)) {
+        let milliseconds = Int(last.nanoseconds / 8_000_000)
+        guard last.jobs > 1, milliseconds > 0 else { return }
+        queue.wait(
+            timeoutMilliseconds: milliseconds, until: { $0.jobs.count >= last.jobs || $0.isClosing }, { _ in })
     }
 
     /// The next jobs, or none after a while without any.
