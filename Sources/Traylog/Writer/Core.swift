@@ -24,8 +24,6 @@ struct Core {
     private(set) var slots: [UInt32: UserSlot] = [:]
     private var byName = SlotTable()
     var cachedBytes = 0
-    /// Writes of the log and of states failed half-way: what is in memory may not be what is on disk.
-    var fault: StoreFailure?
 
     init(environment: Environment, tables: Tables, record: StoreRecord, head: EventLog.Head, cacheBytes: Int) {
         self.environment = environment
