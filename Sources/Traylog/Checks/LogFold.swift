@@ -36,7 +36,9 @@ struct LogFold {
             try scan { seq, header, payload in
                 guard range.contains(header.stream) else { return }
                 let index = Int(header.stream - range.lowerBound)
-                if users[index] == nil { users[index] = Folded(user: try user(of: seq, payload)) }
+                if users[index] == nil {
+                    users[index] = Folded(user: try EventDecoder.user(seq: seq, payload: payload))
+                }
                 let fact = try EventDecoder.fact(seq: seq, header: header, payload: payload, hasher: hasher)
                 try users[index]?.state.apply(fact, stored: NoStoredPages())
                 users[index]?.events += 1
@@ -113,17 +115,5 @@ struct LogFold {
                 return reached
             }
         }
-    }
-
-    private func user(of seq: UInt64, _ payload: RawSpan) throws -> String {
-        guard let range = try EventDecoder.identity(seq: seq, payload: payload).user else {
-            throw CodecError(.damaged, seq: seq, "it names no user")
-        }
-        var bytes: [UInt8] = []
-        bytes.append(copying: payload.extracting(range))
-        guard let user = String(validating: bytes, as: UTF8.self) else {
-            throw CodecError(.damaged, seq: seq, "its user's name is not UTF-8")
-        }
-        return user
     }
 }

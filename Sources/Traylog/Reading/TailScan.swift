@@ -40,16 +40,25 @@ extension EventLog {
     private func user(
         of seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction
     ) throws -> String {
-        try withPayload(of: seq, record, in: transaction) { header, payload in
-            guard let range = try EventDecoder.identity(seq: seq, payload: payload).user else {
-                throw CodecError(.damaged, seq: seq, "it names no user")
-            }
-            var bytes: [UInt8] = []
-            bytes.append(copying: payload.extracting(range))
-            guard let user = String(validating: bytes, as: UTF8.self) else {
-                throw CodecError(.damaged, seq: seq, "its user's name is not UTF-8")
-            }
-            return user
+        try withPayload(of: seq, record, in: transaction) { _, payload in
+            try EventDecoder.user(seq: seq, payload: payload)
         }
+    }
+}
+
+extension EventDecoder {
+    /// The name of the user whose event it is.
+    ///
+    /// - Throws: ``CodecError`` `damaged` when the payload names nobody, or not in UTF-8.
+    static func user(seq: UInt64, payload: RawSpan) throws(CodecError) -> String {
+        guard let range = try identity(seq: seq, payload: payload).user else {
+            throw CodecError(.damaged, seq: seq, "it names no user")
+        }
+        var bytes: [UInt8] = []
+        bytes.append(copying: payload.extracting(range))
+        guard let user = String(validating: bytes, as: UTF8.self) else {
+            throw CodecError(.damaged, seq: seq, "its user's name is not UTF-8")
+        }
+        return user
     }
 }

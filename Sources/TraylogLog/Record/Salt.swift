@@ -9,9 +9,4 @@ package struct Salt: Hashable, Sendable {
         self.first = first
         self.second = second
     }
-
-    /// Two draws of `generator`, which must be unpredictable outside of tests.
-    package init(using generator: inout some RandomNumberGenerator) {
-        self.init(generator.next(), generator.next())
-    }
 }
