@@ -9,7 +9,7 @@ public final class Store: TrayQueries {
     public let queries: Queries
     let directory: String
     private let environment: Environment
-    private let writer: Writer
+    let writer: Writer
     private let thread: OSThread
     private let hasher: IdentityHasher
 

@@ -71,6 +71,13 @@ package struct EventLog: Sendable {
         }
     }
 
+    /// Lends the record of an event, unchecked; nil when the log does not hold it.
+    package func record<R>(
+        _ seq: UInt64, in transaction: borrowing ReadTransaction, _ body: (RawSpan) throws -> R
+    ) throws -> R? {
+        try transaction.get(log, seq) { try body($0) }
+    }
+
     /// What the fold needs of the event; nil when the log does not hold it.
     package func fact(
         _ seq: UInt64, hasher: IdentityHasher, in transaction: borrowing ReadTransaction

@@ -4,49 +4,57 @@ import TraylogLog
 
 /// The fold of the whole log, from its first event, independent of everything that is stored beside it.
 ///
-/// Memory stays bounded: the log is read once for each range of streams that fits.
+/// Memory stays bounded: the log is read once for each range of streams that fits. Events of topics are held throughout.
 struct LogFold {
     /// Events that one pass holds in memory, as items and entries of indexes: about 100 bytes each.
     static let eventsPerPass = 2_000_000
 
-    /// One user, as the log alone tells.
+    /// One user or topic, as the log alone tells.
     struct Folded {
-        var user: String
-        var state = TrayState()
+        let name: StreamName
+        var state: TrayState
         var events = 0
+        /// The newest landmarks: the last one, and the one before while that is handed over.
+        var landmark: TrayState?
+        /// Times that events set, with the event.
+        var dues: [(seq: UInt64, entry: DueEntry)] = []
+
+        init(name: StreamName, landmarkDistance: UInt64) {
+            self.name = name
+            state = TrayState(landmarkDistance: landmarkDistance)
+        }
     }
 
     let environment: Environment
     let tables: Tables
-    let hasher: IdentityHasher
+    let record: StoreRecord
     /// The last event that is folded.
     let head: UInt64
     /// Told of an event that cannot be read; the fold goes on without it. Throws to end the fold.
     var damaged: (UInt64, CodecError) throws -> Void = { throw $1 }
+    /// Told of each landmark of a stream when it is reached, and of the one before it.
+    var landmark: (_ stream: UInt32, _ name: StreamName, _ reached: TrayState, _ before: TrayState?) throws -> Void = {
+        _, _, _, _ in
+    }
 
-    /// Folds everything and hands over the users of each pass, by stream.
+    var hasher: IdentityHasher { record.hasher }
+
+    /// Folds everything and hands over the streams of each pass, by number.
     ///
     /// - Parameter progress: events folded so far.
     func run(
-        progress: (UInt64) -> Void, _ body: (_ first: UInt32, _ users: [Folded?]) throws -> Void
+        progress: (UInt64) -> Void, _ body: (_ first: UInt32, _ streams: [Folded?]) throws -> Void
     ) throws {
         var done: UInt64 = 0
         for range in try ranges() {
-            var users = [Folded?](repeating: nil, count: Int(range.upperBound - range.lowerBound))
+            var pass = Pass(fold: self, range: range)
             try scan { seq, header, payload in
-                guard range.contains(header.stream) else { return }
-                let index = Int(header.stream - range.lowerBound)
-                if users[index] == nil {
-                    users[index] = Folded(user: try EventDecoder.user(seq: seq, payload: payload))
-                }
-                let fact = try EventDecoder.fact(seq: seq, header: header, payload: payload, hasher: hasher)
-                try users[index]?.state.apply(fact, stored: NoStoredPages())
-                users[index]?.events += 1
+                guard try pass.fold(seq, header, payload) else { return }
                 done += 1
                 if done % 16_384 == 0 { progress(done) }
             }
             progress(done)
-            try body(range.lowerBound, users)
+            try body(range.lowerBound, pass.streams)
         }
     }
 
@@ -114,6 +122,66 @@ struct LogFold {
                 }
                 return reached
             }
+        }
+    }
+}
+
+/// One reading of the log, for a range of streams.
+private struct Pass {
+    let fold: LogFold
+    let range: Range<UInt32>
+    private(set) var streams: [LogFold.Folded?]
+    private var topics = TopicFacts()
+
+    init(fold: LogFold, range: Range<UInt32>) {
+        self.fold = fold
+        self.range = range
+        streams = Array(repeating: nil, count: Int(range.upperBound - range.lowerBound))
+    }
+
+    /// Folds one event in; false when it is of no stream of this pass.
+    mutating func fold(_ seq: UInt64, _ header: RecordHeader, _ payload: RawSpan) throws -> Bool {
+        let isOurs = range.contains(header.stream)
+        let isTopic = header.kind == .broadcast || topics.has(header.stream)
+        guard isOurs || isTopic else { return false }
+        var due: Timestamp?
+        let fact = try EventDecoder.fact(
+            seq: seq, header: header, payload: payload, hasher: fold.hasher, due: &due)
+        if isTopic { try topics.add(fact, header.stream, payload, fold.hasher) }
+        guard isOurs else { return false }
+        let index = Int(header.stream - range.lowerBound)
+        if streams[index] == nil {
+            guard let name = try EventDecoder.streamName(seq: seq, payload: payload) else {
+                throw CodecError(.damaged, seq: seq, "it names neither a user nor a topic")
+            }
+            streams[index] = LogFold.Folded(name: name, landmarkDistance: fold.record.landmarkDistance)
+        }
+        if let due, let entry = DueEntry(fact, due: due, stream: header.stream) {
+            streams[index]?.dues.append((seq, entry))
+        }
+        try apply(fact, to: index, stream: header.stream, isTopic: isTopic)
+        streams[index]?.events += 1
+        return true
+    }
+
+    private mutating func apply(_ fact: borrowing Fact, to index: Int, stream: UInt32, isTopic: Bool) throws {
+        var reached: [TrayState] = []
+        if isTopic || (streams[index]?.state.topics.isEmpty ?? true && !fact.kind.needsHistory) {
+            try streams[index]?.state.apply(fact, stored: NoStoredPages())
+            if !isTopic, streams[index]?.state.isLandmark ?? false, let state = streams[index]?.state {
+                reached.append(state)
+            }
+        } else {
+            let history = LogHistory(
+                fold: fold, topics: topics, landmark: streams[index]?.landmark, current: copy fact)
+            _ = try streams[index]?.state.catchUp(
+                own: fact.seq, through: fact.seq, stored: NoStoredPages(), history: history, next: { _ in 0 },
+                landmark: { reached.append(copy $0) })
+        }
+        for landmark in reached {
+            guard let streamed = streams[index] else { return }
+            try fold.landmark(stream, streamed.name, landmark, streamed.landmark)
+            streams[index]?.landmark = landmark
         }
     }
 }

@@ -27,15 +27,22 @@ struct Rebuild {
         record.nextStream = 1
         try clear(record.generation)
         var report = ReplayReport()
-        let fold = LogFold(environment: environment, tables: tables, hasher: record.hasher, head: head)
+        var fold = LogFold(environment: environment, tables: tables, record: record, head: head)
+        let states = tables.states(record.generation)
+        fold.landmark = { stream, name, reached, before in
+            var rows = RowBuffer()
+            let kept = KeptRows(stream: stream, stored: nil)
+            try kept.append(for: reached, name: name, landmarks: before.map { [$0] } ?? [], to: &rows)
+            try write(rows, to: states)
+        }
         try fold.run(progress: { progress($0, head) }) { first, users in
             for (index, folded) in users.enumerated() {
                 guard let folded else { continue }
-                report.users += 1
+                if !folded.name.isTopic { report.users += 1 }
                 report.events += UInt64(folded.events)
                 record.nextStream = max(record.nextStream, first + UInt32(index) + 1)
             }
-            try write(users, first: first, to: record.generation)
+            try write(users, first: first, hasher: record.hasher, to: record.generation)
         }
         try environment.write { try record.write(tables.meta, to: &$0) }
         try clear(record.generation.other)
@@ -53,35 +60,64 @@ struct Rebuild {
         }
     }
 
-    private func write(_ users: [LogFold.Folded?], first: UInt32, to generation: Generation) throws {
+    private func write(_ rows: RowBuffer, to states: StateTable) throws {
+        guard !rows.isEmpty else { return }
+        try environment.write { try rows.write(to: states.database, in: &$0) }
+    }
+
+    private func write(
+        _ users: [LogFold.Folded?], first: UInt32, hasher: IdentityHasher, to generation: Generation
+    ) throws {
         let states = tables.states(generation)
         let names = tables.names(generation)
         var waiting = RowBuffer()
         for (index, folded) in users.enumerated() {
             guard let folded else { continue }
-            folded.state.pack(into: &waiting, stream: first + UInt32(index), user: folded.user)
+            let stream = first + UInt32(index)
+            if let landmark = folded.landmark {
+                let kept = KeptRows(stream: stream, stored: nil)
+                try kept.append(for: folded.state, name: folded.name, landmarks: [landmark], to: &waiting)
+            }
+            folded.state.pack(into: &waiting, stream: stream, name: folded.name)
             guard waiting.count >= Rebuild.rowsPerTransaction else { continue }
-            try environment.write { try waiting.write(to: states.database, in: &$0) }
+            try write(waiting, to: states)
             waiting.removeAll()
         }
-        if !waiting.isEmpty { try environment.write { try waiting.write(to: states.database, in: &$0) } }
+        try write(waiting, to: states)
         let named = users.enumerated().compactMap { index, folded in
-            folded.map { (user: $0.user, stream: first + UInt32(index)) }
+            folded.map { (key: $0.name.key(hasher), stream: first + UInt32(index)) }
         }
-        .sorted { $0.user.precedesInBytes($1.user) }
+        .sorted { $0.key.lexicographicallyPrecedes($1.key) }
         for start in stride(from: 0, to: named.count, by: Rebuild.rowsPerTransaction) {
             try environment.write { transaction in
-                for (user, stream) in named[start...].prefix(Rebuild.rowsPerTransaction) {
-                    try names.put(user, stream: stream, to: &transaction)
+                for (key, stream) in named[start...].prefix(Rebuild.rowsPerTransaction) {
+                    try names.put(key, stream: stream, to: &transaction)
                 }
             }
+        }
+        try writeDues(users, to: generation)
+    }
+
+    private func writeDues(_ users: [LogFold.Folded?], to generation: Generation) throws {
+        let entries = try users.flatMap { folded in
+            try (folded?.dues ?? []).filter { due in
+                try folded?.state.holds(due.entry, setBy: due.seq, stored: NoStoredPages()) ?? false
+            }
+        }
+        .map { (key: $0.entry.key, entry: $0.entry) }
+        .sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        for start in stride(from: 0, to: entries.count, by: Rebuild.rowsPerTransaction) {
+            let some = entries[start...].prefix(Rebuild.rowsPerTransaction).map(\.entry)
+            try environment.write { try tables.dues(generation).add(some, to: &$0) }
         }
     }
 
     /// Deletes a generation a little at a time: one large transaction would leave a list of free pages that slows
     /// every later commit.
     private func clear(_ generation: Generation) throws {
-        for table in [tables.states(generation).database, tables.names(generation).database] {
+        for table in [
+            tables.states(generation).database, tables.names(generation).database, tables.dues(generation).database,
+        ] {
             while true {
                 let keys = try environment.read { transaction in
                     try transaction.withCursor(table) { cursor in

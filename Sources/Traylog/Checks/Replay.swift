@@ -62,20 +62,41 @@ package enum Replay {
     ) throws -> ReplayReport {
         let source = FileSource(directory: directory, environment: environment, tables: Tables(environment))
         let (record, head) = try source.state()
-        var fold = LogFold(environment: environment, tables: source.tables, hasher: record.hasher, head: head)
+        var fold = LogFold(environment: environment, tables: source.tables, record: record, head: head)
         if let damaged { fold.damaged = damaged }
         var report = ReplayReport()
+        var landmarks: [String] = []
+        fold.landmark = { stream, name, reached, _ in
+            guard landmarks.count < limit else { return }
+            if let difference = try landmarkDifference(reached, stream, name, source) { landmarks.append(difference) }
+        }
         try fold.run(progress: { progress($0, head) }) { first, users in
             for (index, folded) in users.enumerated() {
                 guard let folded else { continue }
-                report.users += 1
+                if !folded.name.isTopic { report.users += 1 }
                 report.events += UInt64(folded.events)
                 guard report.differences.count < limit else { continue }
                 let difference = try difference(folded, stream: first + UInt32(index), source, head: head)
-                if let difference { report.differences.append("user \(folded.user): \(difference)") }
+                if let difference { report.differences.append("\(folded.name.words): \(difference)") }
             }
         }
+        report.differences += landmarks.prefix(limit - report.differences.count)
         return report
+    }
+
+    /// Holds a state that was kept for looking back against the fold; one that was not kept is no difference.
+    private static func landmarkDifference(
+        _ reached: TrayState, _ stream: UInt32, _ name: StreamName, _ source: FileSource
+    ) throws -> String? {
+        do {
+            guard let stored = try source.landmark(stream, at: reached.appliedSeq) else { return nil }
+            var (mine, theirs): ([UInt8], [UInt8]) = ([], [])
+            stored.pack(into: &mine)
+            reached.pack(into: &theirs)
+            return mine == theirs ? nil : "\(name.words): the state kept of event \(reached.appliedSeq) differs"
+        } catch PackedError.damaged(let what) {
+            return "\(name.words): the state kept of event \(reached.appliedSeq) is damaged (\(what))"
+        }
     }
 
     private static func difference(
@@ -83,21 +104,70 @@ package enum Replay {
     ) throws -> String? {
         while true {
             do {
-                guard try source.stream(of: folded.user) == stream else {
-                    return "the name does not lead to stream \(stream), which is this user's"
+                guard try source.stream(of: folded.name) == stream else {
+                    return "the name does not lead to stream \(stream), which has this name"
                 }
-                let view = try source.view(stream: stream, user: folded.user)
+                // As far as the stored state or the user's own events reach: nobody looked at later broadcasts yet.
+                let view = try source.view(stream: stream, name: folded.name, through: folded.state.events.last)
                 var state = folded.state
                 // A store that is being written goes on meanwhile.
-                for seq in try source.seqs(of: stream, after: head, through: view.state.appliedSeq) {
-                    try state.apply(source.fact(seq), stored: NoStoredPages())
+                let own = try source.seqs(of: stream, after: head, through: view.state.appliedSeq)
+                var index = 0
+                func next(_ seq: UInt64) -> UInt64 {
+                    index += 1
+                    return index < own.count ? own[index] : 0
                 }
-                return try StateComparison(stored: view.state, pages: view.pages, folded: state).difference()
+                try state.catchUp(
+                    own: own.first ?? 0, through: view.state.appliedSeq, stored: NoStoredPages(),
+                    history: UnaidedHistory(source: source.history(stream: stream)), next: next)
+                let difference = try StateComparison(stored: view.state, pages: view.pages, folded: state).difference()
+                return try difference ?? dueDifference(folded, state, source)
             } catch is StaleRead {
                 continue
             } catch PackedError.damaged(let what) {
                 return "the stored state is damaged (\(what))"
             }
+        }
+    }
+}
+
+extension Replay {
+    /// Whether what is due is in the table of it; entries too many are harmless.
+    private static func dueDifference(
+        _ folded: LogFold.Folded, _ state: TrayState, _ source: FileSource
+    ) throws -> String? {
+        for (seq, entry) in folded.dues {
+            guard try state.holds(entry, setBy: seq, stored: NoStoredPages()), try !source.isDue(entry) else { continue }
+            // A tick may have come meanwhile; then the stored state says so.
+            let now = try source.view(stream: entry.stream, name: folded.name)
+            guard try now.state.holds(entry, setBy: seq, stored: now.pages) else { continue }
+            return "item \(entry.item) is due at \(entry.due), and nothing will tell"
+        }
+        return nil
+    }
+}
+
+/// The past without anything that was kept of it.
+private struct UnaidedHistory<Source: FoldHistory>: FoldHistory {
+    let source: Source
+
+    func fact(_ seq: UInt64) throws -> Fact { try source.fact(seq) }
+
+    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+        try source.events(ofTopic: topic, after: seq, through: end)
+    }
+
+    func landmark(atOrBefore seq: UInt64) -> Landmark<NoStoredPages>? { nil }
+
+    func firsts(of space: PageSpace, changedSince seq: UInt64) -> [UInt64] { [] }
+}
+
+extension StreamName {
+    /// For messages.
+    fileprivate var words: String {
+        switch self {
+        case .user(let name): "user \(name)"
+        case .topic(let name): "topic \(name)"
         }
     }
 }

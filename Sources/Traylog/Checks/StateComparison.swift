@@ -39,6 +39,7 @@ struct StateComparison {
         if stored.mutedThreads != folded.mutedThreads || stored.mutedCategories != folded.mutedCategories {
             return "what is muted differs"
         }
+        if stored.topics != folded.topics { return "the subscriptions differ" }
         if stored.rangeMarks != folded.rangeMarks { return "the marks on older items differ" }
         if stored.keys.recent != folded.keys.recent { return "the newest idempotency keys differ" }
         return "the state differs"
@@ -54,18 +55,15 @@ struct StateComparison {
         for page in folded.events.sealed {
             let other =
                 try stored.events.sealed.first { $0.first == page.first }
-                ?? pages.eventPage(from: page.first)
+                ?? pages.events(from: page.first)
             if other?.first != page.first || other?.packed != page.packed {
                 return "the index of the user's events differs from event \(page.first) on"
             }
         }
-        for (mine, theirs, load) in [
-            (stored.keys, folded.keys, pages.keys(at:)),
-            (stored.collapseKeys, folded.collapseKeys, pages.collapseKeys(at:)),
-        ] {
-            for page in theirs.pages {
-                let other = try mine.pages.first { $0.first == page.first } ?? load(page.first)
-                if other != page { return "the index of keys differs" }
+        for (space, index) in TrayState.keyIndexes {
+            for page in folded[keyPath: index].pages {
+                let mine = stored[keyPath: index].pages.first { $0.first == page.first }
+                if try mine ?? pages.keys(space, at: page.first) != page { return "the index of \(space) differs" }
             }
         }
         return nil

@@ -20,11 +20,13 @@ final class FileSource: ViewSource {
         /// Streams that are newer than the stored names; the numbers from `firstNew` on.
         var firstNew: UInt32 = 0
         var users: [UserName: UInt32] = [:]
+        /// The same for topics, by identity.
+        var topics: [UInt64: UInt32] = [:]
         var known: Set<UInt32> = []
     }
 
     /// The store as one read transaction shows it.
-    private struct Snapshot {
+    fileprivate struct Snapshot {
         let record: StoreRecord
         let head: UInt64
     }
@@ -35,48 +37,68 @@ final class FileSource: ViewSource {
         self.tables = tables
     }
 
-    func view(of user: String) throws -> UserView {
-        guard let stream = try stream(of: user) else {
+    func view(of user: String, at moment: UInt64?) throws -> UserView {
+        guard let stream = try stream(of: .user(user)) else {
             let now = try snapshot()
             return UserView(
-                user: user, head: Seq(now.head), state: TrayState(), hasher: now.record.hasher,
+                user: user, head: Seq(moment ?? now.head), state: TrayState(), hasher: now.record.hasher,
                 pages: pages(0, now, limit: 0))
         }
-        return try view(stream: stream, user: user)
+        let view = try view(stream: stream, name: .user(user))
+        guard let moment else { return view }
+        return try view.past(moment, history: FileHistory(source: self, now: snapshot(), stored: view.pages))
     }
 
-    /// The stream of a user; nil for one who never had an event.
-    func stream(of user: String) throws -> UInt32? {
+    /// The stream of a user or a topic; nil for one that never had an event.
+    func stream(of name: StreamName) throws -> UInt32? {
         let now = try snapshot()
+        guard case .user(let user) = name else {
+            return try stream(ofTopic: now.record.hasher.identity(of: name.text, as: .topic), now)
+        }
         if let new = try knownTail(now, { $0.users[UserName(user, now.record.hasher)] }) { return new }
+        return try stored(now) { names, transaction in try names.stream(of: user, in: transaction) }
+    }
+
+    fileprivate func stream(ofTopic identity: UInt64, _ now: Snapshot) throws -> UInt32? {
+        if let new = try knownTail(now, { $0.topics[identity] }) { return new }
+        return try stored(now) { names, transaction in try names.stream(ofTopic: identity, in: transaction) }
+    }
+
+    private func stored<Answer>(
+        _ now: Snapshot, _ body: (NameTable, borrowing ReadTransaction) throws -> Answer
+    ) throws -> Answer {
         let names = tables.names(now.record.generation)
         return try environment.read { transaction in
             guard try StoreRecord.read(tables.meta, in: transaction)?.generation == now.record.generation else {
                 throw StaleRead()
             }
-            return try names.stream(of: user, in: transaction)
+            return try body(names, transaction)
         }
     }
 
     /// The state of a stream after the head: the stored one, and the tail folded over it.
-    func view(stream: UInt32, user: String) throws -> UserView {
+    ///
+    /// - Parameter end: the last event to fold; for somebody who has no later events of an own.
+    func view(stream: UInt32, name: StreamName, through end: UInt64? = nil) throws -> UserView {
         let now = try snapshot()
-        let seqs = try knownTail(now) { $0.seqs[stream] ?? [] }
-        var state = try pages(stream, now, limit: 0).root(of: user) ?? TrayState()
+        let tail = try knownTail(now) { $0.seqs[stream] ?? [] }
+        var state =
+            try pages(stream, now, limit: 0).root(of: name)
+            ?? TrayState(landmarkDistance: now.record.landmarkDistance)
         let pages = pages(stream, now, limit: state.appliedSeq)
-        for seq in seqs where seq > state.appliedSeq && seq <= now.head {
-            try state.apply(fact(seq, now.record.hasher), stored: pages)
+        let own = tail.drop { $0 <= state.appliedSeq }
+        var index = own.startIndex
+        func next(_ seq: UInt64) -> UInt64 {
+            index += 1
+            return index < own.endIndex ? own[index] : 0
         }
+        let end = max(min(end ?? now.head, now.head), state.appliedSeq)
+        try state.catchUp(
+            own: own.first ?? 0, through: end, stored: pages,
+            history: FileHistory(source: self, now: now, stored: pages), next: next)
         return UserView(
-            user: user, head: Seq(max(now.head, state.appliedSeq)), state: state, hasher: now.record.hasher,
+            user: name.text, head: Seq(max(now.head, state.appliedSeq)), state: state, hasher: now.record.hasher,
             pages: pages)
-    }
-
-    private func fact(_ seq: UInt64, _ hasher: IdentityHasher) throws -> Fact {
-        guard let fact = try environment.read({ try tables.log.fact(seq, hasher: hasher, in: $0) }) else {
-            throw CodecError(.damaged, seq: seq, "it is missing from the log")
-        }
-        return fact
     }
 
     func head() throws -> Seq { Seq(try snapshot().head) }
@@ -95,10 +117,15 @@ final class FileSource: ViewSource {
         return (now.record.generation, now.head - now.record.flushedThrough)
     }
 
-    private func pages(_ stream: UInt32, _ now: Snapshot, limit: UInt64) -> StoredPages {
+    fileprivate func pages(_ stream: UInt32, _ now: Snapshot, limit: UInt64) -> StoredPages {
         StoredPages(
             environment: environment, tables: tables, generation: now.record.generation, stream: stream,
-            limit: limit, isShared: true)
+            view: .current(limit: limit), isShared: true)
+    }
+
+    /// The seqs of a stream that the tail adds to what is stored.
+    fileprivate func tailSeqs(of stream: UInt32, _ now: Snapshot) throws -> [UInt64] {
+        try knownTail(now) { $0.seqs[stream] ?? [] }
     }
 
     private func snapshot() throws -> Snapshot {
@@ -139,9 +166,12 @@ final class FileSource: ViewSource {
             isKnown: { $0 < tail.firstNew || next.known.contains($0) },
             { event in
                 next.seqs[event.stream, default: []].append(event.seq)
-                guard let user = event.user else { return }
+                guard let name = event.name else { return }
                 next.known.insert(event.stream)
-                next.users[UserName(user, now.record.hasher)] = event.stream
+                switch name {
+                case .user(let user): next.users[UserName(user, now.record.hasher)] = event.stream
+                case .topic(let topic): next.topics[now.record.hasher.identity(of: topic, as: .topic)] = event.stream
+                }
             })
         next.end = now.head
         tail = next
@@ -165,5 +195,59 @@ extension FileSource {
         return seqs
     }
 
-    func fact(_ seq: UInt64) throws -> Fact { try fact(seq, snapshot().record.hasher) }
+    /// The past of a stream, as of now.
+    func history(stream: UInt32) throws -> FileHistory {
+        let now = try snapshot()
+        return FileHistory(source: self, now: now, stored: pages(stream, now, limit: .max))
+    }
+
+    /// A state that was kept of exactly this event; nil when none was.
+    func landmark(_ stream: UInt32, at seq: UInt64) throws -> TrayState? {
+        let states = tables.states(try snapshot().record.generation)
+        guard let row = try environment.read({ try states.floor(stream, .landmark, at: seq, in: $0) }) else { return nil }
+        var reader = PackedReader(row)
+        let state = try StoredState(from: &reader).state
+        return state.appliedSeq == seq ? state : nil
+    }
+
+    func isDue(_ entry: DueEntry) throws -> Bool {
+        let dues = tables.dues(try snapshot().record.generation)
+        return try environment.read { try dues.contains(entry, in: $0) }
+    }
+}
+
+/// The past as the file tells it.
+struct FileHistory: FoldHistory {
+    let source: FileSource
+    fileprivate let now: FileSource.Snapshot
+    /// Of the user.
+    let stored: StoredPages
+
+    fileprivate init(source: FileSource, now: FileSource.Snapshot, stored: StoredPages) {
+        self.source = source
+        self.now = now
+        self.stored = stored
+    }
+
+    func fact(_ seq: UInt64) throws -> Fact { try source.fact(seq, now.record.hasher) }
+
+    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+        guard let stream = try source.stream(ofTopic: topic, now) else { return [] }
+        let states = source.tables.states(now.record.generation)
+        let root = try source.environment.read { try states.root(stream, in: $0) }
+        guard root?.name.isTopic ?? true else { throw PackedError.damaged("the state of a topic") }
+        let state = root?.state ?? TrayState()
+        let known = try state.events(
+            from: seq + 1, through: end, stored: source.pages(stream, now, limit: state.appliedSeq))
+        let rest = try source.tailSeqs(of: stream, now)
+        return known + rest.filter { $0 > max(seq, state.appliedSeq) && $0 <= end }
+    }
+
+    func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
+        try stored.landmark(atOrBefore: seq)
+    }
+
+    func firsts(of space: PageSpace, changedSince seq: UInt64) throws -> [UInt64] {
+        try stored.firsts(of: space, changedSince: seq)
+    }
 }

@@ -8,21 +8,25 @@ struct LiveSource: ViewSource {
     let tables: Tables
     let shared: Monitor<Shared>
 
-    func view(of user: String) throws -> UserView {
-        try withCore { core in
-            let state: TrayState
-            let stream: UInt32
+    func view(of user: String, at moment: UInt64?) throws -> UserView {
+        let (view, landmarks) = try withCore { core in
+            var landmarks: [TrayState] = []
+            var state = TrayState()
+            var stream: UInt32 = 0
             if let slot = try core.slot(of: user) {
-                state = try core.current(slot).state
-                stream = slot.stream
-            } else {
-                state = TrayState()
-                stream = 0
+                let box = try core.current(slot)
+                (state, stream) = (box.state, slot.stream)
+                if moment != nil { landmarks = box.landmarks }
             }
-            return UserView(
+            let view = UserView(
                 user: user, head: Seq(core.head.seq), state: state, hasher: core.hasher,
                 pages: core.pages(of: stream, limit: state.appliedSeq))
+            return (view, landmarks)
         }
+        guard let moment else { return view }
+        // Outside of the lock: events up to the head do not change any more.
+        return try view.past(
+            moment, history: LiveHistory(source: self, hasher: view.hasher, stored: view.pages, landmarks: landmarks))
     }
 
     func head() throws -> Seq {
@@ -41,10 +45,39 @@ struct LiveSource: ViewSource {
         try withCore { ($0.generation, $0.head.seq - $0.flushedThrough) }
     }
 
-    private func withCore<Answer: Sendable>(_ body: (inout Core) throws -> Answer) throws -> Answer {
+    fileprivate func withCore<Answer: Sendable>(_ body: (inout Core) throws -> Answer) throws -> Answer {
         try shared.withLock { shared in
             guard !shared.isClosed else { throw TraylogError.closed(directory) }
             return try body(&shared.core)
         }
+    }
+}
+
+/// The past as the writing process has it, for a reader that does not hold the lock.
+private struct LiveHistory: FoldHistory {
+    let source: LiveSource
+    let hasher: IdentityHasher
+    let stored: StoredPages
+    /// Of the user, not stored yet, ascending.
+    let landmarks: [TrayState]
+
+    func fact(_ seq: UInt64) throws -> Fact { try source.fact(seq, hasher) }
+
+    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+        try source.withCore { core in
+            if let topic = try core.slot(ofTopic: topic) { _ = try core.current(topic) }
+            return try core.events(ofTopic: topic, after: seq, through: end)
+        }
+    }
+
+    func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
+        if let found = landmarks.last(where: { $0.appliedSeq <= seq }) {
+            return Landmark(state: found, pages: stored)
+        }
+        return try stored.landmark(atOrBefore: seq)
+    }
+
+    func firsts(of space: PageSpace, changedSince seq: UInt64) throws -> [UInt64] {
+        try stored.firsts(of: space, changedSince: seq)
     }
 }

@@ -2,12 +2,12 @@ import TraylogDomain
 import TraylogLMDB
 import TraylogLog
 
-/// One event of the log's tail, as its header and the user's name tell it.
+/// One event of the log's tail, as its header and the name of its stream tell it.
 struct TailEvent {
     let seq: UInt64
     let stream: UInt32
     /// Given where the caller did not know the stream.
-    let user: String?
+    let name: StreamName?
 }
 
 extension EventLog {
@@ -25,8 +25,8 @@ extension EventLog {
                 let end = min(head, next + 9_999)
                 let reached = try forEachRecord(from: next, in: transaction) { seq, record in
                     let header = try RecordHeader.read(record, seq: seq)
-                    let user = try isKnown(header.stream) ? nil : user(of: seq, record, in: transaction)
-                    try body(TailEvent(seq: seq, stream: header.stream, user: user))
+                    let name = try isKnown(header.stream) ? nil : streamName(of: seq, record, in: transaction)
+                    try body(TailEvent(seq: seq, stream: header.stream, name: name))
                     return seq < end
                 }
                 guard reached > end else {
@@ -35,30 +35,5 @@ extension EventLog {
                 next = end + 1
             }
         }
-    }
-
-    private func user(
-        of seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction
-    ) throws -> String {
-        try withPayload(of: seq, record, in: transaction) { _, payload in
-            try EventDecoder.user(seq: seq, payload: payload)
-        }
-    }
-}
-
-extension EventDecoder {
-    /// The name of the user whose event it is.
-    ///
-    /// - Throws: ``CodecError`` `damaged` when the payload names nobody, or not in UTF-8.
-    static func user(seq: UInt64, payload: RawSpan) throws(CodecError) -> String {
-        guard let range = try identity(seq: seq, payload: payload).user else {
-            throw CodecError(.damaged, seq: seq, "it names no user")
-        }
-        var bytes: [UInt8] = []
-        bytes.append(copying: payload.extracting(range))
-        guard let user = String(validating: bytes, as: UTF8.self) else {
-            throw CodecError(.damaged, seq: seq, "its user's name is not UTF-8")
-        }
-        return user
     }
 }

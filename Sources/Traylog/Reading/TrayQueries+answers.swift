@@ -10,13 +10,21 @@ extension TrayQueries {
         try queries.answer { source in try source.head() }
     }
 
+    /// The seq that a moment means: the newest event that a query `asOf` it sees.
+    ///
+    /// - Throws: ``Refusal/upToBeyondHead(_:head:)`` for a seq beyond the head.
+    public func seq(of moment: Moment) throws(TraylogError) -> Seq {
+        try queries.answer { source in Seq(try source.seq(of: moment) ?? 0) }
+    }
+
     /// One user's summary; somebody unknown has an empty tray.
     ///
-    /// - Complexity: does not depend on the number of items.
-    public func tray(of user: String) throws(TraylogError) -> Tray {
+    /// - Parameter asOf: a moment of the past; without it, now.
+    /// - Complexity: does not depend on the number of items. Of the past: at most a few thousand events are folded.
+    public func tray(of user: String, asOf: Moment? = nil) throws(TraylogError) -> Tray {
         try queries.answer { source in
             try Limits.check(identifier: user, "user")
-            let view = try source.view(of: user)
+            let view = try source.view(of: user, at: source.seq(of: asOf))
             return try view.state.tray(of: user, asOf: view.head, source: view.pages)
         }
     }
@@ -25,12 +33,12 @@ extension TrayQueries {
     ///
     /// - Complexity: O(page) from the cursor on, and what the filters pass over.
     public func inbox(
-        of user: String, _ query: InboxQuery = InboxQuery()
+        of user: String, _ query: InboxQuery = InboxQuery(), asOf: Moment? = nil
     ) throws(TraylogError) -> InboxPage {
         try queries.answer { source in
             try Limits.check(identifier: user, "user")
             try Queries.check(limit: query.limit)
-            let view = try source.view(of: user)
+            let view = try source.view(of: user, at: source.seq(of: asOf))
             let (shown, next) = try view.state.shownItems(query, hasher: view.hasher, stored: view.pages)
             let items = try shown.map { try $0.item(from: view.pages) }
             return InboxPage(user: user, asOf: view.head, items: items, next: next)
@@ -41,12 +49,13 @@ extension TrayQueries {
     ///
     /// - Complexity: O(the user's items).
     public func threads(
-        of user: String, limit: Int = Limits.defaultPageItems, cursor: TraylogDomain.Cursor? = nil
+        of user: String, limit: Int = Limits.defaultPageItems, cursor: TraylogDomain.Cursor? = nil,
+        asOf: Moment? = nil
     ) throws(TraylogError) -> ThreadsPage {
         try queries.answer { source in
             try Limits.check(identifier: user, "user")
             try Queries.check(limit: limit)
-            let view = try source.view(of: user)
+            let view = try source.view(of: user, at: source.seq(of: asOf))
             return try view.state.threads(
                 of: user, asOf: view.head, limit: limit, cursor: cursor, source: view.pages)
         }
@@ -54,23 +63,28 @@ extension TrayQueries {
 
     /// A user's own events from `from` on, oldest first, at most `limit`; nothing is hidden.
     ///
+    /// Broadcasts are events of their topics, and not among them.
+    ///
     /// - Complexity: O(events returned).
     public func history(
-        of user: String, from: Seq = 1, limit: Int = .max
+        of user: String, from: Seq = 1, limit: Int = .max, asOf: Moment? = nil
     ) throws(TraylogError) -> [Event] {
         try queries.answer { source in
             try Limits.check(identifier: user, "user")
-            let view = try source.view(of: user)
-            let seqs = try view.state.events(from: from.rawValue, limit: limit, stored: view.pages)
+            let end = try source.seq(of: asOf) ?? .max
+            let view = try source.view(of: user, at: nil)
+            let seqs = try view.state.events(from: from.rawValue, through: end, limit: limit, stored: view.pages)
             return try seqs.map { try view.pages.event($0) }
         }
     }
 
-    /// Events of the log from `from` on, at most `limit`; fewer only at the head.
-    public func events(from: Seq = 1, limit: Int = .max) throws(TraylogError) -> [Event] {
+    /// Events of the log from `from` on, at most `limit`; fewer only at the head, or at the moment `asOf`.
+    public func events(
+        from: Seq = 1, limit: Int = .max, asOf: Moment? = nil
+    ) throws(TraylogError) -> [Event] {
         try queries.answer { source in
             let log = source.tables.log
-            let head = try source.head().rawValue
+            let head = try source.seq(of: asOf) ?? source.head().rawValue
             var events: [Event] = []
             var seq = max(from.rawValue, 1)
             // In chunks, so that no read transaction lives long.
@@ -91,7 +105,27 @@ extension TrayQueries {
     }
 
     /// Names of users in byte order, those after `name`, at most `limit`.
-    public func users(after name: String? = nil, limit: Int = .max) throws(TraylogError) -> [String] {
+    ///
+    /// - Parameter asOf: only those who had an event by then; each user's first event is looked up.
+    public func users(
+        after name: String? = nil, limit: Int = .max, asOf: Moment? = nil
+    ) throws(TraylogError) -> [String] {
+        guard let asOf else { return try users(after: name, limit: limit) }
+        let end = Moment.seq(try seq(of: asOf))
+        var found: [String] = []
+        var last = name
+        while found.count < limit {
+            let chunk = try users(after: last, limit: 1_000)
+            guard let newLast = chunk.last else { break }
+            last = newLast
+            for user in chunk where found.count < limit {
+                if try !history(of: user, limit: 1, asOf: end).isEmpty { found.append(user) }
+            }
+        }
+        return found
+    }
+
+    private func users(after name: String?, limit: Int) throws(TraylogError) -> [String] {
         try queries.answer { source in
             // Names that are stored in between are in both lists, never in neither.
             let unnamed = try source.unnamedUsers(after: name)
@@ -146,28 +180,5 @@ extension Queries {
                 throw TraylogError(error, in: source.directory)
             }
         }
-    }
-}
-
-extension TrayState {
-    /// The seqs of the user's own events from `from` on, ascending, at most `limit`.
-    func events(from: UInt64, limit: Int, stored: StoredPages) throws -> [UInt64] {
-        var seqs: [UInt64] = []
-        var next = from
-        func take(_ page: EventIndex.Page) throws {
-            for seq in try page.seqs() where seq >= next && seqs.count < limit { seqs.append(seq) }
-            if let last = seqs.last { next = last + 1 }
-        }
-        let firstAtHand = events.sealed.first?.first ?? (events.open.packed.isEmpty ? .max : events.open.first)
-        while seqs.count < limit, next < firstAtHand, let page = try stored.eventPage(from: next),
-            page.first < firstAtHand
-        {
-            let before = seqs.count
-            try take(page)
-            guard seqs.count > before else { break }
-        }
-        for page in events.sealed where seqs.count < limit { try take(page) }
-        if seqs.count < limit { try take(events.open) }
-        return seqs
     }
 }

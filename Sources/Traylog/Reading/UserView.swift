@@ -1,13 +1,26 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogLog
 
-/// One user's state after a certain head, with what is needed to answer from it.
+/// One user's state after a certain event, with what is needed to answer from it.
 struct UserView {
     let user: String
     let head: Seq
     let state: TrayState
     let hasher: IdentityHasher
     let pages: StoredPages
+
+    /// The same user right after `seq`, which is not beyond the head.
+    func past<History: FoldHistory>(_ seq: UInt64, history: History) throws -> UserView
+    where History.Pages == StoredPages {
+        guard seq < state.appliedSeq else {
+            return UserView(user: user, head: Seq(seq), state: state, hasher: hasher, pages: pages)
+        }
+        let voidings = try state.voidings(stored: pages).filter { $0.undone <= seq }
+        let past = try TrayState.state(at: seq, of: state, without: voidings, stored: pages, history: history)
+        return UserView(
+            user: user, head: Seq(seq), state: past.state, hasher: hasher, pages: past.pages ?? pages.viewing(.past(0)))
+    }
 }
 
 /// Where the answers of a store come from: the writing process's memory, or the file alone.
@@ -16,8 +29,8 @@ protocol ViewSource: Sendable {
     var environment: Environment { get }
     var tables: Tables { get }
 
-    /// The user's state after the head; that of an empty tray for somebody unknown.
-    func view(of user: String) throws -> UserView
+    /// The user's state right after an event, or after the head; that of an empty tray for somebody unknown.
+    func view(of user: String, at seq: UInt64?) throws -> UserView
     /// The head, for queries that concern no user.
     func head() throws -> Seq
     /// Users whose names are not in the table of names yet, those after `name`, sorted in byte order.
@@ -27,4 +40,44 @@ protocol ViewSource: Sendable {
     func swappableGeneration() throws -> Generation?
     /// The copy of names and states in use, and how many events the states do not hold.
     func progress() throws -> (generation: Generation, unflushed: UInt64)
+}
+
+extension ViewSource {
+    func fact(_ seq: UInt64, _ hasher: IdentityHasher) throws -> Fact {
+        guard let fact = try environment.read({ try tables.log.fact(seq, hasher: hasher, in: $0) }) else {
+            throw CodecError(.damaged, seq: seq, "it is missing from the log")
+        }
+        return fact
+    }
+
+    /// The seq that a moment means; nil for the head.
+    ///
+    /// - Throws: ``Refusal`` `upToBeyondHead`.
+    /// - Complexity: O(log n) lookups for a time.
+    func seq(of moment: Moment?) throws -> UInt64? {
+        switch moment {
+        case nil:
+            return nil
+        case .seq(let seq):
+            let head = try head()
+            guard seq <= head else { throw Refusal.upToBeyondHead(seq, head: head) }
+            return seq.rawValue
+        case .time(let time):
+            // The last event that was recorded at or before the time; times never decrease along the log.
+            var (low, high) = (UInt64(0), try head().rawValue)
+            while low < high {
+                let middle = low + (high - low + 1) / 2
+                if try recordedAt(middle) <= time { low = middle } else { high = middle - 1 }
+            }
+            return low
+        }
+    }
+
+    private func recordedAt(_ seq: UInt64) throws -> Timestamp {
+        let time = try environment.read { transaction in
+            try tables.log.record(seq, in: transaction) { try RecordHeader.read($0, seq: seq).recordedAt }
+        }
+        guard let time else { throw CodecError(.damaged, seq: seq, "it is missing from the log") }
+        return time
+    }
 }

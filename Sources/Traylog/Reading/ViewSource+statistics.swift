@@ -24,7 +24,8 @@ extension ViewSource {
                         bytes: UInt64(table.pages * information.pageSizeBytes)))
             }
             let names = transaction.statistics(tables.names(generation).database)
-            statistics.users = UInt64(names.entries) + unnamed
+            statistics.topics = try tables.names(generation).topicCount(in: transaction)
+            statistics.users = UInt64(names.entries) - statistics.topics + unnamed
         }
         return statistics
     }

@@ -2,24 +2,52 @@ import TraylogDomain
 import TraylogLMDB
 import TraylogLog
 
-/// From the names of users to the numbers of their streams, in byte order of the names.
+/// From users and topics to the numbers of their streams: users by name, in byte order; topics by identity, which is
+/// how states name them.
 struct NameTable: Sendable {
     let database: Database
 
     private static let userTag = UInt8(ascii: "u")
+    private static let topicTag = UInt8(ascii: "t")
 
     static func key(user: String) -> [UInt8] { [userTag] + Array(user.utf8) }
 
-    func stream(of user: String, in transaction: borrowing ReadTransaction) throws -> UInt32? {
-        let key = NameTable.key(user: user)
-        return try transaction.get(database, RawSpan(_elements: key.span)) { try NameTable.number($0) }
+    static func key(topic identity: UInt64) -> [UInt8] {
+        [topicTag] + stride(from: UInt64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: identity >> $0) }
     }
 
-    func put(_ user: String, stream: UInt32, to transaction: inout WriteTransaction) throws(LMDBError) {
-        let key = NameTable.key(user: user)
+    func stream(of user: String, in transaction: borrowing ReadTransaction) throws -> UInt32? {
+        try stream(NameTable.key(user: user), in: transaction)
+    }
+
+    func stream(ofTopic identity: UInt64, in transaction: borrowing ReadTransaction) throws -> UInt32? {
+        try stream(NameTable.key(topic: identity), in: transaction)
+    }
+
+    private func stream(_ key: [UInt8], in transaction: borrowing ReadTransaction) throws -> UInt32? {
+        try transaction.get(database, RawSpan(_elements: key.span)) { try NameTable.number($0) }
+    }
+
+    func put(_ key: [UInt8], stream: UInt32, to transaction: inout WriteTransaction) throws(LMDBError) {
         var value: [UInt8] = []
         for shift in stride(from: UInt32(0), to: 32, by: 8) { value.append(UInt8(truncatingIfNeeded: stream >> shift)) }
         try transaction.put(database, RawSpan(_elements: key.span), RawSpan(_elements: value.span))
+    }
+
+    /// How many topics are named.
+    ///
+    /// - Complexity: O(topics).
+    func topicCount(in transaction: borrowing ReadTransaction) throws -> UInt64 {
+        let start = [NameTable.topicTag]
+        return try transaction.withCursor(database) { cursor in
+            var count: UInt64 = 0
+            var found = try cursor.seek(RawSpan(_elements: start.span))
+            while found, cursor.withEntry({ key, _ in key.byteCount > 0 && key.byte(at: 0) == NameTable.topicTag }) {
+                count += 1
+                found = try cursor.next()
+            }
+            return count
+        }
     }
 
     /// Users after `name` in byte order, at most `limit`.
@@ -49,7 +77,7 @@ struct NameTable: Sendable {
     }
 
     private static func number(_ value: RawSpan) throws(PackedError) -> UInt32 {
-        guard value.byteCount == 4 else { throw .damaged("a user's number") }
+        guard value.byteCount == 4 else { throw .damaged("the number of a stream") }
         return value.littleEndian(at: 0)
     }
 }

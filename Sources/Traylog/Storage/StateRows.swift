@@ -4,23 +4,46 @@ extension TrayState {
     /// Appends the rows that bring a stream's stored state up to this one: its changed pages and its root.
     ///
     /// - Complexity: O(items at hand and pages changed).
-    func pack(into rows: inout RowBuffer, stream: UInt32, user: String) {
-        for page in pages { rows.append(stream, .items, page.first) { page.pack(into: &$0) } }
-        for page in events.sealed { rows.append(stream, .events, page.first) { page.pack(into: &$0) } }
-        for page in keys.pages { rows.append(stream, .keys, page.first) { page.pack(into: &$0) } }
-        for page in collapseKeys.pages { rows.append(stream, .collapseKeys, page.first) { page.pack(into: &$0) } }
-        rows.append(stream, .root, 0) { bytes in
-            bytes.appendVarint(UInt64(user.utf8.count))
-            bytes.append(contentsOf: user.utf8)
-            pack(into: &bytes)
-        }
+    func pack(into rows: inout RowBuffer, stream: UInt32, name: StreamName) {
+        for page in obsoletePages { rows.delete(stream, .page(.items), page.first) }
+        for page in pages { rows.append(stream, .page(.items), page.first) { page.pack(into: &$0) } }
+        for page in events.sealed { rows.append(stream, .page(.events), page.first) { page.pack(into: &$0) } }
+        keys.packPages(into: &rows, stream, .keys)
+        collapseKeys.packPages(into: &rows, stream, .collapseKeys)
+        moved.packPages(into: &rows, stream, .moved)
+        voided.packPages(into: &rows, stream, .voided)
+        rows.append(stream, .root, 0) { packRoot(of: name, into: &$0) }
+    }
+
+    /// Appends what a root row holds.
+    func packRoot(of name: StreamName, into bytes: inout [UInt8]) {
+        bytes.append(name.isTopic ? 1 : 0)
+        let text = name.text
+        bytes.appendVarint(UInt64(text.utf8.count))
+        bytes.append(contentsOf: text.utf8)
+        pack(into: &bytes)
     }
 
     /// Lets go of the pages that were stored when the state had applied `seq`.
     mutating func forgetPages(storedThrough seq: UInt64) {
         if !pages.isEmpty { pages.removeAll { $0.changedBy <= seq } }
+        if !obsoletePages.isEmpty { obsoletePages.removeAll { $0.by <= seq } }
         if !events.sealed.isEmpty { events.sealed.removeAll { $0.last <= seq } }
-        if !keys.pages.isEmpty { keys.pages.removeAll { $0.changedBy <= seq } }
-        if !collapseKeys.pages.isEmpty { collapseKeys.pages.removeAll { $0.changedBy <= seq } }
+        keys.forgetPages(storedThrough: seq)
+        collapseKeys.forgetPages(storedThrough: seq)
+        moved.forgetPages(storedThrough: seq)
+        voided.forgetPages(storedThrough: seq)
+    }
+}
+
+extension KeyIndex {
+    fileprivate func packPages(into rows: inout RowBuffer, _ stream: UInt32, _ space: PageSpace) {
+        for page in obsolete { rows.delete(stream, .page(space), page.first) }
+        for page in pages { rows.append(stream, .page(space), page.first) { page.pack(into: &$0) } }
+    }
+
+    fileprivate mutating func forgetPages(storedThrough seq: UInt64) {
+        if !pages.isEmpty { pages.removeAll { $0.changedBy <= seq } }
+        if !obsolete.isEmpty { obsolete.removeAll { $0.by <= seq } }
     }
 }

@@ -7,12 +7,16 @@ struct StateTable: Sendable {
     let database: Database
 
     /// What a row of a stream holds; the numbers are stored.
-    enum Space: UInt8, CaseIterable {
-        case root = 0
-        case items = 1
-        case events = 2
-        case keys = 3
-        case collapseKeys = 4
+    struct Space: RawRepresentable, Hashable, Sendable {
+        let rawValue: UInt8
+
+        static let root = Space(rawValue: 0)
+        /// Roots as they were after certain events, by the event.
+        static let landmark = Space(rawValue: 0x40)
+
+        static func page(_ space: PageSpace) -> Space { Space(rawValue: space.rawValue) }
+        /// Pages as they were, by page and by the event that changed them then. Empty where a page had ended.
+        static func kept(_ space: PageSpace) -> Space { Space(rawValue: 0x80 | space.rawValue) }
     }
 
     /// `stream u32 BE | space u8 | key u64 BE`: rows of one stream lie together, pages in their order.
@@ -24,32 +28,43 @@ struct StateTable: Sendable {
     }
 
     static let keyBytes = 13
+    /// With the event that changed a page then.
+    static let keptKeyBytes = 21
 
     static func append(_ stream: UInt32, _ space: Space, _ key: UInt64, to bytes: inout [UInt8]) {
         for shift in stride(from: UInt32(24), through: 0, by: -8) {
             bytes.append(UInt8(truncatingIfNeeded: stream >> shift))
         }
         bytes.append(space.rawValue)
+        append(key, to: &bytes)
+    }
+
+    static func append(_ number: UInt64, to bytes: inout [UInt8]) {
         for shift in stride(from: UInt64(56), through: 0, by: -8) {
-            bytes.append(UInt8(truncatingIfNeeded: key >> shift))
+            bytes.append(UInt8(truncatingIfNeeded: number >> shift))
         }
     }
 
-    /// The stored state of a user's stream; nil when it has none.
+    /// The stored state of a stream; nil when it has none.
     ///
     /// - Throws: ``PackedError`` `damaged`, also when it is somebody else's: the name led to a wrong number.
     func root(
-        _ stream: UInt32, of user: String, in transaction: borrowing ReadTransaction
+        _ stream: UInt32, of name: StreamName, in transaction: borrowing ReadTransaction
     ) throws -> StoredState? {
+        guard let stored = try root(stream, in: transaction) else { return nil }
+        guard stored.name.hasSameBytes(as: name) else { throw PackedError.damaged("a name leads to another stream") }
+        return stored
+    }
+
+    /// The same, whosever it is.
+    func root(_ stream: UInt32, in transaction: borrowing ReadTransaction) throws -> StoredState? {
         let key = StateTable.key(stream, .root, 0)
         let bytes = try transaction.get(database, RawSpan(_elements: key.span)) { value in
             try Checked.open(value, key: RawSpan(_elements: key.span))
         }
         guard let bytes else { return nil }
         var reader = PackedReader(bytes)
-        let stored = try StoredState(from: &reader)
-        guard stored.user.hasSameBytes(as: user) else { throw PackedError.damaged("a name leads to another user") }
-        return stored
+        return try StoredState(from: &reader)
     }
 
     /// The row of `space` with the greatest key at or below `position`.
@@ -93,13 +108,15 @@ struct StateTable: Sendable {
 
 /// What a root row holds: whose state it is, and the state.
 struct StoredState: Hashable, Sendable {
-    var user: String
+    var name: StreamName
     var state: TrayState
 
     init(from reader: inout PackedReader) throws(PackedError) {
-        let name = try reader.take(reader.count())
-        guard let user = String(validating: name, as: UTF8.self) else { throw .damaged("a user's name") }
-        self.user = user
+        let kind = try reader.byte()
+        guard let name = String(validating: try reader.take(reader.count()), as: UTF8.self), kind <= 1 else {
+            throw .damaged("the name of a stream")
+        }
+        self.name = kind == 1 ? .topic(name) : .user(name)
         state = try TrayState(from: &reader)
         guard reader.isAtEnd else { throw .damaged("bytes after the state") }
     }

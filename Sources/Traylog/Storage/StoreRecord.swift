@@ -14,6 +14,8 @@ struct StoreRecord: Hashable, Sendable {
     var flushedThrough: UInt64 = 0
     /// The number that the next new stream gets, as of ``flushedThrough``.
     var nextStream: UInt32 = 1
+    /// That of every state (``TrayState/landmarkDistance``).
+    var landmarkDistance = TrayState.defaultLandmarkDistance
 
     init(hasher: IdentityHasher) {
         self.hasher = hasher
@@ -36,6 +38,7 @@ struct StoreRecord: Hashable, Sendable {
             record.flushedThrough = try reader.varint()
             guard let next = UInt32(exactly: try reader.varint()) else { throw PackedError.damaged("stream") }
             record.nextStream = next
+            record.landmarkDistance = try reader.varint()
             return record
         }
     }
@@ -46,6 +49,7 @@ struct StoreRecord: Hashable, Sendable {
         bytes.appendFixed64(hasher.key1)
         bytes.appendVarint(flushedThrough)
         bytes.appendVarint(UInt64(nextStream))
+        bytes.appendVarint(landmarkDistance)
         let key = StoreRecord.key
         Checked.seal(&bytes, key: RawSpan(_elements: key.span))
         try transaction.put(database, RawSpan(_elements: key.span), RawSpan(_elements: bytes.span))

@@ -6,16 +6,30 @@ import TraylogLMDB
 /// Never seen outside: whoever reads takes the state anew and tries again.
 struct StaleRead: Error {}
 
-/// The stored pages of one stream and the events of the log, for a state that holds everything up to `limit`.
+/// The stored pages of one stream and the events of the log.
 struct StoredPages: StateSource {
+    /// Which state the pages are read for.
+    enum View: Hashable, Sendable {
+        /// The stored one, which holds everything up to a seq: pages that a later event changed mean that it is stale.
+        case current(limit: UInt64)
+        /// A landmark: pages as they were after this event.
+        case past(UInt64)
+    }
+
     let environment: Environment
     let tables: Tables
     let generation: Generation
     let stream: UInt32
-    /// The newest event that a stored page may show; a later one means that the state is stale.
-    let limit: UInt64
+    let view: View
     /// Whether another process may swap the generations (``Rebuild``) while this value is in use.
     let isShared: Bool
+
+    /// The same stream's, for another state.
+    func viewing(_ view: View) -> StoredPages {
+        StoredPages(
+            environment: environment, tables: tables, generation: generation, stream: stream, view: view,
+            isShared: isShared)
+    }
 
     func items(at position: UInt64) throws -> ItemPage? {
         try page(.items, at: position) { reader in
@@ -24,18 +38,20 @@ struct StoredPages: StateSource {
         }
     }
 
-    func keys(at identity: UInt64) throws -> KeyIndex.Page? { try keyPage(.keys, at: identity) }
+    func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page? {
+        try page(space, at: identity) { reader in
+            let page = try KeyIndex.Page(from: &reader)
+            return (page, page.changedBy)
+        }
+    }
 
-    func collapseKeys(at identity: UInt64) throws -> KeyIndex.Page? { try keyPage(.collapseKeys, at: identity) }
-
-    /// The stored page of the stream's own events that holds `seq`, or else the first one after it.
-    func eventPage(from seq: UInt64) throws -> EventIndex.Page? {
+    func events(from seq: UInt64) throws -> EventIndex.Page? {
         let states = tables.states(generation)
         let rows = try environment.read { transaction in
             try checkGeneration(in: transaction)
             return (
-                try states.floor(stream, .events, at: seq, in: transaction),
-                try states.ceiling(stream, .events, at: seq, in: transaction)
+                try states.floor(stream, .page(.events), at: seq, in: transaction),
+                try states.ceiling(stream, .page(.events), at: seq, in: transaction)
             )
         }
         for row in [rows.0, rows.1] {
@@ -55,11 +71,11 @@ struct StoredPages: StateSource {
     }
 
     /// The stored state of the stream; nil when it has none.
-    func root(of user: String) throws -> TrayState? {
+    func root(of name: StreamName) throws -> TrayState? {
         let states = tables.states(generation)
         return try environment.read { transaction in
             try checkGeneration(in: transaction)
-            return try states.root(stream, of: user, in: transaction)?.state
+            return try states.root(stream, of: name, in: transaction)?.state
         }
     }
 
@@ -68,25 +84,56 @@ struct StoredPages: StateSource {
         guard try StoreRecord.read(tables.meta, in: transaction)?.generation == generation else { throw StaleRead() }
     }
 
-    private func keyPage(_ space: StateTable.Space, at identity: UInt64) throws -> KeyIndex.Page? {
-        try page(space, at: identity) { reader in
-            let page = try KeyIndex.Page(from: &reader)
-            return (page, page.changedBy)
-        }
-    }
-
     private func page<Page>(
-        _ space: StateTable.Space, at key: UInt64, _ read: (inout PackedReader) throws -> (Page, UInt64)
+        _ space: PageSpace, at key: UInt64, _ read: (inout PackedReader) throws -> (Page, UInt64)
     ) throws -> Page? {
         let states = tables.states(generation)
         let row = try environment.read { transaction in
             try checkGeneration(in: transaction)
-            return try states.floor(stream, space, at: key, in: transaction)
+            return switch view {
+            case .current: try states.floor(stream, .page(space), at: key, in: transaction)
+            case .past(let seq): try states.page(stream, space, at: key, after: seq, in: transaction)
+            }
         }
         guard let row else { return nil }
         var reader = PackedReader(row)
         let (page, changedBy) = try read(&reader)
-        guard changedBy <= limit else { throw StaleRead() }
+        if case .current(let limit) = view, changedBy > limit { throw StaleRead() }
         return page
+    }
+}
+
+extension StoredPages {
+    /// A stored page with the event that changed it last, as it is now.
+    func row(_ space: PageSpace, first: UInt64) throws -> (changedBy: UInt64, content: [UInt8])? {
+        let states = tables.states(generation)
+        return try environment.read { try states.row(stream, space, first: first, in: $0) }
+    }
+
+    /// The newest landmark at or before `seq`.
+    func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
+        let states = tables.states(generation)
+        let row = try environment.read { transaction in
+            try checkGeneration(in: transaction)
+            return try states.floor(stream, .landmark, at: seq, in: transaction)
+        }
+        guard let row else { return nil }
+        var reader = PackedReader(row)
+        let state = try StoredState(from: &reader).state
+        return Landmark(state: state, pages: viewing(.past(state.appliedSeq)))
+    }
+
+    /// The firsts of pages that `seq` or a later event changed.
+    func firsts(of space: PageSpace, changedSince seq: UInt64) throws -> [UInt64] {
+        let states = tables.states(generation)
+        return try environment.read { transaction in
+            try checkGeneration(in: transaction)
+            var firsts: [UInt64] = []
+            try states.forEachPage(stream, space, in: transaction) { first, changedBy in
+                if case .current(let limit) = view, changedBy > limit { throw StaleRead() }
+                if changedBy >= seq { firsts.append(first) }
+            }
+            return firsts
+        }
     }
 }

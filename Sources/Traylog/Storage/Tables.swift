@@ -4,24 +4,27 @@ import TraylogLog
 
 /// The tables of a store's file (Docs/format.md, "Tables").
 ///
-/// Names and states exist twice: a rebuild fills the generation that is not in use, and one commit swaps them.
+/// Names, states and what is due exist twice: a rebuild fills the generation that is not in use, and one commit swaps them.
 struct Tables: Sendable {
-    static let allNames = EventLog.tableNames + ["meta", "names.0", "names.1", "states.0", "states.1"]
+    static let allNames = EventLog.tableNames + ["meta", "names.0", "names.1", "states.0", "states.1", "due.0", "due.1"]
 
     let log: EventLog
     let meta: Database
     private let names: [Database]
     private let states: [Database]
+    private let dues: [Database]
 
     init(_ environment: Environment) {
         log = EventLog(environment)
         meta = environment.database("meta")
         names = [environment.database("names.0"), environment.database("names.1")]
         states = [environment.database("states.0"), environment.database("states.1")]
+        dues = [environment.database("due.0"), environment.database("due.1")]
     }
 
     func names(_ generation: Generation) -> NameTable { NameTable(database: names[generation.index]) }
     func states(_ generation: Generation) -> StateTable { StateTable(database: states[generation.index]) }
+    func dues(_ generation: Generation) -> DueTable { DueTable(database: dues[generation.index]) }
 }
 
 /// Which of the two copies of names and states is in use.

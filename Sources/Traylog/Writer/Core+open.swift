@@ -16,7 +16,9 @@ extension Core {
             record = stored
         } else {
             guard head.seq == 0 else { throw PackedError.damaged("the store's own record is missing") }
-            record = StoreRecord.new()
+            var new = StoreRecord.new()
+            new.landmarkDistance = options.landmarkDistance
+            record = new
             try environment.write { try record.write(tables.meta, to: &$0) }
         }
         guard record.flushedThrough <= head.seq else {
@@ -25,6 +27,8 @@ extension Core {
         var core = Core(
             environment: environment, tables: tables, record: record, head: head, cacheBytes: options.cacheBytes)
         try core.recover()
+        let dues = tables.dues(core.generation)
+        core.nextDue = try environment.read { try dues.first(in: $0) }
         return core
     }
 
@@ -45,10 +49,12 @@ extension Core {
             if let present = self.slot(event.stream) {
                 slot = present
             } else {
-                slot = newSlot(for: event.user ?? "", stream: event.stream, isNamed: event.stream < firstNew)
+                // The first event of each stream came with its name.
+                slot = newSlot(for: event.name ?? .user(""), stream: event.stream, isNamed: event.stream < firstNew)
                 if event.stream >= firstNew { unnamed.append(slot) }
                 nextStream = max(nextStream, event.stream + 1)
             }
+            if slot.isTopic { lastTopicEvent = event.seq }
             if slot.lastUnstored != 0 {
                 tail.setNext(event.seq, after: slot.lastUnstored)
             } else {

@@ -11,18 +11,26 @@ struct Core {
     let hasher: IdentityHasher
     let generation: Generation
     let cacheBytes: Int
+    let landmarkDistance: UInt64
 
     /// The newest durable event.
     var head: EventLog.Head
     var flushedThrough: UInt64
     var nextStream: UInt32
     var tail: Tail
-    /// Users with events that their stored state does not hold.
+    /// Streams with events that their stored state does not hold, or with states worth keeping.
     var unstored = StreamSet()
-    /// Committed users whose names are not in the table of names.
+    /// Committed users and topics whose names are not in the table of names.
     var unnamed: [UserSlot] = []
+    /// No event of any topic is newer.
+    var lastTopicEvent: UInt64
+    /// When the next item expires or wakes, at the earliest.
+    var nextDue: Timestamp?
+    /// Something that was due waits for its item to be restored.
+    var hasWaitingDues = false
     private(set) var slots: [UInt32: UserSlot] = [:]
     private var byName = SlotTable()
+    private var topics: [UInt64: UserSlot] = [:]
     var cachedBytes = 0
 
     init(environment: Environment, tables: Tables, record: StoreRecord, head: EventLog.Head, cacheBytes: Int) {
@@ -32,9 +40,11 @@ struct Core {
         self.head = head
         hasher = record.hasher
         generation = record.generation
+        landmarkDistance = record.landmarkDistance
         flushedThrough = record.flushedThrough
         nextStream = record.nextStream
         tail = Tail(first: record.flushedThrough + 1)
+        lastTopicEvent = record.flushedThrough
     }
 
     // MARK: Users
@@ -51,25 +61,53 @@ struct Core {
         }
         let names = tables.names(generation)
         guard let stream = try environment.read({ try names.stream(of: user, in: $0) }) else { return nil }
-        return insert(UserSlot(user: user, identity: identity, stream: stream, isNamed: true))
+        return insert(UserSlot(name: .user(user), identity: identity, stream: stream, isNamed: true))
+    }
+
+    /// The topic's slot; nil for one that never had an event.
+    mutating func slot(ofTopic identity: UInt64) throws -> UserSlot? {
+        if let slot = topics[identity] {
+            slot.isRecent = true
+            return slot
+        }
+        let (names, states) = (tables.names(generation), tables.states(generation))
+        let stored = try environment.read { transaction in
+            try names.stream(ofTopic: identity, in: transaction).map { ($0, try states.root($0, in: transaction)) }
+        }
+        guard let (stream, root) = stored else { return nil }
+        // A name is stored before the events, by a round that did not end: the slot was there then.
+        guard let root, root.name.isTopic else { throw PackedError.damaged("the state of a topic") }
+        return insert(UserSlot(name: root.name, identity: identity, stream: stream, isNamed: true))
+    }
+
+    /// The slot of a stream, whosever it is; nil when no state of it is stored.
+    mutating func loadSlot(_ stream: UInt32) throws -> UserSlot? {
+        if let slot = slots[stream] { return slot }
+        let states = tables.states(generation)
+        guard let root = try environment.read({ try states.root(stream, in: $0) }) else { return nil }
+        return insert(
+            UserSlot(name: root.name, identity: identity(of: root.name), stream: stream, isNamed: true))
     }
 
     /// A slot for somebody whose first event is about to be made.
-    mutating func newSlot(for user: String) -> UserSlot {
+    mutating func newSlot(for name: StreamName) -> UserSlot {
         defer { nextStream += 1 }
-        let slot = newSlot(for: user, stream: nextStream, isNamed: false)
+        let slot = newSlot(for: name, stream: nextStream, isNamed: false)
         slot.isCommitted = false
         return slot
     }
 
-    mutating func newSlot(for user: String, stream: UInt32, isNamed: Bool) -> UserSlot {
-        let identity = hasher.identity(of: user, as: .user)
-        return insert(UserSlot(user: user, identity: identity, stream: stream, isNamed: isNamed))
+    mutating func newSlot(for name: StreamName, stream: UInt32, isNamed: Bool) -> UserSlot {
+        insert(UserSlot(name: name, identity: identity(of: name), stream: stream, isNamed: isNamed))
+    }
+
+    private func identity(of name: StreamName) -> UInt64 {
+        hasher.identity(of: name.text, as: name.isTopic ? .topic : .user)
     }
 
     private mutating func insert(_ slot: UserSlot) -> UserSlot {
         slots[slot.stream] = slot
-        byName.insert(slot)
+        if slot.isTopic { topics[slot.identity] = slot } else { byName.insert(slot) }
         cachedBytes += Core.slotBytes
         return slot
     }
@@ -77,9 +115,13 @@ struct Core {
     mutating func remove(_ slot: UserSlot) {
         setCurrent(nil, of: slot)
         slots[slot.stream] = nil
-        byName.remove(slot)
+        unstored.remove(slot.stream)
+        if slot.isTopic { topics[slot.identity] = nil } else { byName.remove(slot) }
         cachedBytes -= Core.slotBytes
     }
+
+    /// The same as ``slot(ofTopic:)`` as far as it is at hand.
+    func loadedTopic(_ identity: UInt64) -> UserSlot? { topics[identity] }
 
     /// Roughly what a slot takes in memory without its state.
     private static let slotBytes = 256
@@ -91,19 +133,37 @@ struct Core {
     /// The user's state after the head, in the slot; loads it and lets it catch up as needed.
     mutating func current(_ slot: UserSlot) throws -> StateBox {
         let box = try slot.current ?? load(slot)
-        if box.next != 0, box.next <= head.seq {
+        if isBehind(box, through: head.seq) {
             do {
+                try loadTopics(of: box.state)
                 try catchUp(box, of: slot, through: head.seq)
             } catch {
                 // A half-folded state is of no use; the stored one and the tail make a new one.
                 setCurrent(nil, of: slot)
                 throw error
             }
+            // What was reached with much folding is stored, so that nobody has to do it again.
+            if !box.landmarks.isEmpty { unstored.insert(slot.stream) }
         } else if slot.current === box {
             return box
         }
         setCurrent(box, of: slot)
         return box
+    }
+
+    /// Whether events are missing in the state: the user's own, or of topics.
+    func isBehind(_ box: StateBox, through seq: UInt64) -> Bool {
+        if box.next != 0, box.next <= seq { return true }
+        guard !box.state.topics.isEmpty else { return false }
+        return lastTopicEvent > box.topicsThrough && lastTopicEvent > box.state.appliedSeq
+    }
+
+    /// Puts the states of topics at hand that a fold is about to ask for.
+    mutating func loadTopics(of state: TrayState) throws {
+        for subscription in state.topics where lastTopicEvent > state.appliedSeq {
+            guard let topic = try slot(ofTopic: subscription.topic) else { continue }
+            _ = try current(topic)
+        }
     }
 
     /// Puts a state at hand, or takes it away, and keeps the cache's size right.
@@ -118,26 +178,37 @@ struct Core {
     /// The stored state, with all that waits in the tail still to be applied.
     func load(_ slot: UserSlot) throws -> StateBox {
         let states = tables.states(generation)
-        let stored = try environment.read { try states.root(slot.stream, of: slot.user, in: $0) }
-        return StateBox(state: stored?.state ?? TrayState(), next: slot.firstUnstored)
+        let stored = try environment.read { try states.root(slot.stream, of: slot.name, in: $0) }
+        return StateBox(state: stored?.state ?? TrayState(landmarkDistance: landmarkDistance), next: slot.firstUnstored)
     }
 
-    /// Folds the user's events in the tail through `seq` in.
+    /// Folds the stream's events in the tail through `seq` in, and those of its user's topics.
     func catchUp(_ box: StateBox, of slot: UserSlot, through seq: UInt64) throws {
         let source = pages(of: slot.stream, limit: box.state.appliedSeq)
-        while box.next != 0, box.next <= seq {
-            try box.state.apply(tail.fact(box.next) ?? fact(box.next), stored: source)
+        // Nearly all events of nearly all users need nothing but the state.
+        while box.state.topics.isEmpty, box.next != 0, box.next <= seq {
+            let fact = try fact(box.next)
+            guard !fact.kind.needsHistory || slot.isTopic else { break }
+            try box.state.apply(fact, stored: source)
             box.next = tail.next(after: box.next)
+            if box.state.isLandmark, !slot.isTopic { box.keep(box.state) }
         }
+        guard isBehind(box, through: seq) else { return }
+        let history = CoreHistory(core: self, stored: source, landmarks: box.landmarks)
+        box.next = try box.state.catchUp(
+            own: box.next, through: seq, stored: source, history: history, next: { tail.next(after: $0) },
+            landmark: { box.keep($0) })
+        box.topicsThrough = min(seq, lastTopicEvent)
     }
 
     func pages(of stream: UInt32, limit: UInt64) -> StoredPages {
         StoredPages(
-            environment: environment, tables: tables, generation: generation, stream: stream, limit: limit,
-            isShared: false)
+            environment: environment, tables: tables, generation: generation, stream: stream,
+            view: .current(limit: limit), isShared: false)
     }
 
-    private func fact(_ seq: UInt64) throws -> Fact {
+    func fact(_ seq: UInt64) throws -> Fact {
+        if seq >= tail.first, let fact = tail.fact(seq) { return fact }
         let fact = try environment.read { try tables.log.fact(seq, hasher: hasher, in: $0) }
         guard let fact else { throw CodecError(.damaged, seq: seq, "it is missing from the log") }
         return fact
@@ -168,6 +239,11 @@ struct Core {
 extension Core {
     /// Names of committed users that are not in the table of names.
     func unnamedUsers() -> [String] {
-        slots.values.filter { !$0.isNamed && $0.isCommitted }.map(\.user)
+        slots.values.filter { !$0.isNamed && $0.isCommitted && !$0.isTopic }.map(\.user)
     }
+}
+
+extension EventKind {
+    /// Whether folding it in, or what follows it, may need more than the state.
+    var needsHistory: Bool { self == .undone || self == .subscribed }
 }

@@ -10,6 +10,8 @@ struct Flusher {
     static let pagesPerSlice = 350
     /// Names that are sorted at once: a few milliseconds.
     static let sortedTogether = 4_096
+    /// How long a slice may take: users who were not looked at for long may have many broadcasts to catch up with.
+    static let nanosecondsPerSlice: Int64 = 5_000_000
     /// Slices of fewer users are not worth a transaction's share.
     static let smallestSlice = 64
 
@@ -81,7 +83,9 @@ struct Flusher {
         takeNames(&round, into: &slice)
         var pages = Double(slice.names.count)
         var last = round.position
+        let start = SystemClock.monotonicNanoseconds()
         while slice.states.count < users, pages < Double(Flusher.pagesPerSlice),
+            slice.states.isEmpty || SystemClock.monotonicNanoseconds() - start < Flusher.nanosecondsPerSlice,
             let stream = core.unstored.next(from: round.position)
         {
             guard let (state, rows) = try collect(stream, core: &core, rows: &slice.rows) else {
@@ -105,7 +109,7 @@ struct Flusher {
     private func takeNames(_ round: inout Round, into slice: inout Slice) {
         if round.sortedNames.isEmpty, !round.names.isEmpty {
             let count = min(Flusher.sortedTogether, round.names.count)
-            let keyed = round.names.suffix(count).map { (key: NameTable.key(user: $0.user), slot: $0) }
+            let keyed = round.names.suffix(count).map { (key: $0.nameKey, slot: $0) }
             round.names.removeLast(count)
             round.sortedNames = keyed.sorted { $1.key.lexicographicallyPrecedes($0.key) }.map(\.slot)
         }
@@ -121,8 +125,12 @@ struct Flusher {
         let wasAtHand = slot.current != nil
         let box = try core.current(slot)
         let rowsBefore = rows.count
-        box.state.pack(into: &rows, stream: stream, user: slot.user)
-        let state = Slice.State(slot: slot, appliedSeq: box.state.appliedSeq)
+        if !slot.isTopic, box.state.lastLandmark != 0 {
+            let kept = KeptRows(stream: stream, stored: core.pages(of: stream, limit: .max))
+            try kept.append(for: box.state, name: slot.name, landmarks: box.landmarks, to: &rows)
+        }
+        box.state.pack(into: &rows, stream: stream, name: slot.name)
+        let state = Slice.State(slot: slot, appliedSeq: box.state.appliedSeq, lastOwn: box.state.events.last)
         // Loaded for its flush only: others ask for it more often.
         if !wasAtHand { core.setCurrent(nil, of: slot) }
         return (state, rows.count - rowsBefore)
@@ -133,10 +141,12 @@ struct Flusher {
         for slot in slice.names { slot.isNamed = true }
         for state in slice.states {
             let slot = state.slot
-            slot.current?.state.forgetPages(storedThrough: state.appliedSeq)
-            slot.working?.state.forgetPages(storedThrough: state.appliedSeq)
-            // The user's last event that the rows hold knows the first one that they do not.
-            slot.firstUnstored = core.tail.next(after: state.appliedSeq)
+            slot.current?.forget(storedThrough: state.appliedSeq)
+            slot.working?.forget(storedThrough: state.appliedSeq)
+            // The stream's last event that the rows hold knows the first one that they do not.
+            if slot.firstUnstored != 0, slot.firstUnstored <= state.lastOwn {
+                slot.firstUnstored = core.tail.next(after: state.lastOwn)
+            }
             if slot.firstUnstored == 0 {
                 slot.lastUnstored = 0
                 core.unstored.remove(slot.stream)
@@ -167,6 +177,8 @@ struct Slice {
     struct State {
         let slot: UserSlot
         let appliedSeq: UInt64
+        /// The newest event of the stream itself.
+        let lastOwn: UInt64
     }
 
     let generation: Generation
@@ -177,17 +189,18 @@ struct Slice {
     var completes: (head: UInt64, nextStream: UInt32)?
 
     /// What the transaction writes, without the users it belongs to.
-    func rows(hasher: IdentityHasher) -> SliceRows {
+    func rows(_ core: borrowing Core) -> SliceRows {
         var record: StoreRecord?
         if let completes {
-            var new = StoreRecord(hasher: hasher)
+            var new = StoreRecord(hasher: core.hasher)
             new.generation = generation
+            new.landmarkDistance = core.landmarkDistance
             new.flushedThrough = completes.head
             new.nextStream = completes.nextStream
             record = new
         }
         return SliceRows(
-            generation: generation, names: names.map { ($0.user, $0.stream) }, states: rows,
+            generation: generation, names: names.map { ($0.nameKey, $0.stream) }, states: rows,
             record: record)
     }
 }
@@ -195,13 +208,13 @@ struct Slice {
 /// The rows of a slice, as a value that leaves the lock.
 struct SliceRows: Sendable {
     let generation: Generation
-    let names: [(user: String, stream: UInt32)]
+    let names: [(key: [UInt8], stream: UInt32)]
     let states: RowBuffer
     let record: StoreRecord?
 
     func write(_ tables: Tables, to transaction: inout WriteTransaction) throws(LMDBError) {
         let nameTable = tables.names(generation)
-        for (user, stream) in names { try nameTable.put(user, stream: stream, to: &transaction) }
+        for (key, stream) in names { try nameTable.put(key, stream: stream, to: &transaction) }
         try states.write(to: tables.states(generation).database, in: &transaction)
         try record?.write(tables.meta, to: &transaction)
     }

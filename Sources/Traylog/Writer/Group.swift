@@ -9,6 +9,14 @@ import TraylogLog
 struct Group {
     private(set) var batch: RecordBatch
     private var journal: [Step] = []
+    /// Streams whose state was brought up to this transaction's events.
+    private var touched: [UserSlot] = []
+    private var hasTopicEvents = false
+    /// Deleted items may be back, which did not wake while they were deleted.
+    private var mayEndWaiting = false
+    /// What the events make due, and which event each comes from.
+    private var dues: [(seq: UInt64, entry: DueEntry)] = []
+    private var settled: [DueEntry] = []
     private var now = Timestamp(milliseconds: .min)
 
     /// One event's changes, for taking it back.
@@ -29,6 +37,11 @@ struct Group {
     mutating func begin(_ core: borrowing Core, now: Timestamp) {
         batch.reset(firstSeq: core.head.seq + 1)
         journal.removeAll(keepingCapacity: true)
+        touched.removeAll(keepingCapacity: true)
+        dues.removeAll(keepingCapacity: true)
+        settled.removeAll()
+        mayEndWaiting = false
+        hasTopicEvents = false
         // A clock that steps back is clamped, so that times never decrease along the log.
         self.now = max(now, core.head.recordedAt)
     }
@@ -40,12 +53,16 @@ struct Group {
         _ prepared: borrowing PreparedCommands, _ index: Int, core: inout Core, random: inout RandomPool
     ) throws -> Receipt {
         if !prepared.refusals.isEmpty, let refusal = prepared.refusals[index] { throw refusal }
-        let user = prepared.commands[index].user
-        guard let user else { throw Refusal.ofStoreWithoutBroadcasts(prepared.commands[index].action) }
-        let slot = try core.slot(of: user, identity: prepared.entries[index].user)
+        let name = try streamName(prepared.commands[index], core)
+        let slot =
+            if name.isTopic {
+                try core.slot(ofTopic: core.hasher.identity(of: name.text, as: .topic))
+            } else {
+                try core.slot(of: name.text, identity: prepared.entries[index].user)
+            }
         let isKeyed = prepared.commands[index].key != nil
         if !isKeyed, let fact = prepared.entries[index].fact {
-            return .appended(append(prepared, index, fact, user: user, slot: slot, core: &core, random: &random))
+            return .appended(append(prepared, index, fact, name: name, slot: slot, core: &core, random: &random))
         }
         let command = prepared.commands[index]
         let head = batch.nextSeq - 1
@@ -61,29 +78,69 @@ struct Group {
         case .duplicate(let seq): return .duplicate(seq)
         case .append(let body):
             if let fact = prepared.entries[index].fact {
-                return .appended(append(prepared, index, fact, user: user, slot: slot, core: &core, random: &random))
+                return .appended(append(prepared, index, fact, name: name, slot: slot, core: &core, random: &random))
             }
-            let (first, second) = random.next16()
-            let isNewUser = slot == nil
-            let slot = slot ?? core.newSlot(for: user)
-            let seq = batch.nextSeq
-            batch.append(
-                command, body: body, kind: body.kind, fingerprint: prepared.entries[index].fingerprint,
-                stream: slot.stream, recordedAt: now, salt: Salt(first, second))
-            let fact = Fact(seq: seq, body: body, key: command.key, hasher: core.hasher)
-            return .appended(link(fact, to: slot, isNewUser: isNewUser, core: &core))
+            let before = body.kind == .undone ? slot?.working ?? slot?.current : nil
+            let old = before?.state
+            let seq = append(
+                command, body, fingerprint: prepared.entries[index].fingerprint, name: name, slot: slot, core: &core,
+                random: &random)
+            if let slot, let old { try reviveDues(of: slot, since: old, by: seq.rawValue, core: &core) }
+            return .appended(seq)
         }
+    }
+
+    /// The stream that the command's event belongs to.
+    ///
+    /// - Throws: ``Refusal`` `unknownItem` for a change of what is no broadcast.
+    private func streamName(_ command: borrowing Command, _ core: borrowing Core) throws -> StreamName {
+        if let user = command.user { return .user(user) }
+        switch command.action {
+        case .broadcast(let topic, _):
+            return .topic(topic)
+        case .edit(let item, _), .retract(let item):
+            guard case .seq(let seq) = item, seq > .zero, seq.rawValue < batch.nextSeq,
+                case .broadcast(let topic, _) = try event(seq.rawValue, core).body
+            else { throw Refusal.unknownItem(item) }
+            return .topic(topic)
+        default:
+            throw Refusal.invalid(field: "user", reason: "is missing")
+        }
+    }
+
+    private func event(_ seq: UInt64, _ core: borrowing Core) throws -> Event {
+        try batch.event(seq) ?? core.pages(of: 0, limit: .max).event(seq)
+    }
+
+    /// Appends the event that a command came to, or a tick.
+    private mutating func append(
+        _ command: Command, _ body: Event.Body, fingerprint: UInt64, name: StreamName, slot: UserSlot?,
+        core: inout Core, random: inout RandomPool
+    ) -> Seq {
+        let (first, second) = random.next16()
+        let isNew = slot == nil
+        let slot = slot ?? core.newSlot(for: name)
+        let seq = batch.nextSeq
+        batch.append(
+            command, body: body, kind: body.kind, fingerprint: fingerprint, stream: slot.stream, recordedAt: now,
+            salt: Salt(first, second))
+        if let due = DueEntry(body, seq: seq, stream: slot.stream) { dues.append((seq, due)) }
+        let fact = Fact(seq: seq, body: body, key: command.key, hasher: core.hasher)
+        return link(fact, to: slot, isNewUser: isNew, core: &core)
     }
 
     /// Appends an event that was encoded before its turn came.
     private mutating func append(
-        _ prepared: borrowing PreparedCommands, _ index: Int, _ fact: Fact, user: String, slot: UserSlot?,
+        _ prepared: borrowing PreparedCommands, _ index: Int, _ fact: Fact, name: StreamName, slot: UserSlot?,
         core: inout Core, random: inout RandomPool
     ) -> Seq {
         let isNewUser = slot == nil
-        let slot = slot ?? core.newSlot(for: user)
+        let slot = slot ?? core.newSlot(for: name)
         var fact = fact
         fact.seq = batch.nextSeq
+        if let due = prepared.entries[index].expiresAt {
+            dues.append((fact.seq, DueEntry(due: due, item: fact.seq, kind: .expiry, stream: slot.stream)))
+        }
         let (first, second) = random.next16()
         batch.append(
             payload: RawSpan(_elements: prepared.payloads.span).extracting(prepared.entries[index].payload),
@@ -92,7 +149,7 @@ struct Group {
         return link(fact, to: slot, isNewUser: isNewUser, core: &core)
     }
 
-    private func decide(
+    private mutating func decide(
         _ command: Command, head: UInt64, fingerprint: UInt64, slot: UserSlot?, core: inout Core
     ) throws -> Decision {
         guard let slot else {
@@ -106,11 +163,27 @@ struct Group {
             command, head: head, fingerprint: fingerprint, hasher: core.hasher, source: source)
     }
 
-    /// The user's state with every event of this transaction so far.
-    private func state(of slot: UserSlot, core: inout Core) throws -> StateBox {
+    /// The stream's state with every event of this transaction so far, and what can be read beside it.
+    mutating func settled(_ slot: UserSlot, core: inout Core) throws -> (state: TrayState, stored: some StateSource) {
+        let box = try state(of: slot, core: &core)
+        let source = GroupSource(stored: core.pages(of: slot.stream, limit: box.state.appliedSeq), batch: batch)
+        return (box.state, source)
+    }
+
+    /// Appends an event that no command caused.
+    mutating func append(_ body: Event.Body, to slot: UserSlot, core: inout Core, random: inout RandomPool) {
+        // Of a command only its names and times go into the event, and this one has nothing but the user.
+        let command = Command(user: slot.isTopic ? nil : slot.user, .seeTray())
+        _ = append(command, body, fingerprint: 0, name: slot.name, slot: slot, core: &core, random: &random)
+    }
+
+    /// The stream's state with every event of this transaction so far.
+    private mutating func state(of slot: UserSlot, core: inout Core) throws -> StateBox {
         let current = try core.current(slot)
-        guard slot.lastUnstored >= batch.firstSeq else { return current }
+        let mayHearTopics = hasTopicEvents && !current.state.topics.isEmpty
+        guard slot.lastUnstored >= batch.firstSeq || mayHearTopics else { return current }
         let working = slot.working ?? current.copy()
+        if slot.working == nil { touched.append(slot) }
         slot.working = nil
         try core.catchUp(working, of: slot, through: .max)
         slot.working = working
@@ -125,6 +198,11 @@ struct Group {
                 slot: slot, firstUnstored: slot.firstUnstored, lastUnstored: slot.lastUnstored,
                 isNewUser: isNewUser))
         core.tail.append(fact)
+        if fact.kind == .undone || (fact.kind == .marked && fact.mark == Mark.restored.rawValue) { mayEndWaiting = true }
+        if slot.isTopic {
+            hasTopicEvents = true
+            core.lastTopicEvent = seq
+        }
         if slot.lastUnstored != 0 {
             core.tail.setNext(seq, after: slot.lastUnstored)
         } else {
@@ -145,14 +223,16 @@ struct Group {
             slot.lastUnstored = step.lastUnstored
             if step.lastUnstored != 0 { core.tail.setNext(0, after: step.lastUnstored) }
             if let box = slot.current, box.next >= seq { box.next = 0 }
-            // Folded anew from what is left of the transaction, when needed.
-            slot.working = nil
             if step.isNewUser {
                 core.remove(slot)
                 core.nextStream -= 1
             }
         }
         journal.removeSubrange(kept...)
+        dues.removeAll { $0.seq >= seq }
+        // Folded anew from what is left of the transaction, when needed.
+        for slot in touched { slot.working = nil }
+        touched.removeAll(keepingCapacity: true)
         core.tail.truncate(from: seq)
         batch.truncate(from: seq)
     }
@@ -168,22 +248,28 @@ struct Group {
                 step.slot.isCommitted = true
                 core.unnamed.append(step.slot)
             }
-            if let working = step.slot.working {
-                step.slot.working = nil
-                core.setCurrent(working, of: step.slot)
-            }
+        }
+        for slot in touched {
+            guard let working = slot.working else { continue }
+            slot.working = nil
+            core.setCurrent(working, of: slot)
+        }
+        for due in dues { core.nextDue = min(core.nextDue ?? due.entry.due, due.entry.due) }
+        if mayEndWaiting, core.hasWaitingDues {
+            core.hasWaitingDues = false
+            core.nextDue = Timestamp(milliseconds: .min)
         }
     }
-}
 
-extension Refusal {
-    /// Why a command without user is refused, as long as nothing is broadcast.
-    fileprivate static func ofStoreWithoutBroadcasts(_ action: Command.Action) -> Refusal {
-        switch action {
-        case .edit(let item, _), .retract(let item): .unknownItem(item)
-        default: .invalid(field: "kind", reason: "this version of Traylog does not perform it yet")
-        }
-    }
+    /// Makes due what an item, which an undo brought back from being gone, was due at.
+    mutating func addDue(_ entry: DueEntry, by seq: UInt64) { dues.append((seq, entry)) }
+
+    /// What the transaction makes due.
+    var dueEntries: [DueEntry] { dues.map(\.entry) }
+    /// What a tick took care of.
+    var settledEntries: [DueEntry] { settled }
+
+    mutating func setSettled(_ entries: [DueEntry]) { settled = entries }
 }
 
 /// What a decision may read: the file, and the events of the transaction that is being made.
@@ -192,8 +278,10 @@ private struct GroupSource: StateSource {
     let batch: RecordBatch
 
     func items(at position: UInt64) throws -> ItemPage? { try stored.items(at: position) }
-    func keys(at identity: UInt64) throws -> KeyIndex.Page? { try stored.keys(at: identity) }
-    func collapseKeys(at identity: UInt64) throws -> KeyIndex.Page? { try stored.collapseKeys(at: identity) }
+    func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page? {
+        try stored.keys(space, at: identity)
+    }
+    func events(from seq: UInt64) throws -> EventIndex.Page? { try stored.events(from: seq) }
 
     func event(_ seq: UInt64) throws -> Event {
         if let event = try batch.event(seq) { return event }

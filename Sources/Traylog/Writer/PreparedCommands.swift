@@ -15,6 +15,8 @@ struct PreparedCommands: Sendable {
         var fact: Fact?
         /// Where the event's payload stands in ``payloads``.
         var payload: Range<Int> = 0..<0
+        /// When the item that the event brings expires.
+        var expiresAt: Timestamp?
     }
 
     let commands: [Command]
@@ -46,6 +48,7 @@ struct PreparedCommands: Sendable {
         if let user = command.user { entry.user = hasher.identity(of: user, as: .user) }
         if command.key != nil { entry.fingerprint = CommandFingerprint.of(command) }
         guard case .notify(let content) = command.action else { return entry }
+        entry.expiresAt = content.expiresAt
         let body = Event.Body.notified(content)
         entry.fact = Fact(seq: 0, body: body, key: command.key, hasher: hasher)
         payloads.growGeometrically(for: 4_096)

@@ -1,11 +1,14 @@
 import TraylogDomain
 
-/// What the writing process holds of one user: the number, and as much of the state as is at hand.
+/// What the writing process holds of one stream, a user's or a topic's: the number, and as much of the state as is at hand.
 ///
-/// Guarded by the lock of ``Core``.
+/// A topic's state is the tray of somebody who always was subscribed and never did anything. Guarded by the lock of
+/// ``Core``.
 final class UserSlot {
+    let name: StreamName
+    /// The user's name; of a topic, the topic's.
     let user: String
-    /// The name's, for ``SlotTable``.
+    /// The name's, for ``SlotTable``; of a topic, what states know it by.
     let identity: UInt64
     let stream: UInt32
     /// The state after the last commit, but for events that wait in the tail.
@@ -22,12 +25,18 @@ final class UserSlot {
     /// Whether anybody asked for it since the cache was swept last.
     var isRecent = true
 
-    init(user: String, identity: UInt64, stream: UInt32, isNamed: Bool) {
-        self.user = user
+    init(name: StreamName, identity: UInt64, stream: UInt32, isNamed: Bool) {
+        self.name = name
+        user = name.text
         self.identity = identity
         self.stream = stream
         self.isNamed = isNamed
     }
+
+    var isTopic: Bool { name.isTopic }
+
+    /// The key of its row in the table of names.
+    var nameKey: [UInt8] { isTopic ? NameTable.key(topic: identity) : NameTable.key(user: user) }
 
     /// Nothing would be lost with the slot.
     var isDisposable: Bool { firstUnstored == 0 && working == nil && isNamed }
@@ -38,6 +47,10 @@ final class StateBox {
     var state: TrayState
     /// The user's next event that the state does not hold; 0 when it holds all.
     var next: UInt64
+    /// Events of topics up to this one were looked for.
+    var topicsThrough: UInt64 = 0
+    /// States worth keeping that are not stored yet, ascending.
+    var landmarks: [TrayState] = []
     /// What the cache counts it as.
     var countedBytes = 0
 
@@ -46,7 +59,22 @@ final class StateBox {
         self.next = next
     }
 
-    func copy() -> StateBox { StateBox(state: state, next: next) }
+    func copy() -> StateBox {
+        let copy = StateBox(state: state, next: next)
+        copy.topicsThrough = topicsThrough
+        copy.landmarks = landmarks
+        return copy
+    }
+
+    func keep(_ landmark: borrowing TrayState) {
+        if landmarks.last?.appliedSeq ?? 0 < landmark.appliedSeq { landmarks.append(copy landmark) }
+    }
+
+    /// Lets go of what was stored when the state had applied `seq`.
+    func forget(storedThrough seq: UInt64) {
+        state.forgetPages(storedThrough: seq)
+        if !landmarks.isEmpty { landmarks.removeAll { $0.appliedSeq <= seq } }
+    }
 
     /// Roughly what it takes in memory.
     var byteCount: Int {
@@ -54,6 +82,6 @@ final class StateBox {
             + state.pages.count * (TrayState.sealedEntries * MemoryLayout<ItemEntry>.stride)
             + state.events.open.packed.capacity + state.events.sealed.count * 600
             + (state.keys.recent.capacity + state.collapseKeys.recent.capacity) * 16
-            + (state.keys.pages.count + state.collapseKeys.pages.count) * 2_048
+            + (state.keys.pages.count + state.collapseKeys.pages.count) * 2_048 + landmarks.count * 8_192
     }
 }

@@ -14,10 +14,17 @@ final class Writer: Sendable {
     static let idleMilliseconds = 200
     /// The same for what a relaxed commit left to the system.
     static let relaxedMilliseconds = 50
+    /// How long to sleep at most while something will be due: after that the clock is looked at anew.
+    static let clockMilliseconds = 10_000
+    /// Before a tick that failed is tried again.
+    static let tickRetryMilliseconds: Int64 = 10_000
 
     private struct Queue {
         var jobs: [Job] = []
+        var ticks: [TickRequest] = []
         var isClosing = false
+
+        var isEmpty: Bool { jobs.isEmpty && ticks.isEmpty }
     }
 
     private let directory: String
@@ -26,6 +33,7 @@ final class Writer: Sendable {
     private let shared: Monitor<Shared>
     private let queue = Monitor(Queue())
     private let isRelaxed: Bool
+    private let ticksByItself: Bool
 
     init(
         directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>, options: StoreOptions
@@ -35,6 +43,7 @@ final class Writer: Sendable {
         self.tables = tables
         self.shared = shared
         isRelaxed = options.durability == .relaxed
+        ticksByItself = options.ticking == .automatic
     }
 
     /// Hands a job over; it is answered once, on the writer's thread.
@@ -44,6 +53,16 @@ final class Writer: Sendable {
             return !queue.isClosing
         }
         guard isOpen else { return job.finish(.failure(.closed(directory))) }
+        queue.signalAll()
+    }
+
+    /// The same for a tick.
+    func enqueue(_ request: TickRequest) {
+        let isOpen = queue.withLock { queue in
+            if !queue.isClosing { queue.ticks.append(request) }
+            return !queue.isClosing
+        }
+        guard isOpen else { return request.finish(.failure(.closed(directory))) }
         queue.signalAll()
     }
 
@@ -60,7 +79,7 @@ final class Writer: Sendable {
         var lastGroup = (jobs: 0, nanoseconds: Int64(0))
         while true {
             gather(after: lastGroup)
-            let (jobs, isClosing) = next(loop)
+            let (jobs, ticks, isClosing) = next(loop)
             if !jobs.isEmpty {
                 let start = SystemClock.monotonicNanoseconds()
                 loop.perform(jobs)
@@ -69,11 +88,29 @@ final class Writer: Sendable {
                 loop.storeEverything()
                 shared.withLock { $0.isClosed = true }
                 return
-            } else {
+            } else if ticks.isEmpty {
                 lastGroup = (0, 0)
                 loop.idle(isRelaxed: isRelaxed)
             }
+            for tick in ticks { tick.finish(perform(tick.now ?? now(), &loop)) }
+            tickIfDue(&loop)
         }
+    }
+
+    private func now() -> Timestamp { Timestamp(milliseconds: SystemClock.nowMilliseconds()) }
+
+    private func perform(_ now: Timestamp, _ loop: inout WriterLoop) -> Result<TickReport, TraylogError> {
+        do {
+            return .success(try loop.tick(now))
+        } catch {
+            return .failure(TraylogError(error, in: directory))
+        }
+    }
+
+    private func tickIfDue(_ loop: inout WriterLoop) {
+        guard ticksByItself, let due = loop.nextDue, due <= now() else { return }
+        // A failure shows to whoever appends next; what is due stays so, and is tried again after a pause.
+        if case .failure = perform(now(), &loop) { loop.postponeTick(to: now().milliseconds + Writer.tickRetryMilliseconds) }
     }
 
     /// On a slow disk, waits a little for the callers that were just answered to come back.
@@ -87,8 +124,8 @@ final class Writer: Sendable {
     }
 
     /// The next jobs, or none after a while without any.
-    private func next(_ loop: WriterLoop) -> (jobs: [Job], isClosing: Bool) {
-        let timeout: Int? =
+    private func next(_ loop: WriterLoop) -> (jobs: [Job], ticks: [TickRequest], isClosing: Bool) {
+        let idle: Int? =
             if loop.hasUnsynced && isRelaxed {
                 Writer.relaxedMilliseconds
             } else if loop.isStoring {
@@ -98,15 +135,26 @@ final class Writer: Sendable {
             } else {
                 nil
             }
+        let due = millisecondsUntilDue(loop)
+        let timeout = idle.map { min($0, due ?? $0) } ?? due
         let answer = queue.wait(
-            timeoutMilliseconds: timeout, until: { !$0.jobs.isEmpty || $0.isClosing },
+            timeoutMilliseconds: timeout, until: { !$0.isEmpty || $0.isClosing },
             { queue in
                 let count = Writer.groupSize(of: queue.jobs)
                 let jobs = Array(queue.jobs.prefix(count))
                 queue.jobs.removeFirst(count)
-                return (jobs, queue.isClosing)
+                let ticks = queue.ticks
+                queue.ticks = []
+                return (jobs, ticks, queue.isClosing && queue.isEmpty)
             })
-        return answer ?? ([], false)
+        return answer ?? ([], [], false)
+    }
+
+    /// How long to wait for the next tick of an own; not for ever, because the clock may be set.
+    private func millisecondsUntilDue(_ loop: WriterLoop) -> Int? {
+        guard ticksByItself, let due = loop.nextDue else { return nil }
+        let distance = due.milliseconds.subtractingReportingOverflow(now().milliseconds)
+        return distance.overflow ? Writer.clockMilliseconds : Int(min(max(distance.partialValue, 0), Int64(Writer.clockMilliseconds)))
     }
 
     private static func groupSize(of jobs: [Job]) -> Int {

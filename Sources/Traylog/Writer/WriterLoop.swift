@@ -5,9 +5,9 @@ import TraylogLog
 /// What the writer's thread does with jobs, and between them.
 struct WriterLoop {
     private let directory: String
-    private let environment: Environment
-    private let tables: Tables
-    private let shared: Monitor<Shared>
+    let environment: Environment
+    let tables: Tables
+    let shared: Monitor<Shared>
 
     /// Stored states are behind the log.
     private(set) var hasUnstored: Bool
@@ -15,6 +15,14 @@ struct WriterLoop {
     private(set) var hasUnsynced = false
     /// The store is idle and being brought up to the log.
     private(set) var isStoring = false
+
+    /// When the next item expires or wakes; nil when none does.
+    var nextDue: Timestamp? { shared.withLock { $0.core.nextDue } }
+
+    /// Does not look at what is due before a time.
+    func postponeTick(to milliseconds: Int64) {
+        shared.withLock { $0.core.nextDue = Timestamp(milliseconds: milliseconds) }
+    }
 
     init(directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>) {
         self.directory = directory
@@ -49,14 +57,19 @@ struct WriterLoop {
     }
 
     /// Makes the group and the slice durable, then visible.
-    private mutating func commit() throws {
-        var (batch, rows) = shared.withLock { shared in
-            (shared.group.batch, shared.slice?.rows(hasher: shared.core.hasher))
+    mutating func commit() throws {
+        var (batch, dues, settled, generation, rows) = shared.withLock { shared in
+            (
+                shared.group.batch, shared.group.dueEntries, shared.group.settledEntries, shared.core.generation,
+                shared.slice?.rows(shared.core)
+            )
         }
-        guard !batch.isEmpty || rows != nil else { return }
+        guard !batch.isEmpty || !settled.isEmpty || rows != nil else { return }
         do {
             try environment.write { transaction in
                 try tables.log.append(batch, to: &transaction)
+                try tables.dues(generation).add(dues, to: &transaction)
+                try tables.dues(generation).remove(settled, from: &transaction)
                 try rows?.write(tables, to: &transaction)
             }
         } catch {
@@ -136,7 +149,7 @@ extension Shared {
     }
 
     /// The transaction failed: nothing of it remains.
-    fileprivate mutating func rollBack() {
+    mutating func rollBack() {
         group.rollBack(to: group.batch.firstSeq, core: &core)
         if let slice { flusher.abandon(slice, core: &core) }
         slice = nil

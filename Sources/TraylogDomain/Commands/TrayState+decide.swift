@@ -14,6 +14,7 @@ extension Command {
         guard key == nil else { return nil }
         switch action {
         case .notify(let content): return .notified(content)
+        case .broadcast(let topic, let content): return .broadcast(topic: topic, content)
         case .markAll(let mark, let selection): return try .allMarked(mark, selection.bounded(by: head))
         default: return nil
         }
@@ -31,7 +32,7 @@ extension TrayState {
         _ command: Command, head: UInt64, fingerprint: UInt64, hasher: IdentityHasher, source: some StateSource
     ) throws -> Decision {
         if let key = command.key {
-            for seq in try keys.seqs(of: hasher.identity(of: key, as: .key), load: source.keys(at:)) {
+            for seq in try keys.seqs(of: hasher.identity(of: key, as: .key), load: source.load(.keys)) {
                 let event = try source.event(seq)
                 guard event.key.hasSameBytes(as: key) else { continue }
                 guard event.commandFingerprint == fingerprint else {
@@ -54,12 +55,30 @@ extension TrayState {
         case .unmute(let scope):
             return isMuted(scope, hasher: hasher) ? .append(.unmuted(scope)) : .unchanged
         case .edit(let reference, let edit):
-            return try decide(edit, of: reference, hasher: hasher, source: source)
+            let shown = try published(reference, by: command, hasher: hasher, source: source)
+            let content = try shown.content(from: source).content
+            return content.applying(edit).hasSameBytes(as: content)
+                ? .unchanged : .append(.edited(item: Seq(shown.entry.seq), edit))
         case .retract(let reference):
-            let entry = try entry(of: reference, hasher: hasher, source: source)
-            guard !entry.flags.contains(.gone) else { throw Refusal.itemGone(Seq(entry.seq)) }
-            return .append(.retracted(item: Seq(entry.seq)))
-        case .snooze, .wake, .subscribe, .unsubscribe, .broadcast, .undo, .erase:
+            let shown = try published(reference, by: command, hasher: hasher, source: source)
+            return .append(.retracted(item: Seq(shown.entry.seq)))
+        case .snooze(let reference, let until):
+            let shown = try shown(live(reference, hasher: hasher, source: source), stored: source)
+            return try shown.snoozedUntil(from: source) == until
+                ? .unchanged : .append(.snoozed(item: Seq(shown.entry.seq), until: until))
+        case .wake(let reference):
+            let entry = try live(reference, hasher: hasher, source: source)
+            guard entry.flags.contains(.snoozed) else { throw Refusal.notSnoozed(Seq(entry.seq)) }
+            return .append(.woken(item: Seq(entry.seq)))
+        case .subscribe(let topic):
+            return isSubscribed(to: topic, hasher) ? .unchanged : .append(.subscribed(topic: topic))
+        case .unsubscribe(let topic):
+            return isSubscribed(to: topic, hasher) ? .append(.unsubscribed(topic: topic)) : .unchanged
+        case .broadcast(let topic, let content):
+            return .append(.broadcast(topic: topic, content))
+        case .undo(let event):
+            return try decideUndo(of: event, by: command, head: head, source: source)
+        case .erase:
             throw Refusal.invalid(field: "kind", reason: "this version of Traylog does not perform it yet")
         }
     }
@@ -86,17 +105,46 @@ extension TrayState {
         return changing.isEmpty ? .unchanged : .append(.marked(mark, items: changing.sorted()))
     }
 
-    private func decide(
-        _ edit: ContentEdit, of reference: ItemReference, hasher: IdentityHasher, source: some StateSource
+    private func decideUndo(
+        of event: Seq, by command: Command, head: UInt64, source: some StateSource
     ) throws -> Decision {
+        guard event > .zero, event.rawValue <= head else { throw Refusal.unknownEvent(event) }
+        let undone = try source.event(event.rawValue)
+        guard undone.user.hasSameBytes(as: command.user) else { throw Refusal.unknownEvent(event) }
+        guard undone.kind.isUndoable else { throw Refusal.notUndoable(event, kind: undone.kind) }
+        let earlier = try voided.seqs(of: event.rawValue, load: source.load(.voided))
+        return earlier.isEmpty ? .append(.undone(event: event)) : .unchanged
+    }
+
+    private func isSubscribed(to topic: String, _ hasher: IdentityHasher) -> Bool {
+        subscription(to: hasher.identity(of: topic, as: .topic)).map { topics[$0].isActive } ?? false
+    }
+
+    /// An item that its publisher can still change: one notified to the command's user or, in a topic's state, a broadcast.
+    private func published(
+        _ reference: ItemReference, by command: Command, hasher: IdentityHasher, source: some StateSource
+    ) throws -> ShownItem {
+        if command.user == nil, case .key = reference { throw Refusal.unknownItem(reference) }
         let entry = try entry(of: reference, hasher: hasher, source: source)
+        // What a topic brought is its publisher's, not the user's.
+        if command.user != nil, try source.event(entry.seq).user == nil { throw Refusal.unknownItem(reference) }
         guard !entry.flags.contains(.gone) else { throw Refusal.itemGone(Seq(entry.seq)) }
-        let page = try page(at: entry.position, stored: source)
-        let shown = ShownItem(
+        return try shown(entry, stored: source)
+    }
+
+    private func live(
+        _ reference: ItemReference, hasher: IdentityHasher, source: some StateSource
+    ) throws -> ItemEntry {
+        let entry = try entry(of: reference, hasher: hasher, source: source)
+        guard entry.flags.isLive else { throw Refusal.itemGone(Seq(entry.seq)) }
+        return entry
+    }
+
+    /// The entry with what its page says of it.
+    package func shown(_ entry: ItemEntry, stored: some StatePages) throws -> ShownItem {
+        let page = try page(at: entry.position, stored: stored)
+        return ShownItem(
             entry: entry, isSeen: isSeen(entry), overrides: page.map { Array($0.overrides(of: entry.seq)) } ?? [])
-        let content = try shown.content(from: source).content
-        return content.applying(edit).hasSameBytes(as: content)
-            ? .unchanged : .append(.edited(item: Seq(entry.seq), edit))
     }
 
     private func isMuted(_ scope: MuteScope, hasher: IdentityHasher) -> Bool {
@@ -113,7 +161,7 @@ extension TrayState {
         case .seq(let seq):
             if let entry = try entry(of: seq.rawValue, stored: source) { return entry }
         case .key(let key):
-            for seq in try keys.seqs(of: hasher.identity(of: key, as: .key), load: source.keys(at:)) {
+            for seq in try keys.seqs(of: hasher.identity(of: key, as: .key), load: source.load(.keys)) {
                 guard try source.event(seq).key.hasSameBytes(as: key) else { continue }
                 if let entry = try entry(of: seq, stored: source) { return entry }
             }
@@ -125,9 +173,14 @@ extension TrayState {
     package func newestPosition(atOrBelow position: UInt64, stored: some StatePages) throws -> UInt64 {
         let index = position == .max ? tail.entries.count : tail.firstIndex(atOrAbove: position + 1)
         if index > 0 { return tail.entries[index - 1].position }
-        guard let page = try sealedPage(at: position, stored: stored) else { return 0 }
-        let inPage = position == .max ? page.entries.count : page.firstIndex(atOrAbove: position + 1)
-        return inPage > 0 ? page.entries[inPage - 1].position : 0
+        var newest: UInt64 = 0
+        // As a rule in the first page; those below count when every item of it was woken.
+        try forEachSealedPage(below: position == .max ? .max : position + 1, stored: stored) { page in
+            let inPage = position == .max ? page.entries.count : page.firstIndex(atOrAbove: position + 1)
+            if inPage > 0 { newest = page.entries[inPage - 1].position }
+            return inPage == 0
+        }
+        return newest
     }
 }
 

@@ -23,6 +23,14 @@ extension EventKind {
     /// The name that JSON and the command line use, such as `notified`.
     public var name: String { "\(self)" }
 
+    /// Whether an `undo` can void it.
+    public var isUndoable: Bool {
+        switch self {
+        case .traySeen, .marked, .allMarked: true
+        default: false
+        }
+    }
+
     public init?(name: some StringProtocol) {
         guard let kind = EventKind.allCases.first(where: { $0.name == name }) else { return nil }
         self = kind

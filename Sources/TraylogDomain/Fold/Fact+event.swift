@@ -45,7 +45,9 @@ extension Fact {
             target = item.rawValue
         case .undone(let event):
             target = event.rawValue
-        case .subscribed, .unsubscribed, .erased, .compacted:
+        case .subscribed(let topic), .unsubscribed(let topic):
+            target = hasher.identity(of: topic, as: .topic)
+        case .erased, .compacted:
             break
         }
     }

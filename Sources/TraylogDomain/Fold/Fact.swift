@@ -20,7 +20,7 @@ package struct Fact: Hashable, Sendable {
     /// The idempotency key's identity.
     package var key: UInt64 = 0
     /// `traySeen`, `allMarked`: the position; `edited`, `retracted`, `snoozed`, `woken`, `expired`: the item;
-    /// `undone`: the event.
+    /// `undone`: the event; `subscribed`, `unsubscribed`: the topic's identity.
     package var target: UInt64 = 0
     /// `marked`: the items that change, ascending.
     package var items: [UInt64] = []

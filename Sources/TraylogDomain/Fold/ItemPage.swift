@@ -47,6 +47,15 @@ package struct ItemPage: Hashable, Sendable {
         }
     }
 
+    /// Takes one entry out, with its overrides.
+    package mutating func remove(at index: Int) -> (entry: ItemEntry, overrides: [ItemOverride]) {
+        let entry = entries.remove(at: index)
+        guard !overrides.isEmpty else { return (entry, []) }
+        let taken = Array(overrides(of: entry.seq))
+        if !taken.isEmpty { overrides.removeAll { $0.item == entry.seq } }
+        return (entry, taken)
+    }
+
     /// Takes the entries from `index` on, with their overrides, into a page of their own.
     package mutating func split(at index: Int) -> ItemPage {
         var upper = ItemPage(first: entries[index].position)

@@ -28,8 +28,12 @@ package struct KeyIndex: Hashable, Sendable {
     package var pageCount: UInt64 = 0
     /// Pages that changed since they were stored, ascending.
     package var pages: [Page] = []
+    /// Stored pages that are no part of the index any more, until they are deleted.
+    package var obsolete: [ObsoletePage] = []
 
     package init() {}
+
+    package var isEmpty: Bool { recent.isEmpty && pageCount == 0 }
 
     /// The seqs under `identity`, ascending but for recent ones, which come last.
     package func seqs(of identity: UInt64, load: (UInt64) throws -> Page?) throws -> [UInt64] {
@@ -93,12 +97,34 @@ package struct KeyIndex: Hashable, Sendable {
     private func page(holding identity: UInt64, load: (UInt64) throws -> Page?) throws -> Page? {
         let near = pages.last { $0.first <= identity }
         guard UInt64(pages.count) < pageCount else { return near }
-        guard let stored = try load(identity) else { return near }
+        var stored = try load(identity)
+        while let found = stored, obsolete.contains(where: { $0.first == found.first }) {
+            stored = found.first > 0 ? try load(found.first - 1) : nil
+        }
+        guard let stored else { return near }
         guard let near, near.first >= stored.first else { return stored }
         return near
     }
 
-    private mutating func keep(_ page: Page) {
+    /// Every entry, in no order that means anything.
+    ///
+    /// - Complexity: O(entries), and every page is loaded.
+    package func entries(load: (UInt64) throws -> Page?) throws -> [Entry] {
+        var found = recent
+        var bound = UInt64.max
+        while pageCount > 0, let page = try page(holding: bound, load: load) {
+            found += page.entries
+            // The walk ends because each page lies below the one before.
+            guard page.first <= bound else { throw PackedError.damaged("page order") }
+            guard page.first > 0 else { break }
+            bound = page.first - 1
+        }
+        return found
+    }
+
+    /// Holds a changed page until it is stored.
+    package mutating func keep(_ page: Page) {
+        obsolete.removeAll { $0.first == page.first }
         let index = pages.firstIndex { $0.first >= page.first } ?? pages.count
         if index < pages.count, pages[index].first == page.first {
             pages[index] = page

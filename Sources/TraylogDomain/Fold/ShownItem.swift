@@ -17,14 +17,23 @@ extension ShownItem {
         return (origin, content)
     }
 
+    /// When the item wakes; nil when it is not snoozed.
+    package func snoozedUntil(from source: some StateSource) throws -> Timestamp? {
+        guard entry.flags.contains(.snoozed), let override = overrides.first(where: { $0.field == .snoozedUntil }),
+            case .snoozed(_, let until) = try source.event(override.event).body
+        else { return nil }
+        return until
+    }
+
     package func item(from source: some StateSource) throws -> Item {
         let (origin, content) = try content(from: source)
         var topic: String?
         if case .broadcast(let name, _) = origin.body { topic = name }
+        let snoozedUntil = try snoozedUntil(from: source)
         return Item(
             seq: Seq(entry.seq), position: Seq(entry.position), key: origin.key, topic: topic, content: content,
             muted: entry.flags.contains(.muted), seen: isSeen, read: entry.flags.contains(.read),
-            archived: entry.flags.contains(.archived), actor: origin.actor, occurredAt: origin.occurredAt,
+            archived: entry.flags.contains(.archived), snoozedUntil: snoozedUntil, actor: origin.actor, occurredAt: origin.occurredAt,
             recordedAt: origin.recordedAt)
     }
 }

@@ -1,17 +1,56 @@
 extension TrayState {
-    /// Folds one event of the user in; an event that the state holds already changes nothing.
+    /// Folds one event of the stream in; an event that the state holds already changes nothing.
     ///
-    /// The one fold of the program: live appends, catching up, replay and recovery all come here. Total: what a
-    /// log of ours cannot hold (a mark on an unknown item, say) changes nothing.
+    /// The one fold of the program: live appends, catching up, replay and recovery all come here, by way of
+    /// ``catchUp(own:through:stored:history:next:landmark:)``, which alone can carry out an `undone`: here it is noted
+    /// only. Total: what a log of ours cannot hold (a mark on an unknown item, say) changes nothing.
     ///
     /// - Throws: what `stored` throws; the state is then unusable.
     /// - Complexity: O(1) amortised for `notified`; for marks, the items named; for range marks, the items at hand and
     ///   the pages above the position.
     package mutating func apply(_ fact: borrowing Fact, stored: some StatePages) throws {
         guard fact.seq > appliedSeq else { return }
-        appliedSeq = fact.seq
+        step(to: fact.seq)
+        try carryOut(fact, stored: stored)
+        try index(fact, stored: stored)
+    }
+
+    /// Folds in an event that was undone: it is known, and did nothing.
+    package mutating func pass(_ fact: borrowing Fact, stored: some StatePages) throws {
+        guard fact.seq > appliedSeq else { return }
+        step(to: fact.seq)
+        try index(fact, stored: stored)
+    }
+
+    /// Folds in one event of a topic that the user is subscribed to, or has items from.
+    package mutating func apply(_ fact: borrowing Fact, ofTopic topic: UInt64, stored: some StatePages) throws {
+        guard fact.seq > appliedSeq else { return }
+        step(to: fact.seq)
+        guard let place = subscription(to: topic) else { return }
+        if fact.kind == .broadcast {
+            guard topics[place].isActive else { return }
+            topics[place].hasItems = true
+        }
+        try carryOut(fact, stored: stored)
+    }
+
+    private mutating func step(to seq: UInt64) {
+        appliedSeq = seq
+        folded &+= 1
+        if folded % landmarkDistance == 0 { lastLandmark = seq }
+    }
+
+    /// Makes the event part of what can be looked up.
+    private mutating func index(_ fact: borrowing Fact, stored: some StatePages) throws {
+        let seq = fact.seq
+        events.append(seq)
+        if fact.key != 0 { try keys.insert(fact.key, seq: seq, load: stored.load(.keys)) }
+        if fact.kind == .undone { try voided.insert(fact.target, seq: seq, load: stored.load(.voided)) }
+    }
+
+    private mutating func carryOut(_ fact: borrowing Fact, stored: some StatePages) throws {
         switch fact.kind {
-        case .notified:
+        case .notified, .broadcast:
             try add(fact, stored: stored)
         case .traySeen:
             try see(upTo: fact.target, stored: stored)
@@ -33,12 +72,21 @@ extension TrayState {
             try change(fact.target, by: fact.seq, stored: stored) { page, index in
                 page.entries[index].flags.insert(.gone)
             }
-        case .snoozed, .woken, .subscribed, .unsubscribed, .broadcast, .undone, .erased, .compacted:
+        case .snoozed:
+            let seq = fact.seq
+            let item = fact.target
+            try changeUnlessGone(item, by: seq, stored: stored) { page, index in
+                page.entries[index].flags.insert(.snoozed)
+                page.override(item, .snoozedUntil, by: seq)
+            }
+        case .woken:
+            try wake(fact.target, at: fact.seq, stored: stored)
+        case .subscribed:
+            subscribe(to: fact.target)
+        case .unsubscribed:
+            unsubscribe(from: fact.target)
+        case .undone, .erased, .compacted:
             break
-        }
-        events.append(fact.seq)
-        if fact.key != 0 {
-            try keys.insert(fact.key, seq: fact.seq) { identity in try stored.keys(at: identity) }
         }
     }
 
@@ -55,18 +103,21 @@ extension TrayState {
         let entry = ItemEntry(
             seq: fact.seq, position: fact.seq, thread: fact.thread, category: fact.category,
             argument: fact.argument, summaryCount: fact.summaryCount, flags: flags)
+        append(entry)
+    }
+
+    /// Adds an entry at the newest position, which is that of the event being folded.
+    mutating func append(_ entry: ItemEntry) {
         if tail.entries.isEmpty { tail.first = entry.position }
         tail.entries.append(entry)
         count(entry, adding: true)
-        if tail.entries.count >= TrayState.tailLimit { seal(by: fact.seq) }
+        if tail.entries.count >= TrayState.tailLimit { seal(by: entry.position) }
     }
 
     private mutating func supersede(
         _ collapse: UInt64, by seq: UInt64, stored: some StatePages
     ) throws {
-        let candidates = try collapseKeys.seqs(of: collapse) { identity in
-            try stored.collapseKeys(at: identity)
-        }
+        let candidates = try collapseKeys.seqs(of: collapse, load: stored.load(.collapseKeys))
         for item in candidates {
             guard let entry = try entry(of: item, stored: stored) else { continue }
             guard entry.flags.isLive else {
@@ -79,15 +130,13 @@ extension TrayState {
             }
             try forget(collapse, item, by: seq, stored: stored)
         }
-        try collapseKeys.insert(collapse, seq: seq) { identity in try stored.collapseKeys(at: identity) }
+        try collapseKeys.insert(collapse, seq: seq, load: stored.load(.collapseKeys))
     }
 
     private mutating func forget(
         _ collapse: UInt64, _ item: UInt64, by seq: UInt64, stored: some StatePages
     ) throws {
-        try collapseKeys.remove(collapse, seq: item, by: seq) { identity in
-            try stored.collapseKeys(at: identity)
-        }
+        try collapseKeys.remove(collapse, seq: item, by: seq, load: stored.load(.collapseKeys))
     }
 
     private mutating func mark(
@@ -104,7 +153,7 @@ extension TrayState {
         let edited = fact.edited
         let argument = fact.argument
         let summaryCount = fact.summaryCount
-        try change(item, by: seq, stored: stored) { page, index in
+        try changeUnlessGone(item, by: seq, stored: stored) { page, index in
             for bit in 0..<7 {
                 let field = ContentFields(rawValue: 1 << bit)
                 if edited.contains(field) { page.override(item, field, by: seq) }

@@ -1,8 +1,17 @@
 extension TrayState {
     /// The entry of an item of this user; nil when it never was in the tray.
     package func entry(of item: UInt64, stored: some StatePages) throws -> ItemEntry? {
-        guard let page = try page(at: item, stored: stored), let index = page.index(at: item) else { return nil }
+        let position = try position(of: item, stored: stored)
+        guard let page = try page(at: position, stored: stored), let index = page.index(at: position),
+            page.entries[index].seq == item
+        else { return nil }
         return page.entries[index]
+    }
+
+    /// Where an item stands if it is in the tray: its seq, until it was woken.
+    func position(of item: UInt64, stored: some StatePages) throws -> UInt64 {
+        guard !moved.isEmpty else { return item }
+        return try moved.seqs(of: item, load: stored.load(.moved)).last ?? item
     }
 
     /// The page that the item at `position` stands in if any does, with every mark applied.
@@ -15,13 +24,23 @@ extension TrayState {
     func sealedPage(at position: UInt64, stored: some StatePages) throws -> ItemPage? {
         guard sealedPages > 0 else { return nil }
         var found = pages.last { $0.first <= position }
-        if UInt64(pages.count) < sealedPages, let other = try stored.items(at: position) {
-            // A walk from page to page ends because each lies below the one before.
-            guard other.first <= position else { throw PackedError.damaged("page order") }
+        if UInt64(pages.count) < sealedPages, let other = try storedPage(at: position, stored: stored) {
             if found.map({ $0.first < other.first }) ?? true { found = other }
         }
         found?.catchUp(with: rangeMarks)
         return found
+    }
+
+    private func storedPage(at position: UInt64, stored: some StatePages) throws -> ItemPage? {
+        var bound = position
+        while let page = try stored.items(at: bound) {
+            // A walk from page to page ends because each lies below the one before.
+            guard page.first <= bound else { throw PackedError.damaged("page order") }
+            guard obsoletePages.contains(where: { $0.first == page.first }) else { return page }
+            guard page.first > 0 else { return nil }
+            bound = page.first - 1
+        }
+        return nil
     }
 
     /// Visits sealed pages from the newest whose first position is below `limit` to the oldest, while `body` says so.
@@ -40,19 +59,63 @@ extension TrayState {
         _ item: UInt64, by seq: UInt64, stored: some StatePages,
         _ body: (inout ItemPage, Int) -> Void
     ) throws {
-        if !tail.entries.isEmpty, item >= tail.first {
-            guard let index = tail.index(at: item) else { return }
+        let position = try position(of: item, stored: stored)
+        if !tail.entries.isEmpty, position >= tail.first {
+            guard let index = tail.index(at: position), tail.entries[index].seq == item else { return }
             count(tail.entries[index], adding: false)
             body(&tail, index)
             count(tail.entries[index], adding: true)
             return
         }
-        guard var page = try sealedPage(at: item, stored: stored), let index = page.index(at: item) else { return }
+        guard var page = try sealedPage(at: position, stored: stored), let index = page.index(at: position),
+            page.entries[index].seq == item
+        else { return }
         count(page.entries[index], adding: false)
         body(&page, index)
         count(page.entries[index], adding: true)
         page.changedBy = seq
         keep(page)
+    }
+
+    /// The same; an item that is gone is left alone, too.
+    mutating func changeUnlessGone(
+        _ item: UInt64, by seq: UInt64, stored: some StatePages,
+        _ body: (inout ItemPage, Int) -> Void
+    ) throws {
+        try change(item, by: seq, stored: stored) { page, index in
+            if !page.entries[index].flags.contains(.gone) { body(&page, index) }
+        }
+    }
+
+    /// Brings a snoozed item back, to the newest position; one that is gone stays where it is.
+    mutating func wake(_ item: UInt64, at seq: UInt64, stored: some StatePages) throws {
+        guard let found = try entry(of: item, stored: stored), !found.flags.contains(.gone),
+            var (entry, overrides) = try takeOut(found, by: seq, stored: stored)
+        else { return }
+        if entry.position != item { try moved.remove(item, seq: entry.position, by: seq, load: stored.load(.moved)) }
+        try moved.insert(item, seq: seq, load: stored.load(.moved))
+        entry.position = seq
+        entry.flags.subtract([.snoozed, .seen, .read])
+        overrides.removeAll { $0.field == .snoozedUntil }
+        for override in overrides { tail.override(item, override.field, by: override.event) }
+        append(entry)
+    }
+
+    /// Takes an entry out of its page, with its overrides and what it counts for.
+    private mutating func takeOut(
+        _ entry: ItemEntry, by seq: UInt64, stored: some StatePages
+    ) throws -> (entry: ItemEntry, overrides: [ItemOverride])? {
+        count(entry, adding: false)
+        if !tail.entries.isEmpty, entry.position >= tail.first {
+            return tail.index(at: entry.position).map { tail.remove(at: $0) }
+        }
+        guard var page = try sealedPage(at: entry.position, stored: stored),
+            let index = page.index(at: entry.position)
+        else { return nil }
+        let taken = page.remove(at: index)
+        page.changedBy = seq
+        keep(page)
+        return taken
     }
 
     /// Holds a changed sealed page until it is stored; one that has become too large is split.
@@ -66,6 +129,7 @@ extension TrayState {
     }
 
     private mutating func replace(_ page: ItemPage) {
+        if !obsoletePages.isEmpty { obsoletePages.removeAll { $0.first == page.first } }
         let index = pages.firstIndex { $0.first >= page.first } ?? pages.count
         if index < pages.count, pages[index].first == page.first {
             pages[index] = page

@@ -11,8 +11,17 @@ package struct TrayState: Hashable, Sendable {
     /// Sealed pages that one filtered mark changes directly; more wait for their next load.
     static let directPageLimit = 8
 
-    /// The seq of the newest event that the state holds.
+    /// Facts between two landmarks, where nothing else is said.
+    package static let defaultLandmarkDistance: UInt64 = 2_048
+
+    /// The seq of the newest event that the state holds, of the user's own or of a topic.
     package var appliedSeq: UInt64 = 0
+    /// How many facts were folded in, whatever they did.
+    package var folded: UInt64 = 0
+    /// After how many facts a state is worth keeping (``isLandmark``), again and again.
+    package var landmarkDistance = TrayState.defaultLandmarkDistance
+    /// The newest event after which the state was a landmark; 0 before the first.
+    package var lastLandmark: UInt64 = 0
     /// Listed, unseen and unread items.
     package var total: UInt64 = 0
     package var unseen: UInt64 = 0
@@ -25,6 +34,8 @@ package struct TrayState: Hashable, Sendable {
     /// Identities, ascending.
     package var mutedThreads: [UInt64] = []
     package var mutedCategories: [UInt64] = []
+    /// Topics that the user is subscribed to or has items from, ascending by identity.
+    package var topics: [Subscription] = []
     /// Oldest first; sealed pages may not show them yet.
     package var rangeMarks: [RangeMark] = []
     /// The newest items; always shows every mark.
@@ -33,11 +44,35 @@ package struct TrayState: Hashable, Sendable {
     package var sealedPages: UInt64 = 0
     /// Sealed pages that changed since they were stored, ascending.
     package var pages: [ItemPage] = []
+    /// Stored item pages that are no part of the state any more, until they are deleted.
+    package var obsoletePages: [ObsoletePage] = []
     package var events = EventIndex()
     package var keys = KeyIndex()
     package var collapseKeys = KeyIndex()
+    /// From items that were woken to their positions.
+    package var moved = KeyIndex()
+    /// From events that were undone to the events that undid them.
+    package var voided = KeyIndex()
 
     package init() {}
+
+    package init(landmarkDistance: UInt64) { self.landmarkDistance = max(landmarkDistance, 1) }
+
+    /// Whether this very state is worth keeping: from it, later ones are reached by folding few facts.
+    package var isLandmark: Bool { lastLandmark == appliedSeq && appliedSeq != 0 }
+}
+
+/// A stored page that an undo left without a place in its state.
+package struct ObsoletePage: Hashable, Sendable {
+    /// As in ``ItemPage/first``.
+    package var first: UInt64
+    /// The event that did it.
+    package var by: UInt64
+
+    package init(first: UInt64, by: UInt64) {
+        self.first = first
+        self.by = by
+    }
 }
 
 /// Unseen and unread of one category of one user; only those with any are kept.
@@ -53,16 +88,25 @@ package struct CategoryCount: Hashable, Sendable {
 /// Where a state's stored pages come from. Each returns the page with the greatest `first` at or below a key.
 package protocol StatePages {
     func items(at position: UInt64) throws -> ItemPage?
-    func keys(at identity: UInt64) throws -> KeyIndex.Page?
-    func collapseKeys(at identity: UInt64) throws -> KeyIndex.Page?
+    /// A page of one of the ``TrayState/keyIndexes``.
+    func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page?
+    /// The page of the stream's own events that holds `seq`, or else the first one after it.
+    func events(from seq: UInt64) throws -> EventIndex.Page?
+}
+
+extension StatePages {
+    /// What a ``KeyIndex`` asks for its stored pages.
+    package func load(_ space: PageSpace) -> (UInt64) throws -> KeyIndex.Page? {
+        { identity in try keys(space, at: identity) }
+    }
 }
 
 /// For states that have all their pages at hand.
 package struct NoStoredPages: StatePages {
     package init() {}
     package func items(at position: UInt64) -> ItemPage? { nil }
-    package func keys(at identity: UInt64) -> KeyIndex.Page? { nil }
-    package func collapseKeys(at identity: UInt64) -> KeyIndex.Page? { nil }
+    package func keys(_ space: PageSpace, at identity: UInt64) -> KeyIndex.Page? { nil }
+    package func events(from seq: UInt64) -> EventIndex.Page? { nil }
 }
 
 /// What decisions and queries need beside a state: its stored pages, and the log.

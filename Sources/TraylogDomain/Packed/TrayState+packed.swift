@@ -1,12 +1,13 @@
 extension TrayState {
-    static let packedVersion: UInt8 = 1
+    static let packedVersion: UInt8 = 2
 
     /// Appends the state without its sealed pages in its stored form (Docs/format.md, "Packed states").
     package func pack(into bytes: inout [UInt8]) {
         bytes.append(TrayState.packedVersion)
-        for number in [appliedSeq, total, unseen, unread, seenUpTo, seenMark, sealedPages] {
-            bytes.appendVarint(number)
-        }
+        let numbers = [
+            appliedSeq, folded, landmarkDistance, lastLandmark, total, unseen, unread, seenUpTo, seenMark, sealedPages,
+        ]
+        for number in numbers { bytes.appendVarint(number) }
         bytes.appendVarint(UInt64(categories.count))
         for category in categories {
             bytes.appendFixed64(category.category)
@@ -18,6 +19,11 @@ extension TrayState {
             bytes.appendVarint(UInt64(muted.count))
             for identity in muted { bytes.appendFixed64(identity) }
         }
+        bytes.appendVarint(UInt64(topics.count))
+        for subscription in topics {
+            bytes.appendFixed64(subscription.topic)
+            bytes.append((subscription.isActive ? 1 : 0) | (subscription.hasItems ? 2 : 0))
+        }
         bytes.appendVarint(UInt64(rangeMarks.count))
         for mark in rangeMarks { mark.pack(into: &bytes) }
         bytes.appendVarint(events.count)
@@ -27,14 +33,21 @@ extension TrayState {
         bytes.append(contentsOf: events.open.packed)
         keys.packRecent(into: &bytes)
         collapseKeys.packRecent(into: &bytes)
+        moved.packRecent(into: &bytes)
+        voided.packRecent(into: &bytes)
         tail.pack(into: &bytes)
     }
 
     /// Reads what ``pack(into:)`` wrote; its sealed pages stay where they are stored.
     package init(from reader: inout PackedReader) throws(PackedError) {
         let version = try reader.byte()
+        guard version >= TrayState.packedVersion else { throw .damaged("of an unreleased version") }
         guard version == TrayState.packedVersion else { throw .newer(version: version) }
         appliedSeq = try reader.varint()
+        folded = try reader.varint()
+        landmarkDistance = try reader.varint()
+        guard landmarkDistance > 0 else { throw .damaged("landmark distance") }
+        lastLandmark = try reader.varint()
         total = try reader.varint()
         unseen = try reader.varint()
         unread = try reader.varint()
@@ -50,6 +63,7 @@ extension TrayState {
         }
         for _ in 0..<(try reader.count(minimumBytes: 8)) { mutedThreads.append(try reader.fixed64()) }
         for _ in 0..<(try reader.count(minimumBytes: 8)) { mutedCategories.append(try reader.fixed64()) }
+        for _ in 0..<(try reader.count(minimumBytes: 9)) { topics.append(try Subscription(from: &reader)) }
         for _ in 0..<(try reader.count(minimumBytes: 19)) { rangeMarks.append(try RangeMark(from: &reader)) }
         events.count = try reader.varint()
         events.last = try reader.varint()
@@ -57,11 +71,23 @@ extension TrayState {
         events.open.packed = try reader.take(reader.count(), spare: 32)
         keys = try KeyIndex(from: &reader)
         collapseKeys = try KeyIndex(from: &reader)
+        moved = try KeyIndex(from: &reader)
+        voided = try KeyIndex(from: &reader)
         tail = try ItemPage(from: &reader)
         // Later events come behind these, in pages and in the index.
         guard events.last <= appliedSeq, tail.entries.last?.position ?? 0 <= appliedSeq else {
             throw .damaged("state beyond its event")
         }
+    }
+}
+
+extension Subscription {
+    fileprivate init(from reader: inout PackedReader) throws(PackedError) {
+        self.init(topic: try reader.fixed64(), isActive: false)
+        let flags = try reader.byte()
+        guard flags <= 3 else { throw .damaged("subscription") }
+        isActive = flags & 1 != 0
+        hasItems = flags & 2 != 0
     }
 }
 

@@ -10,6 +10,15 @@ extension EventDecoder {
     package static func fact(
         seq: UInt64, header: RecordHeader, payload: RawSpan, hasher: IdentityHasher
     ) throws(CodecError) -> Fact {
+        var due: Timestamp?
+        return try fact(seq: seq, header: header, payload: payload, hasher: hasher, due: &due)
+    }
+
+    /// The same, and the time that the event sets: when an item expires, or a snooze ends.
+    @inline(__always)
+    package static func fact(
+        seq: UInt64, header: RecordHeader, payload: RawSpan, hasher: IdentityHasher, due: inout Timestamp?
+    ) throws(CodecError) -> Fact {
         do throws(PayloadFault) {
             let kind = try kind(of: header)
             let fields = try PayloadFields(payload)
@@ -18,6 +27,7 @@ extension EventDecoder {
             switch kind {
             case .notified, .broadcast:
                 try fact.setContent(fields, payload, hasher)
+                due = fields.time(.expiresAt)
             case .marked:
                 fact.mark = try Mark(stored: try fields.required(.mark)).rawValue
                 fact.items = try fields.items(payload) { $0 }
@@ -25,6 +35,7 @@ extension EventDecoder {
                 try fact.setSelection(fields, payload, hasher)
             default:
                 try fact.setRest(fields, payload, hasher)
+                due = fields.time(kind == .snoozed ? .until : .expiresAt)
             }
             return fact
         } catch {
@@ -83,6 +94,7 @@ extension Fact {
             target = try fields.required(.event)
         case .subscribed, .unsubscribed:
             _ = try fields.required(.topic)
+            target = hasher.identity(fields, .topic, payload, as: .topic)
         case .compacted:
             _ = try fields.required(.through)
             _ = try fields.required(.dropped)

@@ -8,7 +8,7 @@ import Traylog
 /// `TRAYLOG_LONG_TESTS=1` plays many more seeds; a failure names the seed and the step.
 @Suite struct StoreModelTests {
     /// What the store can do by now; raise it as commands arrive.
-    static let features: HistoryMix.Features = []
+    static let features: HistoryMix.Features = .all
 
     @Test(arguments: seeds(3, long: 100))
     func theStoreAgreesAfterEveryFewCommands(seed: UInt64) throws {
@@ -118,7 +118,7 @@ import Traylog
 }
 
 private func play(
-    _ seed: UInt64, _ mix: HistoryMix, _ options: StoreOptions = StoreOptions(), steps: Int, checkEvery: Int,
+    _ seed: UInt64, _ mix: HistoryMix, _ options: StoreOptions = manual, steps: Int, checkEvery: Int,
     reopenPercent: Int = 0, finish: Comparison.Depth = .sample(60)
 ) throws {
     try withTemporaryDirectory { directory in
@@ -131,11 +131,20 @@ private func play(
     }
 }
 
+/// Time is what the history says.
+private var manual: StoreOptions {
+    var options = StoreOptions()
+    options.ticking = .manual
+    return options
+}
+
 /// So little memory that every few commands are flushed and every state is evicted.
 private var tiny: StoreOptions {
     var options = StoreOptions()
     options.durability = .relaxed
+    options.ticking = .manual
     options.tailEvents = 8
+    options.landmarkDistance = 5
     options.cacheBytes = 4_096
     return options
 }

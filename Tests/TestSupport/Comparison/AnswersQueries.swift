@@ -3,13 +3,27 @@ import Traylog
 /// The queries that the comparison asks, so that a store and the model behind its face can both be compared.
 package protocol AnswersQueries: Sendable {
     func head() throws(TraylogError) -> Seq
-    func tray(of user: String) throws(TraylogError) -> Tray
-    func inbox(of user: String, _ query: InboxQuery) throws(TraylogError) -> InboxPage
-    func threads(of user: String, limit: Int, cursor: Cursor?) throws(TraylogError) -> ThreadsPage
-    func history(of user: String, from: Seq, limit: Int) throws(TraylogError) -> [Event]
-    func events(from: Seq, limit: Int) throws(TraylogError) -> [Event]
-    func users(after name: String?, limit: Int) throws(TraylogError) -> [String]
+    func tray(of user: String, asOf: Moment?) throws(TraylogError) -> Tray
+    func inbox(of user: String, _ query: InboxQuery, asOf: Moment?) throws(TraylogError) -> InboxPage
+    func threads(of user: String, limit: Int, cursor: Cursor?, asOf: Moment?) throws(TraylogError) -> ThreadsPage
+    func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> [Event]
+    func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> [Event]
+    func users(after name: String?, limit: Int, asOf: Moment?) throws(TraylogError) -> [String]
     func statistics() throws(TraylogError) -> StoreStatistics
+}
+
+extension AnswersQueries {
+    package func events(from: Seq, limit: Int) throws(TraylogError) -> [Event] {
+        try events(from: from, limit: limit, asOf: nil)
+    }
+
+    package func inbox(of user: String, _ query: InboxQuery) throws(TraylogError) -> InboxPage {
+        try inbox(of: user, query, asOf: nil)
+    }
+
+    package func users(after name: String?, limit: Int) throws(TraylogError) -> [String] {
+        try users(after: name, limit: limit, asOf: nil)
+    }
 }
 
 extension Store: AnswersQueries {}

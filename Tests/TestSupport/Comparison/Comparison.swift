@@ -19,6 +19,9 @@ package struct Comparison {
     /// The whole log of the store; its times stand in for the naive ones.
     private let recordedAt: [Timestamp]
     private var random: SeededRandom
+    /// The moment that is compared, as the model and as the store are asked for it; nil for now.
+    private var seq: Seq?
+    private var moment: Moment?
 
     /// - Throws: a ``Difference`` when the logs differ already.
     package init(_ store: any AnswersQueries, _ naive: NaiveStore, seed: UInt64) throws {
@@ -36,6 +39,20 @@ package struct Comparison {
     /// Compares everything that can be asked of these users, and of the log.
     package mutating func check(users: [String], depth: Depth) throws {
         try expectSame(naive.head, try store.head(), "head")
+        try checkNow(users, depth: depth)
+        for _ in 0..<2 {
+            let past = Seq(UInt64(random.between(0, naive.events.count)))
+            // Several events may be of one time, which means the last of them.
+            let time = past == .zero ? Timestamp(milliseconds: 0) : recordedAt[Int(past.rawValue) - 1]
+            let isTime = random.chance(40)
+            seq = isTime ? Seq(UInt64(recordedAt.lastIndex { $0 <= time }.map { $0 + 1 } ?? 0)) : past
+            moment = isTime ? .time(time) : .seq(past)
+            defer { (seq, moment) = (nil, nil) }
+            try within("as of \(past)\(isTime ? " by time" : "")") { try checkNow(users, depth: .sample(3)) }
+        }
+    }
+
+    private mutating func checkNow(_ users: [String], depth: Depth) throws {
         try checkLog()
         try checkUsers()
         for user in users {
@@ -60,7 +77,7 @@ package struct Comparison {
     }
 
     private func checkTray(of user: String) throws {
-        var (expected, found) = (naive.tray(of: user), try store.tray(of: user))
+        var (expected, found) = (naive.tray(of: user, asOf: seq), try store.tray(of: user, asOf: moment))
         let lists = [expected, found].map { $0.categories.map { "\($0)" } }
         try expectSame(lists[0], lists[1], "tray, categories")
         (expected.categories, found.categories) = ([], [])
@@ -80,29 +97,29 @@ extension Comparison {
             let from = Seq(UInt64(random.between(1, naive.events.count + 2)))
             let limit = random.pick([0, 1, 2, 10, 1_000])
             try expectSame(
-                naive.log(from: from, limit: limit).map(\.comparable),
-                try store.events(from: from, limit: limit).map(\.comparable), "events from \(from) limit \(limit)")
+                naive.log(from: from, limit: limit, asOf: seq).map(\.comparable),
+                try store.events(from: from, limit: limit, asOf: moment).map(\.comparable), "events from \(from) limit \(limit)")
         }
     }
 
     private mutating func checkUsers() throws {
-        let expected = naive.users()
-        try expectSame(expected, try store.users(after: nil, limit: .max), "users")
+        let expected = naive.users(asOf: seq)
+        try expectSame(expected, try store.users(after: nil, limit: .max, asOf: moment), "users")
         let after = random.pick(expected + ["", "m", "zzz"])
         try expectSame(
-            naive.users(after: after, limit: 2), try store.users(after: after, limit: 2),
+            naive.users(after: after, limit: 2, asOf: seq), try store.users(after: after, limit: 2, asOf: moment),
             "users after \(String(reflecting: after)) limit 2")
     }
 
     private mutating func checkHistory(of user: String) throws {
         try expectSame(
-            naive.history(of: user).map(\.comparable),
-            try store.history(of: user, from: 1, limit: .max).map(\.comparable), "history")
+            naive.history(of: user, asOf: seq).map(\.comparable),
+            try store.history(of: user, from: 1, limit: .max, asOf: moment).map(\.comparable), "history")
         let from = Seq(UInt64(random.between(1, naive.events.count + 2)))
         let limit = random.pick([0, 1, 2, 10, 1_000])
         try expectSame(
-            naive.history(of: user, from: from, limit: limit).map(\.comparable),
-            try store.history(of: user, from: from, limit: limit).map(\.comparable),
+            naive.history(of: user, from: from, limit: limit, asOf: seq).map(\.comparable),
+            try store.history(of: user, from: from, limit: limit, asOf: moment).map(\.comparable),
             "history from \(from) limit \(limit)")
     }
 }
@@ -135,28 +152,28 @@ extension Comparison {
 
     /// Walks all pages; each must be full, in order, and the last one must say that it is.
     private func checkInbox(of user: String, _ query: InboxQuery, limit: Int) throws {
-        let expected = naive.matches(of: user, query).map(withStoredTime)
+        let expected = naive.matches(of: user, query, asOf: seq).map(withStoredTime)
         var query = query
         // A page of one item is asked for anew: long lists are walked in larger ones.
         query.limit = max(limit, expected.count / 200)
         try within(String(describing: query)) {
             try checkPages(expected, of: user, size: query.limit) { cursor in
                 query.cursor = cursor
-                let page = try store.inbox(of: user, query)
+                let page = try store.inbox(of: user, query, asOf: moment)
                 return (page.items, page.next, page.user, page.asOf)
             }
         }
     }
 
     private func checkThreads(of user: String, limit: Int) throws {
-        let expected = naive.groups(of: user).map { group in
+        let expected = naive.groups(of: user, asOf: seq).map { group in
             var group = group
             group.newest = withStoredTime(group.newest)
             return group
         }
         try within("threads limit \(limit)") {
             try checkPages(expected, of: user, size: limit) { cursor in
-                let page = try store.threads(of: user, limit: limit, cursor: cursor)
+                let page = try store.threads(of: user, limit: limit, cursor: cursor, asOf: moment)
                 return (page.threads, page.next, page.user, page.asOf)
             }
         }
@@ -173,7 +190,7 @@ extension Comparison {
             let rows = Array(expected[walked..<min(walked + size, expected.count)])
             try expectSame(rows, answer.rows, "from #\(walked)")
             try expectSame(user, answer.user, "user")
-            try expectSame(naive.head, answer.asOf, "asOf")
+            try expectSame(seq ?? naive.head, answer.asOf, "asOf")
             walked += rows.count
             try expectSame(walked < expected.count, answer.next != nil, "next after #\(walked)")
             // Clients keep the text.

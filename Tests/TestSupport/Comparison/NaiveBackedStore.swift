@@ -70,28 +70,45 @@ extension NaiveBackedStore {
 
     package func head() throws(TraylogError) -> Seq { naive.head }
 
-    package func tray(of user: String) throws(TraylogError) -> Tray { twist.tray(naive.tray(of: user)) }
-
-    package func inbox(of user: String, _ query: InboxQuery) throws(TraylogError) -> InboxPage {
-        do throws(Refusal) { return twist.inbox(try naive.inbox(of: user, query)) } catch { throw .refused(error) }
+    package func tray(of user: String, asOf: Moment?) throws(TraylogError) -> Tray {
+        twist.tray(naive.tray(of: user, asOf: try seq(asOf)))
     }
 
-    package func threads(of user: String, limit: Int, cursor: Cursor?) throws(TraylogError) -> ThreadsPage {
+    package func inbox(of user: String, _ query: InboxQuery, asOf: Moment?) throws(TraylogError) -> InboxPage {
+        let seq = try seq(asOf)
         do throws(Refusal) {
-            return twist.threads(try naive.threads(of: user, limit: limit, cursor: cursor))
+            return twist.inbox(try naive.inbox(of: user, query, asOf: seq))
         } catch { throw .refused(error) }
     }
 
-    package func history(of user: String, from: Seq, limit: Int) throws(TraylogError) -> [Event] {
-        naive.history(of: user, from: from, limit: limit)
+    package func threads(
+        of user: String, limit: Int, cursor: Cursor?, asOf: Moment?
+    ) throws(TraylogError) -> ThreadsPage {
+        let seq = try seq(asOf)
+        do throws(Refusal) {
+            return twist.threads(try naive.threads(of: user, limit: limit, cursor: cursor, asOf: seq))
+        } catch { throw .refused(error) }
     }
 
-    package func events(from: Seq, limit: Int) throws(TraylogError) -> [Event] {
-        twist.events(naive.log(from: from, limit: limit))
+    package func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> [Event] {
+        naive.history(of: user, from: from, limit: limit, asOf: try seq(asOf))
     }
 
-    package func users(after name: String?, limit: Int) throws(TraylogError) -> [String] {
-        twist.users(naive.users(after: name, limit: limit))
+    package func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> [Event] {
+        twist.events(naive.log(from: from, limit: limit, asOf: try seq(asOf)))
+    }
+
+    package func users(after name: String?, limit: Int, asOf: Moment?) throws(TraylogError) -> [String] {
+        twist.users(naive.users(after: name, limit: limit, asOf: try seq(asOf)))
+    }
+
+    private func seq(_ moment: Moment?) throws(TraylogError) -> Seq? {
+        switch moment {
+        case nil: return nil
+        case .time(let time): return naive.seq(at: time)
+        case .seq(let seq):
+            do throws(Refusal) { return try naive.checkedAsOf(seq) } catch { throw .refused(error) }
+        }
     }
 
     package func statistics() throws(TraylogError) -> StoreStatistics {

@@ -2,12 +2,8 @@
 
 /// The rows of one user's state as the store keeps them: packed, each page under its first key.
 struct PackedRows: Hashable {
-    enum Space: Hashable {
-        case items, events, keys, collapseKeys
-    }
-
     private(set) var root: [UInt8] = []
-    private(set) var pages: [Space: [UInt64: [UInt8]]] = [:]
+    private(set) var pages: [PageSpace: [UInt64: [UInt8]]] = [:]
 
     init() {}
 
@@ -16,11 +12,12 @@ struct PackedRows: Hashable {
         state.pack(into: &root)
         for page in state.pages { put(.items, page.first) { page.pack(into: &$0) } }
         for page in state.events.sealed { put(.events, page.first) { page.pack(into: &$0) } }
-        for page in state.keys.pages { put(.keys, page.first) { page.pack(into: &$0) } }
-        for page in state.collapseKeys.pages { put(.collapseKeys, page.first) { page.pack(into: &$0) } }
+        for (space, index) in TrayState.keyIndexes {
+            for page in state[keyPath: index].pages { put(space, page.first) { page.pack(into: &$0) } }
+        }
     }
 
-    private mutating func put(_ space: Space, _ first: UInt64, _ pack: (inout [UInt8]) -> Void) {
+    private mutating func put(_ space: PageSpace, _ first: UInt64, _ pack: (inout [UInt8]) -> Void) {
         var bytes: [UInt8] = []
         pack(&bytes)
         pages[space, default: [:]][first] = bytes
@@ -38,7 +35,7 @@ struct PackedRows: Hashable {
     }
 
     /// The row with the greatest key at or below `key`.
-    func floor(_ space: Space, at key: UInt64) -> [UInt8]? {
+    func floor(_ space: PageSpace, at key: UInt64) -> [UInt8]? {
         guard let rows = pages[space], let first = rows.keys.filter({ $0 <= key }).max() else { return nil }
         return rows[first]
     }
@@ -59,16 +56,20 @@ struct RowSource: StateSource {
         return try checked(page, page?.changedBy)
     }
 
-    func keys(at identity: UInt64) throws -> KeyIndex.Page? { try keyPage(.keys, identity) }
+    func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page? { try keyPage(space, identity) }
 
-    func collapseKeys(at identity: UInt64) throws -> KeyIndex.Page? { try keyPage(.collapseKeys, identity) }
+    func events(from seq: UInt64) throws -> EventIndex.Page? {
+        let pages = rows.pages[.events] ?? [:]
+        let found = pages.keys.sorted().last { $0 <= seq } ?? pages.keys.min()
+        return try found.flatMap { pages[$0] }?.unpacked(EventIndex.Page.init(from:))
+    }
 
     func event(_ seq: UInt64) throws -> Event {
         guard seq > 0, seq <= UInt64(log.count) else { throw MissingEvent() }
         return log[Int(seq) - 1]
     }
 
-    private func keyPage(_ space: PackedRows.Space, _ identity: UInt64) throws -> KeyIndex.Page? {
+    private func keyPage(_ space: PageSpace, _ identity: UInt64) throws -> KeyIndex.Page? {
         let page = try rows.floor(space, at: identity)?.unpacked(KeyIndex.Page.init(from:))
         return try checked(page, page?.changedBy)
     }

@@ -16,8 +16,8 @@ import Testing
         }
 
         func items(at position: UInt64) -> ItemPage? { pages[Int(position % 4)] }
-        func keys(at identity: UInt64) -> KeyIndex.Page? { keyPages[Int(identity % 4)] }
-        func collapseKeys(at identity: UInt64) -> KeyIndex.Page? { keyPages[Int(identity % 4)] }
+        func keys(_ space: PageSpace, at identity: UInt64) -> KeyIndex.Page? { keyPages[Int(identity % 4)] }
+        func events(from seq: UInt64) -> EventIndex.Page? { nil }
         func event(_ seq: UInt64) -> Event {
             Event(seq: Seq(seq), recordedAt: Timestamp(milliseconds: 0), user: "ann", body: .notified(Content()))
         }

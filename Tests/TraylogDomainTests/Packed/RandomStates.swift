@@ -71,7 +71,14 @@ extension SeededRandom {
         state.events.count = number()
         state.events.last = number()
         state.events.open = eventPage()
-        for key in [\TrayState.keys, \TrayState.collapseKeys] {
+        (state.folded, state.lastLandmark) = (number(), number())
+        state.landmarkDistance = max(number(), 1)
+        state.topics = ascending(below(5)).map { topic in
+            var subscription = Subscription(topic: topic, isActive: chance(50))
+            subscription.hasItems = chance(50)
+            return subscription
+        }
+        for (_, key) in TrayState.keyIndexes {
             state[keyPath: key].pageCount = number()
             state[keyPath: key].recent = keyEntries()
         }

@@ -70,7 +70,7 @@ import TraylogLMDB
     @Test func aDamagedPageOfOldItemsIsNamedAndMended() throws {
         try withFilledStore { path in
             try RawStore.change(path) { raw in
-                let page = try raw.firstKey(try raw.stream(of: "ann"), .items)
+                let page = try raw.firstKey(try raw.stream(of: "ann"), .page(.items))
                 try raw.change(raw.states, page) { $0[$0.count / 2] ^= 1 }
             }
             try withStore(path) { store throws in
@@ -224,7 +224,8 @@ private struct AnyBytes {
             let stream = try raw.stream(of: "ann")
             for _ in 0..<random.between(1, 3) {
                 let space = random.pick(weighted: [
-                    (StateTable.Space.root, 5), (.items, 2), (.events, 1), (.keys, 1), (.collapseKeys, 1),
+                    (StateTable.Space.root, 5), (.page(.items), 2), (.page(.events), 1), (.page(.keys), 1),
+                    (.page(.collapseKeys), 1),
                 ])
                 guard let key = try raw.firstKeyIfAny(stream, space) else { continue }
                 try raw.changeSealed(raw.states, key) { bytes in

@@ -1,0 +1,54 @@
+import TraylogDomain
+
+/// The past as the writing process has it: the tail and the states at hand, and the file. Used with the lock held.
+struct CoreHistory: FoldHistory {
+    let core: Core
+    let stored: StoredPages
+    /// Of the user, not stored yet, ascending.
+    let landmarks: [TrayState]
+
+    func fact(_ seq: UInt64) throws -> Fact { try core.fact(seq) }
+
+    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+        try core.events(ofTopic: topic, after: seq, through: end)
+    }
+
+    func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
+        if let found = landmarks.last(where: { $0.appliedSeq <= seq }) {
+            return Landmark(state: found, pages: stored)
+        }
+        return try stored.landmark(atOrBefore: seq)
+    }
+
+    func firsts(of space: PageSpace, changedSince seq: UInt64) throws -> [UInt64] {
+        try stored.firsts(of: space, changedSince: seq)
+    }
+}
+
+extension Core {
+    /// The seqs of a topic's events after one seq through another, those of the transaction in the making included.
+    func events(ofTopic identity: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+        guard lastTopicEvent > seq, end > seq else { return [] }
+        let stream: UInt32
+        let state: TrayState
+        var next: UInt64 = 0
+        if let slot = loadedTopic(identity) {
+            let box = try slot.current ?? load(slot)
+            (stream, state, next) = (slot.stream, box.state, box.next)
+        } else {
+            let (names, states) = (tables.names(generation), tables.states(generation))
+            let stored = try environment.read { transaction in
+                try names.stream(ofTopic: identity, in: transaction).map { ($0, try states.root($0, in: transaction)) }
+            }
+            guard let stored, let root = stored.1 else { return [] }
+            (stream, state) = (stored.0, root.state)
+        }
+        var seqs = try state.events(
+            from: seq + 1, through: end, stored: pages(of: stream, limit: state.appliedSeq))
+        while next != 0, next <= end {
+            if next > seq { seqs.append(next) }
+            next = tail.next(after: next)
+        }
+        return seqs
+    }
+}

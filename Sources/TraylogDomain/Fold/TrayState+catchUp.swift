@@ -1,0 +1,72 @@
+extension TrayState {
+    /// Folds in what the state does not hold yet: the user's own events and those of topics, in the order of their seqs.
+    ///
+    /// - Parameters:
+    ///   - first: the user's own event to begin with; 0 for none.
+    ///   - end: the last event to fold.
+    ///   - voided: events that are passed over, because they were undone.
+    ///   - next: the user's own event after a given one; 0 for none.
+    ///   - landmark: told of each state that is worth keeping, when it is reached.
+    /// - Returns: the user's own event after `end`; 0 for none.
+    /// - Throws: what `stored`, `history` and `next` throw; the state is then unusable.
+    /// - Complexity: that of ``apply(_:stored:)`` for each event; without topics nothing is looked up beside them.
+    @discardableResult
+    package mutating func catchUp<History: FoldHistory>(
+        own first: UInt64, through end: UInt64, stored: some StatePages, history: History,
+        skipping voided: Set<UInt64> = [], next: (UInt64) throws -> UInt64,
+        landmark: (borrowing TrayState) -> Void = { _ in }
+    ) throws -> UInt64 {
+        var own = first
+        var pending = try pendingTopicEvents(through: end, history)
+        while true {
+            if own != 0, own <= end, pending.last.map({ own < $0.seq }) ?? true {
+                let fact = try history.fact(own)
+                try take(fact, stored: stored, history: history, skipping: voided)
+                if fact.kind.changesTopics { pending = try pendingTopicEvents(through: end, history) }
+                own = try next(own)
+            } else if let event = pending.popLast() {
+                try apply(try history.fact(event.seq), ofTopic: event.topic, stored: stored)
+            } else {
+                return own
+            }
+            if isLandmark { landmark(self) }
+        }
+    }
+
+    private mutating func take<History: FoldHistory>(
+        _ fact: borrowing Fact, stored: some StatePages, history: History, skipping voided: Set<UInt64>
+    ) throws {
+        if !voided.isEmpty, voided.contains(fact.seq) {
+            try pass(fact, stored: stored)
+        } else if fact.kind == .undone, voided.isEmpty, fact.seq > appliedSeq {
+            try undo(fact, stored: stored, history: history)
+        } else {
+            try apply(fact, stored: stored)
+        }
+    }
+
+    /// Events of the state's topics that it does not hold, in descending order.
+    private func pendingTopicEvents(
+        through end: UInt64, _ history: some FoldHistory
+    ) throws -> [(seq: UInt64, topic: UInt64)] {
+        guard !topics.isEmpty, appliedSeq < end else { return [] }
+        var pending: [(seq: UInt64, topic: UInt64)] = []
+        for subscription in topics {
+            for seq in try history.events(ofTopic: subscription.topic, after: appliedSeq, through: end) {
+                pending.append((seq, subscription.topic))
+            }
+        }
+        pending.sort { $0.seq > $1.seq }
+        return pending
+    }
+}
+
+extension EventKind {
+    /// Whether other topics may matter to the user after such an event.
+    fileprivate var changesTopics: Bool {
+        switch self {
+        case .subscribed, .unsubscribed, .undone: true
+        default: false
+        }
+    }
+}
