@@ -37,18 +37,16 @@ struct TraylogCommand: ParsableCommand {
                     TrayCommand.self, InboxCommand.self, ThreadsCommand.self, HistoryCommand.self, LogCommand.self,
                     UsersCommand.self,
                 ]),
-            CommandGroup(name: "Look after", subcommands: [StatsCommand.self, ReplayCommand.self, VerifyCommand.self]),
+            CommandGroup(
+                name: "Look after",
+                subcommands: [TickCommand.self, StatsCommand.self, ReplayCommand.self, VerifyCommand.self]),
         ]
     )
 
     private static let verbs: [any ParsableCommand.Type] = [
         NotifyCommand.self, SeeCommand.self, MarkCommand.self, MarkAllCommand.self, MuteCommand.self,
-        UnmuteCommand.self, EditCommand.self, RetractCommand.self,
-    ]
-
-    static let unlisted: [any ParsableCommand.Type] = [
-        SnoozeCommand.self, WakeCommand.self, SubscribeCommand.self, UnsubscribeCommand.self, BroadcastCommand.self,
-        UndoCommand.self,
+        UnmuteCommand.self, SnoozeCommand.self, WakeCommand.self, SubscribeCommand.self, UnsubscribeCommand.self,
+        BroadcastCommand.self, EditCommand.self, RetractCommand.self, UndoCommand.self,
     ]
 
     @OptionGroup var global: GlobalOptions

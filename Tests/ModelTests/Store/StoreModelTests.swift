@@ -128,6 +128,18 @@ private func play(
         try run.play(steps: steps, checkEvery: checkEvery, reopenPercent: reopenPercent)
         try run.reopen()
         try run.finish(depth: isLong && mix.users <= 6 ? .full : finish)
+        let naive = run.naive
+        try within("seed \(seed), replay") {
+            let report = try Replay.run(directory: directory, rebuild: false) { _, _ in }
+            #expect(report.identical, "seed \(seed): \(report.differences)")
+            _ = try Replay.run(directory: directory, rebuild: true) { _, _ in }
+            let again = try Replay.run(directory: directory, rebuild: false) { _, _ in }
+            #expect(again.identical, "seed \(seed), rebuilt: \(again.differences)")
+            let store = try Store.open(directory, options: options)
+            defer { store.close() }
+            var comparison = try Comparison(store, naive, seed: seed)
+            try comparison.check(users: Array(naive.users().prefix(6)), depth: .sample(5))
+        }
     }
 }
 

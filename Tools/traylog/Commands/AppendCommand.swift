@@ -28,7 +28,7 @@ struct AppendCommand: StoreCommand {
     func run() throws {
         // Opened before the store, which is not created when there is nothing to read.
         let source = file == "-" ? Descriptor.standardInput : try Descriptor.reading(file)
-        let store = try Store.open(directory)
+        let store = try openForWriting()
         defer { store.close() }
         var appender = Appender(from: source, to: store, options, isJSON: wantsJSONRefusals)
         try appender.run()

@@ -6,6 +6,8 @@ struct BroadcastCommand: Verb {
         commandName: "broadcast",
         abstract: "Put an item in the tray of everyone who is subscribed to a topic now.",
         discussion: """
+            One event, whatever the audience: each tray takes it over when it is next looked at.
+
             EXAMPLES
               traylog broadcast releases --title "Version 2 is out" --key release-2
               traylog broadcast incidents --title "Mail is down" --level critical

@@ -19,10 +19,11 @@ struct HistoryCommand: StoreCommand {
     var user: String
 
     @OptionGroup var range: SeqRange
+    @OptionGroup var moment: MomentOption
 
     func run() throws {
         try withReader { reader in
-            let head = try reader.head()
+            let head = try moment.asOf.map { try reader.seq(of: $0) } ?? reader.head()
             var chunks = EventChunks(from: range.from, through: min(range.to ?? head, head)) {
                 (from, limit) throws(TraylogError) in
                 try reader.history(of: user, from: from, limit: limit)

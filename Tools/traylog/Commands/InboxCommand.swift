@@ -14,6 +14,7 @@ struct InboxCommand: StoreCommand {
               traylog inbox alice --unread --category ci --limit 100
               traylog inbox alice --archived --thread build-17
               traylog inbox alice --cursor c1-y1 --json
+              traylog inbox alice --as-of 1200
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -23,6 +24,7 @@ struct InboxCommand: StoreCommand {
 
     @OptionGroup var page: PageOptions
     @OptionGroup var filter: ThreadFilter
+    @OptionGroup var moment: MomentOption
 
     @Option(help: "Only items of this category.")
     var category: String?
@@ -48,7 +50,7 @@ struct InboxCommand: StoreCommand {
     }
 
     func run() throws {
-        let answer = try withReader { try $0.inbox(of: user, query) }
+        let answer = try withReader { try $0.inbox(of: user, query, asOf: moment.asOf) }
         try printing { output in
             if global.json {
                 try output.json { $0.write(answer) }

@@ -16,6 +16,7 @@ struct LogCommand: StoreCommand {
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var range: SeqRange
+    @OptionGroup var moment: MomentOption
 
     @Option(help: "Only this user's events.")
     var user: String?
@@ -25,7 +26,7 @@ struct LogCommand: StoreCommand {
 
     func run() throws {
         try withReader { reader in
-            let head = try reader.head()
+            let head = try moment.asOf.map { try reader.seq(of: $0) } ?? reader.head()
             var chunks = EventChunks(from: range.from, through: min(range.to ?? head, head)) {
                 (from, limit) throws(TraylogError) in
                 guard let user else { return try reader.events(from: from, limit: limit) }

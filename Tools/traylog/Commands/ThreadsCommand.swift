@@ -20,9 +20,12 @@ struct ThreadsCommand: StoreCommand {
     var user: String
 
     @OptionGroup var page: PageOptions
+    @OptionGroup var moment: MomentOption
 
     func run() throws {
-        let answer = try withReader { try $0.threads(of: user, limit: page.limit, cursor: page.cursor) }
+        let answer = try withReader {
+            try $0.threads(of: user, limit: page.limit, cursor: page.cursor, asOf: moment.asOf)
+        }
         try printing { output in
             if global.json {
                 try output.json { $0.write(answer) }

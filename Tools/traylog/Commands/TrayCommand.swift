@@ -10,7 +10,8 @@ struct TrayCommand: StoreCommand {
 
             EXAMPLES
               traylog tray alice
-              traylog tray alice --json
+              traylog tray alice --as-of 1200 --json
+              traylog tray alice --as-of 2026-01-31T12:00:00Z
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -18,8 +19,10 @@ struct TrayCommand: StoreCommand {
     @Argument(help: "Whose tray.")
     var user: String
 
+    @OptionGroup var moment: MomentOption
+
     func run() throws {
-        let tray = try withReader { try $0.tray(of: user) }
+        let tray = try withReader { try $0.tray(of: user, asOf: moment.asOf) }
         try printing { output in
             if global.json {
                 try output.json { $0.write(tray) }

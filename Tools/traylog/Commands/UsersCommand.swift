@@ -14,6 +14,7 @@ struct UsersCommand: StoreCommand {
             """)
 
     @OptionGroup var global: GlobalOptions
+    @OptionGroup var moment: MomentOption
 
     private static let chunk = 256
 
@@ -23,10 +24,10 @@ struct UsersCommand: StoreCommand {
                 var table = Table(Self.columns, on: Terminal(.standardOutput))
                 var last: String?
                 while true {
-                    let names = try reader.users(after: last, limit: Self.chunk)
+                    let names = try reader.users(after: last, limit: Self.chunk, asOf: moment.asOf)
                     guard let newLast = names.last else { break }
                     last = newLast
-                    let trays = try names.map { try reader.tray(of: $0) }
+                    let trays = try names.map { try reader.tray(of: $0, asOf: moment.asOf) }
                     if global.json {
                         for tray in trays { try output.json { $0.write(tray) } }
                     } else {

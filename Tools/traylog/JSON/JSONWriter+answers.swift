@@ -33,6 +33,14 @@ extension JSONWriter {
         endObject()
     }
 
+    mutating func write(_ report: TickReport) {
+        beginObject()
+        member("woken", report.woken)
+        member("expired", report.expired)
+        member("head", report.head)
+        endObject()
+    }
+
     mutating func write(_ report: ReplayReport) {
         beginObject()
         member("events", report.events)

@@ -7,6 +7,7 @@ extension JSONWriter {
         member("floor", statistics.floor)
         member("events", statistics.events)
         member("users", statistics.users)
+        member("topics", statistics.topics)
         member("bytes", statistics.bytes)
         member("freeBytes", statistics.freeBytes)
         member("mapSizeBytes", statistics.mapSizeBytes)

@@ -30,6 +30,19 @@ extension StoreCommand {
         return try body(reader)
     }
 
+    /// Changes a store, which is created where it is missing. Time passes by `tick` alone.
+    func writing<Answer>(_ body: (Store) throws(TraylogError) -> Answer) throws(TraylogError) -> Answer {
+        let store = try openForWriting()
+        defer { store.close() }
+        return try body(store)
+    }
+
+    func openForWriting() throws(TraylogError) -> Store {
+        var options = StoreOptions()
+        options.ticking = .manual
+        return try Store.open(directory, options: options)
+    }
+
     /// Prints what `body` writes, the rest of it in any case.
     func printing(_ body: (Output) throws -> Void) throws {
         let output = Output(.standardOutput)

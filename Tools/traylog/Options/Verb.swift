@@ -16,7 +16,7 @@ extension Verb {
         let command = Command(
             user: tray, try action(), key: common.key, occurredAt: common.occurredAt, actor: common.actor,
             device: common.device)
-        let receipt = try perform(command)
+        let receipt = try writing { store throws(TraylogError) in try store.perform(command) }
         try printing { output in
             if global.json {
                 try output.json { $0.write(receipt) }
@@ -24,12 +24,6 @@ extension Verb {
                 try output.line(receipt.words)
             }
         }
-    }
-
-    private func perform(_ command: Command) throws(TraylogError) -> Receipt {
-        let store = try Store.open(directory)
-        defer { store.close() }
-        return try store.perform(command)
     }
 }
 

@@ -10,6 +10,7 @@ struct StatisticsText {
         let facts: [(String, Cell)] = [
             ("head", Cell(statistics.head)), ("floor", Cell(statistics.floor)),
             ("events", Cell(statistics.events.grouped)), ("users", Cell(statistics.users.grouped)),
+            ("topics", Cell(statistics.topics.grouped)),
             ("file", Cell(statistics.bytes.asBytes)), ("free in it", Cell(statistics.freeBytes.asBytes)),
             ("may grow to", Cell(statistics.mapSizeBytes.asBytes)),
             ("unflushed", Cell("\(statistics.unflushed.grouped) events")),

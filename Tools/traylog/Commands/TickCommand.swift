@@ -1,0 +1,35 @@
+import ArgumentParser
+import Traylog
+
+struct TickCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tick",
+        abstract: "Wake and expire what is due.",
+        discussion: """
+            Snoozed items whose time has come return to the inbox at the top, unseen and unread; items past their \
+            expiresAt are gone. A program that embeds the store does this by itself; on the command line nothing \
+            happens without a tick, so run it from cron or a timer. It creates no store.
+
+            EXAMPLES
+              traylog tick
+              traylog tick --now 2030-01-01T08:00:00Z --json
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Option(help: ArgumentHelp("What counts as the present (RFC 3339; default: the clock).", valueName: "time"))
+    var now: Timestamp?
+
+    func run() throws {
+        // Nothing can be due in a store that does not exist.
+        try withReader { _ in }
+        let report = try writing { store throws(TraylogError) in try store.tick(now: now) }
+        try printing { output in
+            if global.json {
+                try output.json { $0.write(report) }
+            } else {
+                try output.line("woken \(report.woken.grouped), expired \(report.expired.grouped), head \(report.head)")
+            }
+        }
+    }
+}
