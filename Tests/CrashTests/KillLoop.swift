@@ -35,7 +35,7 @@ struct KillLoop {
         random = SeededRandom(seed: ~seed)
         var mix = HistoryMix.typical
         mix.users = 12
-        generator = HistoryGenerator(seed: seed, mix: mix)
+        generator = HistoryGenerator(seed: seed, mix: mix.with([.snoozes, .topics, .undo]))
     }
 
     var pending: Int { sent.count - answered }
@@ -119,7 +119,8 @@ struct KillLoop {
         let choice = random.below(4)
         do throws(TraylogError) {
             if choice == 0 { return try Store.open(directory, options: Self.options(tailEvents: 8)) }
-            return choice == 1 ? try Store.open(directory) : try StoreReader.open(directory)
+            if choice == 1 { return try Store.open(directory, options: Self.options(tailEvents: 800_000)) }
+            return try StoreReader.open(directory)
         } catch {
             guard case .failed(let failure) = error, failure.code == .notFound, base.head == 0 else { throw error }
             return nil
@@ -128,8 +129,10 @@ struct KillLoop {
 
     static func options(tailEvents: Int, isRelaxed: Bool = false) -> StoreOptions {
         var options = StoreOptions()
+        options.ticking = .manual
         options.tailEvents = tailEvents
         options.cacheBytes = 4_096
+        options.landmarkDistance = 5
         if isRelaxed { options.durability = .relaxed }
         return options
     }

@@ -99,8 +99,8 @@ extension EventIndex.Page: PackedForm {
 
     @Test func aStateOfALaterFormatIsNamed() {
         var bytes = TrayState().packed
-        bytes[0] = 2
-        #expect(throws: PackedError.newer(version: 2)) { try bytes.unpacked(TrayState.init(from:)) }
+        bytes[0] = 3
+        #expect(throws: PackedError.newer(version: 3)) { try bytes.unpacked(TrayState.init(from:)) }
     }
 
     @Test func itemsOutOfOrderAreDamage() {

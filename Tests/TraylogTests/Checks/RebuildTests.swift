@@ -44,7 +44,7 @@ import TraylogLMDB
 
     @Test func aRebuildChangesNoAnswer() throws {
         try withStorePath { path in
-            var run = try ModelRun(seed: 5, mix: .typical) {
+            var run = try ModelRun(seed: 5, mix: .typical.with(.all)) {
                 try Store.open(path, options: options(tailEvents: 20, isRelaxed: true))
             }
             for _ in 0..<3 {

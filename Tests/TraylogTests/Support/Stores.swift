@@ -21,6 +21,7 @@ func withStorePath<Result>(_ body: (String) async throws -> Result) async throws
 
 func options(tailEvents: Int = 200_000, cacheBytes: Int = 128 << 20, isRelaxed: Bool = false) -> StoreOptions {
     var options = StoreOptions()
+    options.ticking = .manual
     options.tailEvents = tailEvents
     options.cacheBytes = cacheBytes
     options.durability = isRelaxed ? .relaxed : .durable
@@ -33,9 +34,9 @@ func notify(_ user: String, _ title: String = "Hi", key: String? = nil) -> Comma
 
 /// Lends a store for writing, and closes it.
 func withStore<Result>(
-    _ path: String, _ options: StoreOptions = StoreOptions(), _ body: (Store) throws -> Result
+    _ path: String, _ settings: StoreOptions = options(), _ body: (Store) throws -> Result
 ) throws -> Result {
-    let store = try Store.open(path, options: options)
+    let store = try Store.open(path, options: settings)
     defer { store.close() }
     return try body(store)
 }

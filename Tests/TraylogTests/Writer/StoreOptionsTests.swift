@@ -25,7 +25,7 @@ import Testing
             var mix = HistoryMix.typical
             mix.users = 25
             mix.largePercent = 0
-            var run = try ModelRun(seed: seed, mix: mix) { try Store.open(path, options: options) }
+            var run = try ModelRun(seed: seed, mix: mix.with(.all)) { try Store.open(path, options: options) }
             try run.play(steps: 240, checkEvery: 40, reopenPercent: 30)
             try run.finish(depth: .sample(2))
             #expect(try replay(path).identical, "seed \(seed)")
