@@ -25,6 +25,7 @@ extension ViewSource {
             }
             let names = transaction.statistics(tables.names(generation).database)
             statistics.users = UInt64(names.entries) + unnamed
+            statistics.projections = try tables.projections.all(in: transaction)
         }
         return statistics
     }

@@ -17,6 +17,7 @@ final class Writer: Sendable {
 
     private struct Queue {
         var jobs: [Job] = []
+        var chores: [Chore] = []
         var isClosing = false
     }
 
@@ -26,14 +27,17 @@ final class Writer: Sendable {
     private let shared: Monitor<Shared>
     private let queue = Monitor(Queue())
     private let isRelaxed: Bool
+    private let projections: ProjectionBoard
 
     init(
-        directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>, options: StoreOptions
+        directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>,
+        projections: ProjectionBoard, options: StoreOptions
     ) {
         self.directory = directory
         self.environment = environment
         self.tables = tables
         self.shared = shared
+        self.projections = projections
         isRelaxed = options.durability == .relaxed
     }
 
@@ -47,6 +51,16 @@ final class Writer: Sendable {
         queue.signalAll()
     }
 
+    /// Hands a chore over; it is answered once, on the writer's thread.
+    func enqueue(_ chore: Chore) {
+        let isOpen = queue.withLock { queue in
+            if !queue.isClosing { queue.chores.append(chore) }
+            return !queue.isClosing
+        }
+        guard isOpen else { return chore.finish(.failure(.closed(directory))) }
+        queue.signalAll()
+    }
+
     /// Lets the thread end once the queue is empty and everything is stored.
     func finishSoon() {
         queue.withLock { $0.isClosing = true }
@@ -56,23 +70,24 @@ final class Writer: Sendable {
     /// The thread's life.
     func run() {
         var loop = WriterLoop(
-            directory: directory, environment: environment, tables: tables, shared: shared)
+            directory: directory, environment: environment, tables: tables, shared: shared, projections: projections)
         var lastGroup = (jobs: 0, nanoseconds: Int64(0))
         while true {
             gather(after: lastGroup)
-            let (jobs, isClosing) = next(loop)
+            let (jobs, chore, isClosing) = next(loop)
             if !jobs.isEmpty {
                 let start = SystemClock.monotonicNanoseconds()
                 loop.perform(jobs)
                 lastGroup = (jobs.count, SystemClock.monotonicNanoseconds() - start)
-            } else if isClosing {
+            } else if chore == nil, isClosing {
                 loop.storeEverything()
                 shared.withLock { $0.isClosed = true }
                 return
             } else {
                 lastGroup = (0, 0)
-                loop.idle(isRelaxed: isRelaxed)
+                if chore == nil { loop.idle(isRelaxed: isRelaxed) }
             }
+            if let chore { loop.perform(chore) }
         }
     }
 
@@ -86,8 +101,8 @@ final class Writer: Sendable {
             timeoutMilliseconds: milliseconds, until: { $0.jobs.count >= last.jobs || $0.isClosing }, { _ in })
     }
 
-    /// The next jobs, or none after a while without any.
-    private func next(_ loop: WriterLoop) -> (jobs: [Job], isClosing: Bool) {
+    /// The next jobs and chore, or none after a while without any.
+    private func next(_ loop: WriterLoop) -> (jobs: [Job], chore: Chore?, isClosing: Bool) {
         let timeout: Int? =
             if loop.hasUnsynced && isRelaxed {
                 Writer.relaxedMilliseconds
@@ -99,14 +114,15 @@ final class Writer: Sendable {
                 nil
             }
         let answer = queue.wait(
-            timeoutMilliseconds: timeout, until: { !$0.jobs.isEmpty || $0.isClosing },
+            timeoutMilliseconds: timeout, until: { !$0.jobs.isEmpty || !$0.chores.isEmpty || $0.isClosing },
             { queue in
                 let count = Writer.groupSize(of: queue.jobs)
                 let jobs = Array(queue.jobs.prefix(count))
                 queue.jobs.removeFirst(count)
-                return (jobs, queue.isClosing)
+                let chore = queue.chores.isEmpty ? nil : queue.chores.removeFirst()
+                return (jobs, chore, queue.isClosing)
             })
-        return answer ?? ([], false)
+        return answer ?? ([], nil, false)
     }
 
     private static func groupSize(of jobs: [Job]) -> Int {

@@ -1,0 +1,29 @@
+import TraylogLMDB
+
+/// Turns a call that answers later, from another thread, into one that waits.
+enum Waiting {
+    typealias Answer<Value: Sendable> = @Sendable (Result<Value, TraylogError>) -> Void
+
+    /// Blocks the thread.
+    static func blocking<Value: Sendable>(
+        _ start: (@escaping Answer<Value>) -> Void
+    ) throws(TraylogError) -> Value {
+        let answer = Monitor<Result<Value, TraylogError>?>(nil)
+        start { result in
+            answer.withLock { $0 = result }
+            answer.signalAll()
+        }
+        let result = answer.wait(timeoutMilliseconds: nil, until: { $0 != nil }, { $0 })
+        guard let result = result ?? nil else { preconditionFailure("the wait ends with an answer") }
+        return try result.get()
+    }
+
+    /// Suspends the task.
+    static func suspended<Value: Sendable>(
+        _ start: (@escaping Answer<Value>) -> Void
+    ) async throws(TraylogError) -> Value {
+        try await withCheckedContinuation { continuation in
+            start { continuation.resume(returning: $0) }
+        }.get()
+    }
+}
