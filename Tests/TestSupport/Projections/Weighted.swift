@@ -18,8 +18,9 @@ package struct Weighted<Size: Weight>: Projection, Hashable {
 
     package mutating func apply(_ event: Event) {
         if event.user == "shrink" { bytes = [] }
-        var random = SeededRandom(seed: event.seq.rawValue)
-        for _ in 0..<(Size.bytesPerEvent / 8) { bytes += random.next().bytes }
+        bytes += event.seq.rawValue.bytes
+        let filler = UInt8(truncatingIfNeeded: event.seq.rawValue &* 37)
+        bytes += [UInt8](repeating: filler, count: Size.bytesPerEvent - 8)
     }
 
     package func encoded() -> [UInt8] { bytes }

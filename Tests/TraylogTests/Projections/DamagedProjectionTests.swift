@@ -20,7 +20,7 @@ import TraylogLog
                     }
                 }
             }
-            try withReader(path) { reader in
+            try withReader(path) { reader throws in
                 #expect(try reader.storedProjections().map { $0.damage != nil } == [true])
             }
             try expectFoldedAnew(path)
@@ -163,14 +163,14 @@ import TraylogLog
                 _ = try store.perform((0..<30).map { notify("user\($0 % 3)", "\($0)") })
                 _ = try store.project(MainDigest.self).value()
             }
-            try withReader(path) { #expect(try $0.projected(MainDigest.self).origin == .resumed(30)) }
+            try withReader(path) { reader throws in #expect(try reader.projected(MainDigest.self).origin == .resumed(30)) }
             try body(path)
         }
     }
 
     private func expectFoldedAnew(_ path: String, isFinding: Bool = true) throws {
         #expect(try findings(path).contains { $0.contains("digest") } == isFinding)
-        try withReader(path) { reader in
+        try withReader(path) { reader throws in
             let projected = try reader.projected(MainDigest.self)
             guard case .damaged = projected.origin else {
                 Issue.record("\(projected)")
@@ -187,6 +187,6 @@ import TraylogLog
             #expect(try projector.value() == MainDigest.folded(try store.events()))
         }
         #expect(try findings(path).isEmpty)
-        try withReader(path) { #expect(try $0.projected(MainDigest.self).origin == .resumed(30)) }
+        try withReader(path) { reader throws in #expect(try reader.projected(MainDigest.self).origin == .resumed(30)) }
     }
 }

@@ -10,7 +10,9 @@ import TraylogLog
     @Test func valuesOfAllSizesComeBack() throws {
         try withStorePath { path in
             // Around the limits of a record, of one chunk, and of one transaction.
-            for bytes in [1_799, 1_800, 1_801, 4_075, 4_076, 4_077, 8_152, 8_153, 300 * 4_076, 300 * 4_076 + 1, 0, 9_000] {
+            for bytes in [
+                1_799, 1_800, 1_801, 4_075, 4_076, 4_077, 8_152, 8_153, 300 * 4_076, 300 * 4_076 + 1, 0, 9_000,
+            ] {
                 let state = (0..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 31) }
                 try withStore(path) { store in
                     let name = try ProjectionName("raw")
@@ -52,7 +54,7 @@ import TraylogLog
                 #expect(projector.latest.value == Weighted<Heavy>.folded(events))
                 #expect(try store.projected(Weighted<Heavy>.self).origin == .resumed(1_024))
             }
-            try withReader(path) { reader in
+            try withReader(path) { reader throws in
                 #expect(try reader.projected(Weighted<Heavy>.self).value == Weighted<Heavy>.folded(try reader.events()))
             }
             // Long, short, and long again.
