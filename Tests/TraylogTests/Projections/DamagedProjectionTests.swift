@@ -150,6 +150,34 @@ import TraylogLog
         }
     }
 
+    @Test func anEventWhosePayloadWasErasedIsPassedOver() throws {
+        try withStorePath { path in
+            try withStore(path) { store in
+                _ = try store.perform((0..<30).map { notify("ann", "\($0)") })
+            }
+            try RawStore.change(path) { raw in
+                let digest = [UInt8](repeating: 7, count: RecordCodec.digestBytes)
+                for seq: UInt64 in [1, 12, 13, 30] {
+                    let old = try raw.value(raw.log, RawStore.key(seq))
+                    let header = try RecordHeader.read(RawSpan(_elements: old.span), seq: seq)
+                    var record: [UInt8] = []
+                    RecordCodec.appendErased(
+                        seq: seq, header: header, digest: RawSpan(_elements: digest.span), to: &record)
+                    try raw.put(raw.log, RawStore.key(seq), record)
+                }
+            }
+            try withStore(path) { store in
+                let projector = try store.project(MainDigest.self)
+                let value = try projector.value()
+                #expect(value.events == 26 && value.last == 29)
+                #expect(projector.latest.position == 30)
+                try projector.rebuild()
+                #expect(try projector.value() == value)
+            }
+            try withReader(path) { reader throws in #expect(try reader.projected(MainDigest.self).value.events == 26) }
+        }
+    }
+
     private enum Medium: Weight {
         static let bytesPerEvent = 1_000
     }
@@ -163,7 +191,9 @@ import TraylogLog
                 _ = try store.perform((0..<30).map { notify("user\($0 % 3)", "\($0)") })
                 _ = try store.project(MainDigest.self).value()
             }
-            try withReader(path) { reader throws in #expect(try reader.projected(MainDigest.self).origin == .resumed(30)) }
+            try withReader(path) { reader throws in
+                #expect(try reader.projected(MainDigest.self).origin == .resumed(30))
+            }
             try body(path)
         }
     }

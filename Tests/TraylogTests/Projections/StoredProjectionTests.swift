@@ -139,7 +139,9 @@ import TraylogLMDB
                 _ = try store.project(MainDigest.self).value()
             }
             #expect(try replay(path, rebuild: true).identical)
-            try withStore(path) { store throws in #expect(try store.project(MainDigest.self).progress.origin == .resumed(30)) }
+            try withStore(path) { store throws in
+                #expect(try store.project(MainDigest.self).progress.origin == .resumed(30))
+            }
         }
     }
 }
