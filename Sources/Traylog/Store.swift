@@ -136,15 +136,7 @@ extension Store {
     }
 
     private func wait(_ prepared: PreparedCommands, _ mode: Job.Mode) -> Job.Outcome {
-        let answer = Monitor<Job.Outcome?>(nil)
-        writer.enqueue(
-            Job(prepared, mode: mode) { outcome in
-                answer.withLock { $0 = outcome }
-                answer.signalAll()
-            })
-        let outcome = answer.wait(timeoutMilliseconds: nil, until: { $0 != nil }, { $0 })
-        guard let outcome = outcome ?? nil else { preconditionFailure("the wait ends with an outcome") }
-        return outcome
+        Waiting.outcome { writer.enqueue(Job(prepared, mode: mode, answer: $0)) }
     }
 }
 

@@ -33,21 +33,16 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
     }
 
     let name: ProjectionName
-    let directory: String
-    let environment: Environment
-    let tables: Tables
+    let source: any ViewSource
     let writer: Writer
     let orders: Monitor<Orders>
     let status: Monitor<Status>
 
     init(
-        _ name: ProjectionName, found: FoundProjection<Value>, directory: String, environment: Environment,
-        tables: Tables, writer: Writer
+        _ name: ProjectionName, found: FoundProjection<Value>, source: any ViewSource, writer: Writer
     ) {
         self.name = name
-        self.directory = directory
-        self.environment = environment
-        self.tables = tables
+        self.source = source
         self.writer = writer
         orders = Monitor(Orders(head: 0))
         let position = found.projected.position.rawValue
@@ -56,6 +51,10 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
                 projected: found.projected, origin: found.projected.origin, storedPosition: position,
                 storedBytes: position == 0 ? 0 : found.record?.byteCount ?? 0))
     }
+
+    var directory: String { source.directory }
+    var environment: Environment { source.environment }
+    var tables: Tables { source.tables }
 
     var ended: TraylogError {
         .failed(
@@ -75,17 +74,29 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
 
     /// Answers with the value once it holds `seq`, or the head as of now.
     func whenApplied(_ seq: Seq?, _ answer: @escaping Waiting.Answer<Value>) {
-        let head = orders.withLock { $0.head }
-        let seq = seq?.rawValue ?? head
-        guard seq <= head else { return answer(.failure(.refused(.upToBeyondHead(Seq(seq), head: Seq(head))))) }
+        let target: UInt64
+        do {
+            target = try reachable(seq)
+        } catch {
+            return answer(.failure(TraylogError(error, in: directory)))
+        }
         let known: Result<Value, TraylogError>? = status.withLock { status in
             if status.isEnded { return .failure(ended) }
-            if status.projected.position.rawValue >= seq { return .success(status.projected.value) }
+            if status.projected.position.rawValue >= target { return .success(status.projected.value) }
             if let failure = status.foldFailure { return .failure(failure) }
-            status.waiters.append(Waiter(seq: seq, answer: answer))
+            status.waiters.append(Waiter(seq: target, answer: answer))
             return nil
         }
         if let known { answer(known) }
+    }
+
+    /// The seq to wait for: not beyond the head, for which one would wait for ever.
+    private func reachable(_ seq: Seq?) throws -> UInt64 {
+        // Asked for anew: the writer publishes a commit a moment before it reports it here.
+        let head = try source.head()
+        guard let seq else { return head.rawValue }
+        guard seq <= head else { throw Refusal.upToBeyondHead(seq, head: head) }
+        return seq.rawValue
     }
 
     /// Answers once the value is that of a new fold of the whole log, and stored.

@@ -37,9 +37,7 @@ extension Store {
     ) throws -> Projector<Value> {
         let source = queries.source
         let found = try source.tables.projections.find(type, name, log: source.tables.log, source.environment)
-        let run = ProjectionRun(
-            name, found: found, directory: directory, environment: source.environment, tables: source.tables,
-            writer: writer)
+        let run = ProjectionRun(name, found: found, source: source, writer: writer)
         let record = found.record
         let entry = try projections.start(name) {
             let thread = OSThread.start(name: "traylog-fold") {

@@ -8,6 +8,13 @@ enum Waiting {
     static func blocking<Value: Sendable>(
         _ start: (@escaping Answer<Value>) -> Void
     ) throws(TraylogError) -> Value {
+        try outcome(start).get()
+    }
+
+    /// The same, with what went wrong as a value.
+    static func outcome<Value: Sendable>(
+        _ start: (@escaping Answer<Value>) -> Void
+    ) -> Result<Value, TraylogError> {
         let answer = Monitor<Result<Value, TraylogError>?>(nil)
         start { result in
             answer.withLock { $0 = result }
@@ -15,7 +22,7 @@ enum Waiting {
         }
         let result = answer.wait(timeoutMilliseconds: nil, until: { $0 != nil }, { $0 })
         guard let result = result ?? nil else { preconditionFailure("the wait ends with an answer") }
-        return try result.get()
+        return result
     }
 
     /// Suspends the task.
