@@ -19,7 +19,7 @@ extension ProjectionTable {
         let recordRow = ProjectionTable.row(record, state, of: name)
         guard !record.isInline else {
             try write([recordRow], through: writer)
-            return try delete(
+            return trim(
                 from: ProjectionTable.chunkKey(name, copy: 0, index: 0), of: ProjectionTable.recordKey(name),
                 in: environment, through: writer)
         }
@@ -30,10 +30,15 @@ extension ProjectionTable {
             if end == chunks { rows.append(recordRow) }
             try write(rows, through: writer)
         }
-        // A longer value of earlier may have left more chunks.
-        try delete(
+        trim(
             from: ProjectionTable.chunkKey(name, copy: record.copy, index: chunks),
             of: ProjectionTable.recordKey(name) + [record.copy], in: environment, through: writer)
+    }
+
+    /// Deletes the chunks that a longer value of earlier has left.
+    private func trim(from start: [UInt8], of prefix: [UInt8], in environment: Environment, through writer: Writer) {
+        // The value is stored by now. What cannot be deleted means nothing, and the next storing tries again.
+        try? delete(from: start, of: prefix, in: environment, through: writer)
     }
 
     /// Removes a projection's rows.

@@ -24,6 +24,8 @@ public struct Projector<Value: Projection>: Sendable {
 
     /// The value once it holds `seq`; without one, once it holds all that was appended before the call.
     ///
+    /// A large value is copied when the fold goes on while somebody still has it.
+    ///
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; failed with what keeps the fold from going on, such as
     ///   `damaged`; failed `closed` after ``stop()``.
     public func value(through seq: Seq? = nil) async throws(TraylogError) -> Value {
@@ -66,7 +68,7 @@ public struct Projector<Value: Projection>: Sendable {
 
     /// Stores the value and its position, wherever the fold is, and ends; ``progress`` tells when that failed.
     ///
-    /// The name is free afterwards. A second call does nothing.
+    /// Blocks for as long as that takes. The name is free afterwards. A second call does nothing.
     public func stop() {
         run.stopSoon()
         thread.join()

@@ -87,6 +87,48 @@ import TraylogLog
         }
     }
 
+    @Test func aStoringThatFailsCostsNoEventAndNotWhatWasStored() throws {
+        try withStorePath { path in
+            var options = options(isRelaxed: true)
+            options.mapSizeBytes = 2 << 20
+            try withStore(path, options) { store in
+                let projector = try store.project(Weighted<VeryHeavy>.self, storedEveryMilliseconds: 0)
+                _ = try store.perform(notify("ann"))
+                _ = try projector.value()
+                projector.stop()
+                #expect(projector.progress.failure == nil)
+
+                // The first chunks of the larger value still fit into the file, all of them do not.
+                let again = try store.project(Weighted<VeryHeavy>.self, storedEveryMilliseconds: 0)
+                _ = try store.perform((0..<50).map { notify("ann", "\($0)") })
+                _ = try again.value()
+                again.stop()
+                guard case .failed(let failure) = again.progress.failure else {
+                    Issue.record("\(again.progress)")
+                    return
+                }
+                #expect(failure.code == .mapFull)
+                #expect(again.progress.position == 51 && again.progress.storedPosition == 1)
+                #expect(try store.perform(notify("bob")) == .appended(52))
+                let projected = try store.projected(Weighted<VeryHeavy>.self)
+                #expect(projected.origin == .resumed(1))
+                #expect(projected.value == Weighted<VeryHeavy>.folded(try store.events()))
+            }
+            #expect(try findings(path).isEmpty)
+            // With a larger map it goes on from there.
+            try withStore(path) { store in
+                let projector = try store.project(Weighted<VeryHeavy>.self)
+                #expect(try projector.value() == Weighted<VeryHeavy>.folded(try store.events()))
+                projector.stop()
+                #expect(projector.progress.storedPosition == 52 && projector.progress.failure == nil)
+            }
+        }
+    }
+
+    private enum VeryHeavy: Weight {
+        static let bytesPerEvent = 60_000
+    }
+
     private enum Heavy: Weight {
         static let bytesPerEvent = 4_000
     }
