@@ -108,8 +108,12 @@ import TraylogLog
                 let table = raw.tables.projections
                 let name = try ProjectionName("weighted")
                 let copy = try #require(try raw.environment.read { try table.stored(name, in: $0)?.record.copy })
-                for index in 0..<500 {
-                    try raw.put(table.database, ProjectionTable.chunkKey(name, copy: 1 - copy, index: index), [1, 2])
+                let junk: [UInt8] = [1, 2]
+                try raw.environment.write { transaction in
+                    for index in 0..<250 {
+                        let key = ProjectionTable.chunkKey(name, copy: 1 - copy, index: index)
+                        try transaction.put(table.database, RawSpan(_elements: key.span), RawSpan(_elements: junk.span))
+                    }
                 }
                 // And those of one that was being forgotten.
                 let other = try ProjectionName("other")
