@@ -10,13 +10,15 @@ public final class Store: TrayQueries {
     let directory: String
     private let environment: Environment
     let writer: Writer
+    let projections: ProjectionBoard
     private let thread: OSThread
     private let hasher: IdentityHasher
 
     private init(
         directory: String, environment: Environment, source: LiveSource, hasher: IdentityHasher, writer: Writer,
-        thread: OSThread
+        projections: ProjectionBoard, thread: OSThread
     ) {
+        self.projections = projections
         self.hasher = hasher
         self.directory = directory
         self.environment = environment
@@ -62,16 +64,19 @@ public final class Store: TrayQueries {
             Shared(
                 core: try Core.open(environment, tables: tables, options: options),
                 flusher: Flusher(tailEvents: options.tailEvents)))
+        let projections = ProjectionBoard(directory: directory)
         let writer = Writer(
-            directory: directory, environment: environment, tables: tables, shared: shared, options: options)
+            directory: directory, environment: environment, tables: tables, shared: shared, projections: projections,
+            options: options)
         let source = LiveSource(directory: directory, environment: environment, tables: tables, shared: shared)
         return Store(
             directory: directory, environment: environment, source: source,
-            hasher: shared.withLock { $0.core.hasher }, writer: writer,
+            hasher: shared.withLock { $0.core.hasher }, writer: writer, projections: projections,
             thread: OSThread.start(name: "traylog-writer") { writer.run() })
     }
 
-    /// Brings the stored states up to the log and gives the store free; later calls fail with `closed`.
+    /// Brings the stored states up to the log and gives the store free; later calls fail with `closed`. Projections are
+    /// stored wherever they are.
     ///
     /// Commands that were handed over before are performed first. A second call returns at once.
     public func close() {
@@ -79,6 +84,7 @@ public final class Store: TrayQueries {
     }
 
     private func stop() {
+        projections.close()
         writer.finishSoon()
         thread.join()
         environment.close()
@@ -130,15 +136,7 @@ extension Store {
     }
 
     private func wait(_ prepared: PreparedCommands, _ mode: Job.Mode) -> Job.Outcome {
-        let answer = Monitor<Job.Outcome?>(nil)
-        writer.enqueue(
-            Job(prepared, mode: mode) { outcome in
-                answer.withLock { $0 = outcome }
-                answer.signalAll()
-            })
-        let outcome = answer.wait(timeoutMilliseconds: nil, until: { $0 != nil }, { $0 })
-        guard let outcome = outcome ?? nil else { preconditionFailure("the wait ends with an outcome") }
-        return outcome
+        Waiting.outcome { writer.enqueue(Job(prepared, mode: mode, answer: $0)) }
     }
 }
 

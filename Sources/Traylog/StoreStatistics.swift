@@ -28,6 +28,8 @@ public struct StoreStatistics: Hashable, Sendable {
     public var unflushed: UInt64 = 0
     /// Entries and bytes of each table of the file.
     public var tables: [Table] = []
+    /// What is stored of custom projections.
+    public var projections: [StoredProjection] = []
 
     public struct Table: Hashable, Sendable {
         public var name: String

@@ -154,6 +154,9 @@ extension Command {
         case .notify(var content):
             content.data = content.data?.trimmingCharacters(in: .whitespaces)
             command.action = .notify(content)
+        case .broadcast(let topic, var content):
+            content.data = content.data?.trimmingCharacters(in: .whitespaces)
+            command.action = .broadcast(topic: topic, content)
         case .edit(let item, var edit):
             if case .set(let data) = edit.data { edit.data = .set(data.trimmingCharacters(in: .whitespaces)) }
             command.action = .edit(item, edit)

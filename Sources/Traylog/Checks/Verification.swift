@@ -17,7 +17,7 @@ package struct VerificationReport: Hashable, Sendable {
 }
 
 /// Checks everything that can be checked: each event's checksum and fields, the log's order and density, times that
-/// never decrease, and each stored state against the fold of the log.
+/// never decrease, each stored state against the fold of the log, and the checksums of stored projections.
 package enum Verification {
     /// Findings that are named; more are only counted.
     static let namedFindings = 1_000
@@ -53,6 +53,7 @@ package enum Verification {
             for difference in report.differences {
                 findings.add("\(difference); run `traylog replay --rebuild`, which derives it from the log again")
             }
+            for finding in try environment.read({ try tables.projections.findings(in: $0) }) { findings.add(finding) }
             return VerificationReport(findings: findings.texts, events: head, users: report.users)
         } catch let error as CodecError {
             findings.add(error.message)

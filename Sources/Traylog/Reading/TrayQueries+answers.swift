@@ -165,7 +165,7 @@ extension Queries {
     }
 
     /// Runs a query, again when a flush or a rebuild came in between, and turns what goes wrong into the public error.
-    fileprivate func answer<Answer>(_ body: (any ViewSource) throws -> Answer) throws(TraylogError) -> Answer {
+    func answer<Answer>(_ body: (any ViewSource) throws -> Answer) throws(TraylogError) -> Answer {
         var triesLeft = 10_000
         while true {
             do {

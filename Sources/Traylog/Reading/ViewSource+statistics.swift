@@ -26,6 +26,7 @@ extension ViewSource {
             let names = transaction.statistics(tables.names(generation).database)
             statistics.topics = try tables.names(generation).topicCount(in: transaction)
             statistics.users = UInt64(names.entries) - statistics.topics + unnamed
+            statistics.projections = try tables.projections.all(in: transaction)
         }
         return statistics
     }

@@ -6,10 +6,12 @@ import TraylogLog
 ///
 /// Names, states and what is due exist twice: a rebuild fills the generation that is not in use, and one commit swaps them.
 struct Tables: Sendable {
-    static let allNames = EventLog.tableNames + ["meta", "names.0", "names.1", "states.0", "states.1", "due.0", "due.1"]
+    static let allNames =
+        EventLog.tableNames + ["meta", "names.0", "names.1", "states.0", "states.1", "due.0", "due.1", "projections"]
 
     let log: EventLog
     let meta: Database
+    let projections: ProjectionTable
     private let names: [Database]
     private let states: [Database]
     private let dues: [Database]
@@ -17,6 +19,7 @@ struct Tables: Sendable {
     init(_ environment: Environment) {
         log = EventLog(environment)
         meta = environment.database("meta")
+        projections = ProjectionTable(database: environment.database("projections"))
         names = [environment.database("names.0"), environment.database("names.1")]
         states = [environment.database("states.0"), environment.database("states.1")]
         dues = [environment.database("due.0"), environment.database("due.1")]

@@ -22,9 +22,10 @@ final class Writer: Sendable {
     private struct Queue {
         var jobs: [Job] = []
         var ticks: [TickRequest] = []
+        var chores: [Chore] = []
         var isClosing = false
 
-        var isEmpty: Bool { jobs.isEmpty && ticks.isEmpty }
+        var isEmpty: Bool { jobs.isEmpty && ticks.isEmpty && chores.isEmpty }
     }
 
     private let directory: String
@@ -34,14 +35,17 @@ final class Writer: Sendable {
     private let queue = Monitor(Queue())
     private let isRelaxed: Bool
     private let ticksByItself: Bool
+    private let projections: ProjectionBoard
 
     init(
-        directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>, options: StoreOptions
+        directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>,
+        projections: ProjectionBoard, options: StoreOptions
     ) {
         self.directory = directory
         self.environment = environment
         self.tables = tables
         self.shared = shared
+        self.projections = projections
         isRelaxed = options.durability == .relaxed
         ticksByItself = options.ticking == .automatic
     }
@@ -66,6 +70,16 @@ final class Writer: Sendable {
         queue.signalAll()
     }
 
+    /// Hands a chore over; it is answered once, on the writer's thread.
+    func enqueue(_ chore: Chore) {
+        let isOpen = queue.withLock { queue in
+            if !queue.isClosing { queue.chores.append(chore) }
+            return !queue.isClosing
+        }
+        guard isOpen else { return chore.finish(.failure(.closed(directory))) }
+        queue.signalAll()
+    }
+
     /// Lets the thread end once the queue is empty and everything is stored.
     func finishSoon() {
         queue.withLock { $0.isClosing = true }
@@ -75,25 +89,26 @@ final class Writer: Sendable {
     /// The thread's life.
     func run() {
         var loop = WriterLoop(
-            directory: directory, environment: environment, tables: tables, shared: shared)
+            directory: directory, environment: environment, tables: tables, shared: shared, projections: projections)
         var lastGroup = (jobs: 0, nanoseconds: Int64(0))
         while true {
             gather(after: lastGroup)
-            let (jobs, ticks, isClosing) = next(loop)
+            let (jobs, ticks, chore, isClosing) = next(loop)
             if !jobs.isEmpty {
                 let start = SystemClock.monotonicNanoseconds()
                 loop.perform(jobs)
                 lastGroup = (jobs.count, SystemClock.monotonicNanoseconds() - start)
-            } else if isClosing {
+            } else if ticks.isEmpty, chore == nil, isClosing {
                 loop.storeEverything()
                 shared.withLock { $0.isClosed = true }
                 return
             } else if ticks.isEmpty {
                 lastGroup = (0, 0)
-                loop.idle(isRelaxed: isRelaxed)
+                if chore == nil { loop.idle(isRelaxed: isRelaxed) }
             }
             for tick in ticks { tick.finish(perform(tick.now ?? now(), &loop)) }
             tickIfDue(&loop)
+            if let chore { loop.perform(chore) }
         }
     }
 
@@ -123,8 +138,10 @@ final class Writer: Sendable {
             timeoutMilliseconds: milliseconds, until: { $0.jobs.count >= last.jobs || $0.isClosing }, { _ in })
     }
 
-    /// The next jobs, or none after a while without any.
-    private func next(_ loop: WriterLoop) -> (jobs: [Job], ticks: [TickRequest], isClosing: Bool) {
+    /// What waits to be done, or nothing after a while without anything.
+    private func next(
+        _ loop: WriterLoop
+    ) -> (jobs: [Job], ticks: [TickRequest], chore: Chore?, isClosing: Bool) {
         let idle: Int? =
             if loop.hasUnsynced && isRelaxed {
                 Writer.relaxedMilliseconds
@@ -145,9 +162,10 @@ final class Writer: Sendable {
                 queue.jobs.removeFirst(count)
                 let ticks = queue.ticks
                 queue.ticks = []
-                return (jobs, ticks, queue.isClosing && queue.isEmpty)
+                let chore = queue.chores.isEmpty ? nil : queue.chores.removeFirst()
+                return (jobs, ticks, chore, queue.isClosing && queue.jobs.isEmpty)
             })
-        return answer ?? ([], [], false)
+        return answer ?? ([], [], nil, false)
     }
 
     /// How long to wait for the next tick of an own; not for ever, because the clock may be set.

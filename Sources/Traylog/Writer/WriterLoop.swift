@@ -8,6 +8,7 @@ struct WriterLoop {
     let environment: Environment
     let tables: Tables
     let shared: Monitor<Shared>
+    private let projections: ProjectionBoard
 
     /// Stored states are behind the log.
     private(set) var hasUnstored: Bool
@@ -24,11 +25,15 @@ struct WriterLoop {
         shared.withLock { $0.core.nextDue = Timestamp(milliseconds: milliseconds) }
     }
 
-    init(directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>) {
+    init(
+        directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>,
+        projections: ProjectionBoard
+    ) {
         self.directory = directory
         self.environment = environment
         self.tables = tables
         self.shared = shared
+        self.projections = projections
         hasUnstored = shared.withLock { $0.core.tail.count > 0 }
     }
 
@@ -79,11 +84,24 @@ struct WriterLoop {
         // Given up here, so that the buffers behind them are filled again in place.
         batch = RecordBatch(firstSeq: 1)
         rows = nil
-        hasUnstored = shared.withLock { shared in
+        let head = shared.withLock { shared in
             shared.publish()
-            return shared.core.tail.count > 0
+            hasUnstored = shared.core.tail.count > 0
+            return shared.core.head.seq
         }
+        projections.headMoved(to: head)
         hasUnsynced = true
+    }
+
+    /// Makes the transaction of a chore and answers it when it is durable.
+    mutating func perform(_ chore: Chore) {
+        do {
+            try environment.write(chore.body)
+            hasUnsynced = true
+            chore.finish(.success(()))
+        } catch {
+            chore.finish(.failure(TraylogError(error, in: directory)))
+        }
     }
 
     // MARK: Idle

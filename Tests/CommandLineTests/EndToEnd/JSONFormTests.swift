@@ -157,6 +157,7 @@ struct JSONFormTests {
             #expect(statistics["events"] == 4)
             #expect(statistics["users"] == 2)
             for name in ["bytes", "freeBytes", "readers", "unflushed"] { #expect(statistics[name] != nil) }
+            #expect(statistics["projections"] == .array([]))
         }
     }
 

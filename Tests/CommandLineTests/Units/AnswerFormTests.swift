@@ -56,9 +56,13 @@ struct AnswerFormTests {
         statistics.head = 7
         statistics.readers = [.init(pid: 12, lag: 3)]
         statistics.tables = [.init(name: "log", entries: 7, bytes: 4_096)]
+        var damaged = StoredProjection(name: "p")
+        damaged.damage = "short"
+        statistics.projections = [damaged]
         #expect(
             json { $0.write(statistics) }
                 == #"{"head":7,"floor":0,"events":0,"users":0,"topics":0,"bytes":0,"freeBytes":0,"mapSizeBytes":0,"#
-                + #""readers":[{"pid":12,"lag":3}],"unflushed":0,"tables":[{"name":"log","entries":7,"bytes":4096}]}"#)
+                + #""readers":[{"pid":12,"lag":3}],"unflushed":0,"tables":[{"name":"log","entries":7,"bytes":4096}],"#
+                + #""projections":[{"name":"p","version":0,"position":0,"bytes":0,"damage":"short"}]}"#)
     }
 }

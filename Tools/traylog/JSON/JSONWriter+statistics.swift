@@ -20,6 +20,10 @@ extension JSONWriter {
         beginArray()
         for table in statistics.tables { write(table) }
         endArray()
+        name("projections")
+        beginArray()
+        for projection in statistics.projections { write(projection) }
+        endArray()
         endObject()
     }
 
@@ -27,6 +31,16 @@ extension JSONWriter {
         beginObject()
         member("pid", Int(reader.pid))
         member("lag", reader.lag)
+        endObject()
+    }
+
+    private mutating func write(_ projection: StoredProjection) {
+        beginObject()
+        member("name", projection.name)
+        member("version", UInt64(projection.version))
+        member("position", projection.position)
+        member("bytes", projection.bytes)
+        if let damage = projection.damage { member("damage", damage) }
         endObject()
     }
 

@@ -17,12 +17,34 @@ struct StatisticsText {
             ("readers", Cell("\(statistics.readers.count)")),
         ]
         return FactsText(facts).lines(on: terminal) + readers(on: terminal) + tables(on: terminal)
+            + projections(on: terminal)
     }
 
     private func readers(on terminal: Terminal) -> [String] {
         guard !statistics.readers.isEmpty else { return [] }
         var table = Table([.whole("PROCESS", .right), .whole("COMMITS BEHIND", .right)], on: terminal)
         return [""] + table.lines(statistics.readers.map { [Cell("\($0.pid)"), Cell($0.lag)] })
+    }
+
+    private func projections(on terminal: Terminal) -> [String] {
+        guard !statistics.projections.isEmpty else { return [] }
+        var table = Table(
+            [
+                .flexible("PROJECTION"), .whole("VERSION", .right), .whole("UP TO", .right),
+                .whole("BEHIND", .right), .whole("SIZE", .right),
+            ], on: terminal)
+        return [""]
+            + table.lines(
+                statistics.projections.map { projection in
+                    guard projection.damage == nil else {
+                        return [Cell(projection.name), Cell("damaged"), Cell(""), Cell(""), Cell("")]
+                    }
+                    let behind = statistics.head.rawValue - min(projection.position, statistics.head).rawValue
+                    return [
+                        Cell(projection.name), Cell("\(projection.version)"), Cell(projection.position),
+                        Cell(behind.grouped), Cell(projection.bytes.asBytes),
+                    ]
+                })
     }
 
     private func tables(on terminal: Terminal) -> [String] {

@@ -1,0 +1,89 @@
+import TraylogDomain
+import TraylogLMDB
+
+/// A projection that runs in this process, whatever its type.
+protocol RunningProjection: AnyObject, Sendable {
+    /// Says that the log goes up to `head` now; returns at once.
+    func headMoved(to head: UInt64)
+    /// Lets its thread store what it has and end.
+    func stopSoon()
+}
+
+/// The projections that run in this process, each under its name, each on a thread of its own.
+final class ProjectionBoard: Sendable {
+    struct Entry: Sendable {
+        let run: any RunningProjection
+        let thread: OSThread
+    }
+
+    private struct State {
+        var isClosed = false
+        /// Names that somebody works with; nobody else may.
+        var reserved: Set<ProjectionName> = []
+        var entries: [ProjectionName: Entry] = [:]
+    }
+
+    private let directory: String
+    private let state = Monitor(State())
+
+    init(directory: String) {
+        self.directory = directory
+    }
+
+    /// Called by the writer after each commit.
+    func headMoved(to head: UInt64) {
+        state.withLock { state in
+            for entry in state.entries.values { entry.run.headMoved(to: head) }
+        }
+    }
+
+    /// Keeps `name` for the caller until ``release(_:)``.
+    ///
+    /// - Throws: `closed`; ``Refusal/invalid(field:reason:)`` when the name is in use.
+    func reserve(_ name: ProjectionName) throws {
+        try state.withLock { state in
+            guard !state.isClosed else { throw TraylogError.closed(directory) }
+            guard state.reserved.insert(name).inserted else {
+                throw Refusal.invalid(
+                    field: "name", reason: "the projection \"\(name.text)\" is in use by this process; stop it first")
+            }
+        }
+    }
+
+    func release(_ name: ProjectionName) {
+        state.withLock { state in
+            state.reserved.remove(name)
+            state.entries[name] = nil
+        }
+    }
+
+    /// The same, unless another run has the name by now.
+    func release(_ name: ProjectionName, of run: any RunningProjection) {
+        state.withLock { state in
+            guard state.entries[name]?.run === run else { return }
+            state.reserved.remove(name)
+            state.entries[name] = nil
+        }
+    }
+
+    /// Starts a projection under a name that the caller reserved, unless the store closes just now.
+    func start(_ name: ProjectionName, _ make: () -> Entry) throws -> Entry {
+        try state.withLock { state in
+            guard !state.isClosed else { throw TraylogError.closed(directory) }
+            let entry = make()
+            state.entries[name] = entry
+            return entry
+        }
+    }
+
+    /// Stops all and waits until each has stored what it has.
+    func close() {
+        let entries = state.withLock { state in
+            state.isClosed = true
+            return Array(state.entries.values)
+        }
+        for entry in entries { entry.run.stopSoon() }
+        for entry in entries { entry.thread.join() }
+        state.withLock { $0.entries = [:] }
+    }
+}

@@ -1,0 +1,112 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+
+/// What the thread of a running projection and its callers share.
+final class ProjectionRun<Value: Projection>: RunningProjection {
+    /// What the thread is asked to do; held for a moment only, because the writer takes this lock.
+    struct Orders: Sendable {
+        /// The newest event that may be folded.
+        var head: UInt64
+        var isStopping = false
+        /// Who waits for a rebuild that has not begun.
+        var rebuilds: [Waiting.Answer<Void>] = []
+    }
+
+    /// What the thread has made; held while a chunk is applied.
+    struct Status: Sendable {
+        var projected: Projected<Value>
+        var origin: ProjectionOrigin
+        var storedPosition: UInt64
+        var storedBytes: Int
+        /// Why the fold, or the storing, does not go on.
+        var foldFailure: TraylogError?
+        var storeFailure: TraylogError?
+        var isEnded = false
+        var waiters: [Waiter] = []
+    }
+
+    /// Somebody who waits for an event to be applied.
+    struct Waiter: Sendable {
+        let seq: UInt64
+        let answer: Waiting.Answer<Value>
+    }
+
+    let name: ProjectionName
+    let source: any ViewSource
+    let writer: Writer
+    let orders: Monitor<Orders>
+    let status: Monitor<Status>
+
+    init(
+        _ name: ProjectionName, found: FoundProjection<Value>, source: any ViewSource, writer: Writer
+    ) {
+        self.name = name
+        self.source = source
+        self.writer = writer
+        orders = Monitor(Orders(head: 0))
+        let position = found.projected.position.rawValue
+        status = Monitor(
+            Status(
+                projected: found.projected, origin: found.projected.origin, storedPosition: position,
+                storedBytes: position == 0 ? 0 : found.record?.byteCount ?? 0))
+    }
+
+    var directory: String { source.directory }
+    var environment: Environment { source.environment }
+    var tables: Tables { source.tables }
+
+    var ended: TraylogError {
+        .failed(
+            StoreFailure(
+                code: .closed, message: "the projection \"\(name.text)\" of \(directory) was stopped; start it again"))
+    }
+
+    func headMoved(to head: UInt64) {
+        orders.withLock { $0.head = max($0.head, head) }
+        orders.signalAll()
+    }
+
+    func stopSoon() {
+        orders.withLock { $0.isStopping = true }
+        orders.signalAll()
+    }
+
+    /// Answers with the value once it holds `seq`, or the head as of now.
+    func whenApplied(_ seq: Seq?, _ answer: @escaping Waiting.Answer<Value>) {
+        let target: UInt64
+        do {
+            target = try reachable(seq)
+        } catch {
+            return answer(.failure(TraylogError(error, in: directory)))
+        }
+        let known: Result<Value, TraylogError>? = status.withLock { status in
+            if status.isEnded { return .failure(ended) }
+            if status.projected.position.rawValue >= target { return .success(status.projected.value) }
+            if let failure = status.foldFailure { return .failure(failure) }
+            status.waiters.append(Waiter(seq: target, answer: answer))
+            return nil
+        }
+        if let known { answer(known) }
+    }
+
+    /// The seq to wait for: not beyond the head, for which one would wait for ever.
+    private func reachable(_ seq: Seq?) throws -> UInt64 {
+        // Asked for anew: the writer publishes a commit a moment before it reports it here.
+        let head = try source.head()
+        guard let seq else { return head.rawValue }
+        guard seq <= head else { throw Refusal.upToBeyondHead(seq, head: head) }
+        return seq.rawValue
+    }
+
+    /// Answers once the value is that of a new fold of the whole log, and stored.
+    func rebuild(_ answer: @escaping Waiting.Answer<Void>) {
+        let isTaken = orders.withLock { orders in
+            guard !orders.isStopping else { return false }
+            orders.rebuilds.append(answer)
+            return true
+        }
+        guard isTaken else { return answer(.failure(ended)) }
+        orders.signalAll()
+    }
+}
