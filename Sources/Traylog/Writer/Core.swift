@@ -132,11 +132,20 @@ struct Core {
 
     /// The user's state after the head, in the slot; loads it and lets it catch up as needed.
     mutating func current(_ slot: UserSlot) throws -> StateBox {
+        try state(of: slot, through: head.seq)
+    }
+
+    /// The same, only as far as the user's own events reach: later broadcasts wait until somebody looks.
+    mutating func storable(_ slot: UserSlot) throws -> StateBox {
+        try state(of: slot, through: min(slot.lastUnstored, head.seq))
+    }
+
+    private mutating func state(of slot: UserSlot, through seq: UInt64) throws -> StateBox {
         let box = try slot.current ?? load(slot)
-        if isBehind(box, through: head.seq) {
+        if isBehind(box, through: seq) {
             do {
-                try loadTopics(of: box.state)
-                try catchUp(box, of: slot, through: head.seq)
+                try loadTopics(of: box.state, through: seq)
+                try catchUp(box, of: slot, through: seq)
             } catch {
                 // A half-folded state is of no use; the stored one and the tail make a new one.
                 setCurrent(nil, of: slot)
@@ -154,13 +163,13 @@ struct Core {
     /// Whether events are missing in the state: the user's own, or of topics.
     func isBehind(_ box: StateBox, through seq: UInt64) -> Bool {
         if box.next != 0, box.next <= seq { return true }
-        guard !box.state.topics.isEmpty else { return false }
+        guard !box.state.topics.isEmpty, seq > box.topicsThrough, seq > box.state.appliedSeq else { return false }
         return lastTopicEvent > box.topicsThrough && lastTopicEvent > box.state.appliedSeq
     }
 
     /// Puts the states of topics at hand that a fold is about to ask for.
-    mutating func loadTopics(of state: TrayState) throws {
-        for subscription in state.topics where lastTopicEvent > state.appliedSeq {
+    private mutating func loadTopics(of state: TrayState, through seq: UInt64) throws {
+        for subscription in state.topics where min(lastTopicEvent, seq) > state.appliedSeq {
             guard let topic = try slot(ofTopic: subscription.topic) else { continue }
             _ = try current(topic)
         }

@@ -123,7 +123,7 @@ struct Flusher {
     ) throws -> (state: Slice.State, rows: Int)? {
         guard let slot = core.slot(stream) else { return nil }
         let wasAtHand = slot.current != nil
-        let box = try core.current(slot)
+        let box = try core.storable(slot)
         let rowsBefore = rows.count
         if !slot.isTopic, box.state.lastLandmark != 0 {
             let kept = KeptRows(stream: stream, stored: core.pages(of: stream, limit: .max))
