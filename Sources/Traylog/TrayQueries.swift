@@ -11,4 +11,6 @@ public protocol TrayQueries: Sendable {
 /// What answers the queries of a store; without parts that a caller would need.
 public struct Queries: Sendable {
     let source: any ViewSource
+    let hub: ObservationHub
+    let pool = QueryPool()
 }

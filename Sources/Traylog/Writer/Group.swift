@@ -25,6 +25,9 @@ struct Group {
 
     var isEmpty: Bool { batch.isEmpty }
 
+    /// Whose trays the transaction's events may change, for observers.
+    var touched: Touched { Touched(users: journal.map(\.slot.identity)) }
+
     /// Starts the next transaction, at the head.
     mutating func begin(_ core: borrowing Core, now: Timestamp) {
         batch.reset(firstSeq: core.head.seq + 1)

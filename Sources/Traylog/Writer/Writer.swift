@@ -24,16 +24,19 @@ final class Writer: Sendable {
     private let environment: Environment
     private let tables: Tables
     private let shared: Monitor<Shared>
+    private let hub: ObservationHub
     private let queue = Monitor(Queue())
     private let isRelaxed: Bool
 
     init(
-        directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>, options: StoreOptions
+        directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>, hub: ObservationHub,
+        options: StoreOptions
     ) {
         self.directory = directory
         self.environment = environment
         self.tables = tables
         self.shared = shared
+        self.hub = hub
         isRelaxed = options.durability == .relaxed
     }
 
@@ -56,7 +59,7 @@ final class Writer: Sendable {
     /// The thread's life.
     func run() {
         var loop = WriterLoop(
-            directory: directory, environment: environment, tables: tables, shared: shared)
+            directory: directory, environment: environment, tables: tables, shared: shared, hub: hub)
         var lastGroup = (jobs: 0, nanoseconds: Int64(0))
         while true {
             gather(after: lastGroup)

@@ -8,6 +8,7 @@ struct WriterLoop {
     private let environment: Environment
     private let tables: Tables
     private let shared: Monitor<Shared>
+    private let announcer: Announcer
 
     /// Stored states are behind the log.
     private(set) var hasUnstored: Bool
@@ -16,11 +17,14 @@ struct WriterLoop {
     /// The store is idle and being brought up to the log.
     private(set) var isStoring = false
 
-    init(directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>) {
+    init(
+        directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>, hub: ObservationHub
+    ) {
         self.directory = directory
         self.environment = environment
         self.tables = tables
         self.shared = shared
+        announcer = Announcer(directory: directory, hub: hub, head: shared.withLock { $0.core.head.seq })
         hasUnstored = shared.withLock { $0.core.tail.count > 0 }
     }
 
@@ -54,6 +58,7 @@ struct WriterLoop {
             (shared.group.batch, shared.slice?.rows(hasher: shared.core.hasher))
         }
         guard !batch.isEmpty || rows != nil else { return }
+        let newHead = batch.isEmpty ? nil : batch.nextSeq - 1
         do {
             try environment.write { transaction in
                 try tables.log.append(batch, to: &transaction)
@@ -66,11 +71,14 @@ struct WriterLoop {
         // Given up here, so that the buffers behind them are filled again in place.
         batch = RecordBatch(firstSeq: 1)
         rows = nil
-        hasUnstored = shared.withLock { shared in
+        let touched: Touched?
+        let hub = announcer.hub
+        (hasUnstored, touched) = shared.withLock { shared in
             shared.publish()
-            return shared.core.tail.count > 0
+            return (shared.core.tail.count > 0, hub.hasObservers ? shared.group.touched : nil)
         }
         hasUnsynced = true
+        if let newHead { announcer.announce(newHead, touched) }
     }
 
     // MARK: Idle
