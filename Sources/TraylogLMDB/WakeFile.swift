@@ -21,7 +21,7 @@ package final class WakeFile {
 
     static func path(in directory: String) -> String { directory + "/wake" }
 
-    /// Says that the log reaches to `head`, after the commit; about 4 µs.
+    /// Says that the log reaches to `head`, after the commit; some microseconds.
     package func announce(_ head: UInt64) {
         if isGone { reopen() }
         var bytes = head.littleEndian
