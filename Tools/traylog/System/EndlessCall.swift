@@ -46,7 +46,7 @@ final class EndlessCall: Sendable {
             pollfd(fd: output.number, events: 0, revents: 0),
         ]
         while unsafe poll(&requests, nfds_t(requests.count), -1) < 0 || requests[0].revents == 0 {
-            if requests[1].revents & Int16(POLLERR | POLLHUP) != 0 { output.endByBrokenPipe() }
+            if requests[1].revents & Int16(POLLERR | POLLHUP | POLLNVAL) != 0 { output.endByBrokenPipe() }
         }
         var note: [UInt8] = [0]
         _ = try? notes.reading.read(into: &note, from: 0)
