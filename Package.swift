@@ -51,7 +51,8 @@ let package = Package(
         .testTarget(name: "TraylogLMDBTests", dependencies: ["TraylogLMDB"], swiftSettings: strict),
         .testTarget(
             name: "TraylogLogTests", dependencies: ["TraylogLog"], exclude: ["Fixtures"], swiftSettings: strict),
-        .testTarget(name: "TraylogTests", dependencies: ["Traylog", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "TraylogTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"], swiftSettings: strict),
         .testTarget(
             name: "ModelTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"], swiftSettings: strict),
         .testTarget(

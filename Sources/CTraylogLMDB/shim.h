@@ -1,6 +1,8 @@
 #pragma once
 #include <lmdb.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/random.h>
 #include <sys/vfs.h>
 

@@ -15,7 +15,7 @@ public final class Store: TrayQueries {
     private let hasher: IdentityHasher
 
     private init(
-        directory: String, environment: Environment, source: LiveSource, hasher: IdentityHasher, writer: Writer,
+        directory: String, environment: Environment, queries: Queries, hasher: IdentityHasher, writer: Writer,
         projections: ProjectionBoard, thread: OSThread
     ) {
         self.projections = projections
@@ -24,7 +24,7 @@ public final class Store: TrayQueries {
         self.environment = environment
         self.writer = writer
         self.thread = thread
-        queries = Queries(source: source)
+        self.queries = queries
     }
 
     deinit {
@@ -64,21 +64,23 @@ public final class Store: TrayQueries {
             Shared(
                 core: try Core.open(environment, tables: tables, options: options),
                 flusher: Flusher(tailEvents: options.tailEvents)))
+        let hasher = shared.withLock { $0.core.hasher }
+        let hub = ObservationHub(hasher: hasher, watch: nil)
         let projections = ProjectionBoard(directory: directory)
         let writer = Writer(
-            directory: directory, environment: environment, tables: tables, shared: shared, projections: projections,
-            options: options)
+            directory: directory, environment: environment, tables: tables, shared: shared, hub: hub,
+            projections: projections, options: options)
         let source = LiveSource(directory: directory, environment: environment, tables: tables, shared: shared)
         return Store(
-            directory: directory, environment: environment, source: source,
-            hasher: shared.withLock { $0.core.hasher }, writer: writer, projections: projections,
+            directory: directory, environment: environment, queries: Queries(source: source, hub: hub),
+            hasher: hasher, writer: writer, projections: projections,
             thread: OSThread.start(name: "traylog-writer") { writer.run() })
     }
 
     /// Brings the stored states up to the log and gives the store free; later calls fail with `closed`. Projections are
     /// stored wherever they are.
     ///
-    /// Commands that were handed over before are performed first. A second call returns at once.
+    /// Commands that were handed over before are performed first. Observations end. A second call returns at once.
     public func close() {
         stop()
     }
@@ -87,7 +89,9 @@ public final class Store: TrayQueries {
         projections.close()
         writer.finishSoon()
         thread.join()
+        queries.hub.end()
         environment.close()
+        queries.pool.close()
     }
 }
 

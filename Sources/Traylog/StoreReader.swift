@@ -10,11 +10,15 @@ public final class StoreReader: TrayQueries {
 
     private init(environment: Environment, source: FileSource) {
         self.environment = environment
-        queries = Queries(source: source)
+        // In this process identities only tell observers apart.
+        var random = RandomPool()
+        let (key0, key1) = random.next16()
+        let hub = ObservationHub(hasher: IdentityHasher(key0: key0, key1: key1)) { TailWatcher.start(source, $0) }
+        queries = Queries(source: source, hub: hub)
     }
 
     deinit {
-        environment.close()
+        close()
     }
 
     /// Opens the store in `directory`; creates nothing.
@@ -36,8 +40,10 @@ public final class StoreReader: TrayQueries {
         }
     }
 
-    /// Gives the file free; later calls fail with `closed`.
+    /// Gives the file free and ends observations; later calls fail with `closed`.
     public func close() {
+        queries.hub.end()
         environment.close()
+        queries.pool.close()
     }
 }

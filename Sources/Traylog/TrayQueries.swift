@@ -2,8 +2,9 @@ import TraylogDomain
 
 /// What can be asked of a store, in the writing process and in others.
 ///
-/// Every answer is one consistent state: that after the head at the moment of the call. Calls block for as long as
-/// reading takes (microseconds from memory, a few milliseconds from a cold disk) and may come from any thread.
+/// Every answer is one consistent state: that after the head at the moment of the call. Blocking calls take as long as
+/// reading does (microseconds from memory, a few milliseconds from a cold disk) and may come from any thread. In
+/// asynchronous code `await` the same names: the task waits, and two threads of the store read.
 public protocol TrayQueries: Sendable {
     var queries: Queries { get }
 }
@@ -11,4 +12,6 @@ public protocol TrayQueries: Sendable {
 /// What answers the queries of a store; without parts that a caller would need.
 public struct Queries: Sendable {
     let source: any ViewSource
+    let hub: ObservationHub
+    let pool = QueryPool()
 }

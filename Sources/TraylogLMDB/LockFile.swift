@@ -10,17 +10,20 @@ struct LockFile: Sendable {
     ///
     /// - Parameter owner: who gets a file that root creates, so that root's visit does not lock out the application.
     init(path: String, owner: FileIdentity.Status?) throws(LMDBError) {
-        let existing = unsafe Glibc.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-        if existing >= 0 {
-            descriptor = existing
-        } else {
-            guard errno == ENOENT else { throw .system(errno, operation: "open a lock file", path: path) }
-            descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-            guard descriptor >= 0 else { throw .system(errno, operation: "create a lock file", path: path) }
-            fchmod(descriptor, 0o600)
-            if geteuid() == 0, let owner { _ = fchown(descriptor, owner.owner, owner.group) }
-        }
+        descriptor = try Self.open(path, owner: owner)
         self.path = path
+    }
+
+    /// Opens or creates a small file beside LMDB's, which the caller closes.
+    static func open(_ path: String, owner: FileIdentity.Status?) throws(LMDBError) -> Int32 {
+        let existing = unsafe Glibc.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        guard existing < 0 else { return existing }
+        guard errno == ENOENT else { throw .system(errno, operation: "open a file", path: path) }
+        let created = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard created >= 0 else { throw .system(errno, operation: "create a file", path: path) }
+        fchmod(created, 0o600)
+        if geteuid() == 0, let owner { _ = fchown(created, owner.owner, owner.group) }
+        return created
     }
 
     /// Takes the lock; false when another holder has it.

@@ -35,7 +35,7 @@ struct TraylogCommand: ParsableCommand {
                 name: "Ask",
                 subcommands: [
                     TrayCommand.self, InboxCommand.self, ThreadsCommand.self, HistoryCommand.self, LogCommand.self,
-                    UsersCommand.self,
+                    WatchCommand.self, UsersCommand.self,
                 ]),
             CommandGroup(
                 name: "Look after",

@@ -10,7 +10,7 @@ struct Group {
     private(set) var batch: RecordBatch
     private var journal: [Step] = []
     /// Streams whose state was brought up to this transaction's events.
-    private var touched: [UserSlot] = []
+    private var working: [UserSlot] = []
     private var hasTopicEvents = false
     /// Deleted items may be back, which did not wake while they were deleted.
     private var mayEndWaiting = false
@@ -33,11 +33,14 @@ struct Group {
 
     var isEmpty: Bool { batch.isEmpty }
 
+    /// Whose trays the transaction's events may change, for observers.
+    var touched: Touched { Touched(users: journal.map(\.slot.identity), topics: hasTopicEvents) }
+
     /// Starts the next transaction, at the head.
     mutating func begin(_ core: borrowing Core, now: Timestamp) {
         batch.reset(firstSeq: core.head.seq + 1)
         journal.removeAll(keepingCapacity: true)
-        touched.removeAll(keepingCapacity: true)
+        working.removeAll(keepingCapacity: true)
         dues.removeAll(keepingCapacity: true)
         settled.removeAll()
         mayEndWaiting = false
@@ -183,7 +186,7 @@ struct Group {
         let mayHearTopics = hasTopicEvents && !current.state.topics.isEmpty
         guard slot.lastUnstored >= batch.firstSeq || mayHearTopics else { return current }
         let working = slot.working ?? current.copy()
-        if slot.working == nil { touched.append(slot) }
+        if slot.working == nil { self.working.append(slot) }
         slot.working = nil
         try core.catchUp(working, of: slot, through: .max)
         slot.working = working
@@ -231,8 +234,8 @@ struct Group {
         journal.removeSubrange(kept...)
         dues.removeAll { $0.seq >= seq }
         // Folded anew from what is left of the transaction, when needed.
-        for slot in touched { slot.working = nil }
-        touched.removeAll(keepingCapacity: true)
+        for slot in working { slot.working = nil }
+        working.removeAll(keepingCapacity: true)
         core.tail.truncate(from: seq)
         batch.truncate(from: seq)
     }
@@ -249,7 +252,7 @@ struct Group {
                 core.unnamed.append(step.slot)
             }
         }
-        for slot in touched {
+        for slot in working {
             guard let working = slot.working else { continue }
             slot.working = nil
             core.setCurrent(working, of: slot)

@@ -32,13 +32,14 @@ final class Writer: Sendable {
     private let environment: Environment
     private let tables: Tables
     private let shared: Monitor<Shared>
+    private let hub: ObservationHub
     private let queue = Monitor(Queue())
     private let isRelaxed: Bool
     private let ticksByItself: Bool
     private let projections: ProjectionBoard
 
     init(
-        directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>,
+        directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>, hub: ObservationHub,
         projections: ProjectionBoard, options: StoreOptions
     ) {
         self.directory = directory
@@ -46,6 +47,7 @@ final class Writer: Sendable {
         self.tables = tables
         self.shared = shared
         self.projections = projections
+        self.hub = hub
         isRelaxed = options.durability == .relaxed
         ticksByItself = options.ticking == .automatic
     }
@@ -89,7 +91,8 @@ final class Writer: Sendable {
     /// The thread's life.
     func run() {
         var loop = WriterLoop(
-            directory: directory, environment: environment, tables: tables, shared: shared, projections: projections)
+            directory: directory, environment: environment, tables: tables, shared: shared, hub: hub,
+            projections: projections)
         var lastGroup = (jobs: 0, nanoseconds: Int64(0))
         while true {
             gather(after: lastGroup)

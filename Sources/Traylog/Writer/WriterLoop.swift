@@ -9,6 +9,7 @@ struct WriterLoop {
     let tables: Tables
     let shared: Monitor<Shared>
     private let projections: ProjectionBoard
+    private let announcer: Announcer
 
     /// Stored states are behind the log.
     private(set) var hasUnstored: Bool
@@ -26,7 +27,7 @@ struct WriterLoop {
     }
 
     init(
-        directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>,
+        directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>, hub: ObservationHub,
         projections: ProjectionBoard
     ) {
         self.directory = directory
@@ -34,6 +35,7 @@ struct WriterLoop {
         self.tables = tables
         self.shared = shared
         self.projections = projections
+        announcer = Announcer(directory: directory, hub: hub, head: shared.withLock { $0.core.head.seq })
         hasUnstored = shared.withLock { $0.core.tail.count > 0 }
     }
 
@@ -70,6 +72,7 @@ struct WriterLoop {
             )
         }
         guard !batch.isEmpty || !settled.isEmpty || rows != nil else { return }
+        let newHead = batch.isEmpty ? nil : batch.nextSeq - 1
         do {
             try environment.write { transaction in
                 try tables.log.append(batch, to: &transaction)
@@ -84,13 +87,16 @@ struct WriterLoop {
         // Given up here, so that the buffers behind them are filled again in place.
         batch = RecordBatch(firstSeq: 1)
         rows = nil
-        let head = shared.withLock { shared in
+        let touched: Touched?
+        let hub = announcer.hub
+        (hasUnstored, touched) = shared.withLock { shared in
             shared.publish()
-            hasUnstored = shared.core.tail.count > 0
-            return shared.core.head.seq
+            return (shared.core.tail.count > 0, hub.hasObservers ? shared.group.touched : nil)
         }
-        projections.headMoved(to: head)
         hasUnsynced = true
+        guard let newHead else { return }
+        projections.headMoved(to: newHead)
+        announcer.announce(newHead, touched)
     }
 
     /// Makes the transaction of a chore and answers it when it is durable.

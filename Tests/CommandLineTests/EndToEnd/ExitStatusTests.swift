@@ -5,7 +5,7 @@ import Testing
 struct ExitStatusTests {
     static let queries = [
         ["tray", "ada"], ["inbox", "ada"], ["threads", "ada"], ["history", "ada"], ["log"], ["users"], ["stats"],
-        ["replay"], ["replay", "--rebuild"], ["verify"],
+        ["replay"], ["replay", "--rebuild"], ["verify"], ["watch", "ada"], ["log", "--follow"],
     ]
 
     @Test(arguments: queries)

@@ -39,6 +39,13 @@ final class Conversation {
 
     func endInput() throws { try input.fileHandleForWriting.close() }
 
+    func interrupt() { process.interrupt() }
+
+    func terminate() { process.terminate() }
+
+    /// Nobody reads the output any more.
+    func hangUp() throws { try output.fileHandleForReading.close() }
+
     func waitForEnd() -> Int32 {
         process.waitUntilExit()
         return process.terminationStatus

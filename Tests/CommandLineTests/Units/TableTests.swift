@@ -29,6 +29,17 @@ struct TableTests {
         #expect(table.lines([[Cell("abcdef"), Cell("y")]]) == ["a…  y"])
     }
 
+    @Test func anEndlessTableHasRoomInAdvance() {
+        var table = Table(
+            [.whole("N", .right), .flexible("A"), .flexible("B")], on: Terminal(columns: 50, usesColor: false),
+            isEndless: true)
+        _ = table.lines([[Cell(7), Cell("ab"), Cell("x")]])
+        #expect(
+            table.lines([[Cell(12_345_678), Cell("abcdefghijklmnop"), Cell("twenty-two and no more")]]) == [
+                "12345678  abcdefghijklmnop  twenty-two and no more"
+            ])
+    }
+
     @Test func styleIsSaidOnlyWhereTheTerminalHasColor() {
         var plain = Table([.flexible("A")], on: narrow)
         var colored = Table([.flexible("A")], on: Terminal(columns: 20, usesColor: true))

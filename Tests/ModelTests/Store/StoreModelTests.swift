@@ -109,7 +109,7 @@ import Traylog
             }
             try await group.waitForAll()
         }
-        let naive = NaiveStore(replaying: try store.events(from: 1, limit: .max))
+        let naive = NaiveStore(replaying: try await store.events(from: 1, limit: .max))
         #expect(naive.head > 100)
         var comparison = try Comparison(store, naive, seed: 1)
         try comparison.check(users: naive.users(), depth: .sample(10))

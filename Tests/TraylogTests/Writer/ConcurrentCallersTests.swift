@@ -18,7 +18,7 @@ import TraylogLMDB
             }
             readers.stop()
             #expect(seqs.sorted() == (1...UInt64(seqs.count)).map { Seq($0) })
-            #expect(try store.head() == Seq(UInt64(seqs.count)))
+            #expect(try await store.head() == Seq(UInt64(seqs.count)))
             store.close()
             #expect(try replay(path).identical)
         }
@@ -28,14 +28,14 @@ import TraylogLMDB
         var seqs: [Seq] = []
         for round in 1...12 {
             let seq = try #require(try await store.perform(notify(user, key: "k\(round)")).seq)
-            let tray = try store.tray(of: user)
+            let tray = try await store.tray(of: user)
             #expect(tray.total == UInt64(round) && tray.newest == seq && tray.unread == 1 && tray.asOf >= seq)
             #expect(try await store.perform(notify(user, key: "k\(round)")) == .duplicate(seq))
             seqs.append(seq)
             let mark = Command(user: user, .mark(.read, [.key("k\(round)")]))
             seqs.append(try #require(try await store.perform(mark).seq))
-            #expect(try store.tray(of: user).unread == 0)
-            #expect(try store.inbox(of: user).items.first?.read == true)
+            #expect(try await store.tray(of: user).unread == 0)
+            #expect(try await store.inbox(of: user).items.first?.read == true)
         }
         return seqs
     }

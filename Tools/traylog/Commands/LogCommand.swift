@@ -6,12 +6,14 @@ struct LogCommand: StoreCommand {
         commandName: "log",
         abstract: "Show events of the log, oldest first.",
         discussion: """
-            With --json one event a line.
+            With --json one event a line. With --follow it goes on with each event as soon as it is committed, by \
+            whatever process, until it is interrupted.
 
             EXAMPLES
               traylog log
               traylog log --from 1000 --to 2000
               traylog log --user alice --kind marked --kind allMarked --json
+              traylog log --follow --kind notified --json | jq .title
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -24,36 +26,29 @@ struct LogCommand: StoreCommand {
     @Option(help: "Only events of this kind; may be repeated.")
     var kind: [Word<EventKind>] = []
 
-    func run() throws {
-        try withReader { reader in
-            let head = try moment.asOf.map { try reader.seq(of: $0) } ?? reader.head()
-            var chunks = EventChunks(from: range.from, through: min(range.to ?? head, head)) {
-                (from, limit) throws(TraylogError) in
-                guard let user else { return try reader.events(from: from, limit: limit) }
-                return try reader.history(of: user, from: from, limit: limit)
-            }
-            try printing { output in
-                var table = Table(Self.columns, on: Terminal(.standardOutput))
-                let kinds = Set(kind.map(\.value))
-                while let events = try chunks.take() {
-                    let wanted = kinds.isEmpty ? events : events.filter { kinds.contains($0.kind) }
-                    if global.json {
-                        for event in wanted { try output.json { $0.write(event) } }
-                    } else if !wanted.isEmpty {
-                        try output.lines(table.lines(wanted.map(Self.row)))
-                    }
-                }
-            }
-        }
+    @Flag(help: "Go on with new events.")
+    var follow = false
+
+    func validate() throws {
+        try requireStore()
+        if follow, range.to != nil { throw ValidationError("'--follow' has no end, so '--to' cannot go with it.") }
+        if follow, moment.asOf != nil { throw ValidationError("'--follow' and '--as-of' exclude each other.") }
     }
 
-    private static let columns: [Column] = [
-        .whole("SEQ", .right), .whole("RECORDED"), .whole("KIND"), .flexible("USER"), .flexible("WHAT", minimum: 12),
-    ]
-
-    private static func row(_ event: Event) -> [Cell] {
-        [
-            Cell(event.seq), Cell(event.recordedAt), Cell(event.kind.name), Cell(event.user), Cell(event.words),
-        ]
+    func run() throws {
+        let selection = EventSelection(from: range.from, to: range.to, user: user, asOf: moment.asOf)
+        let (kinds, isJSON) = (Set(kind.map(\.value)), global.json)
+        try withReader { reader in
+            guard follow else {
+                return try printing { output in
+                    var lines = EventLines(output, kinds: kinds, isJSON: isJSON, isEndless: false)
+                    _ = try selection.write(from: reader, to: &lines)
+                }
+            }
+            try EndlessCall.run(writingTo: .standardOutput) {
+                var lines = EventLines(Output(.standardOutput), kinds: kinds, isJSON: isJSON, isEndless: true)
+                try await selection.follow(reader, to: &lines)
+            }
+        }
     }
 }

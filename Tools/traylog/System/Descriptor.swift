@@ -22,6 +22,21 @@ struct Descriptor: Hashable, Sendable {
         return Descriptor(number: number, name: path)
     }
 
+    /// Both ends of a new pipe.
+    static func pipe() throws(SystemFailure) -> (reading: Descriptor, writing: Descriptor) {
+        var ends: [Int32] = [-1, -1]
+        #if canImport(Darwin)
+            let result = unsafe Darwin.pipe(&ends)
+        #elseif canImport(Musl)
+            let result = unsafe Musl.pipe(&ends)
+        #else
+            let result = unsafe Glibc.pipe(&ends)
+        #endif
+        guard result == 0 else { throw SystemFailure("a pipe") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (Descriptor(number: ends[0], name: "a pipe"), Descriptor(number: ends[1], name: "a pipe"))
+    }
+
     /// Keeps 0, 1 and 2 taken, so that no file of a store is ever opened under the number of a standard stream.
     ///
     /// A stream that the caller closed is opened the wrong way round: using it fails, as it should.
@@ -101,7 +116,8 @@ struct Descriptor: Hashable, Sendable {
         _ = unsafe poll(&request, 1, -1)
     }
 
-    private func endByBrokenPipe() -> Never {
+    /// Ends the process as programs in a pipe end when nobody reads them.
+    func endByBrokenPipe() -> Never {
         // The caller may have handed down an ignored SIGPIPE.
         _ = signal(SIGPIPE, SIG_DFL)
         _ = raise(SIGPIPE)

@@ -5,11 +5,15 @@ struct Table {
     private let columns: [Column]
     private let terminal: Terminal
     private var widths: [Int]?
+    private let isEndless: Bool
     private static let gap = 2
 
-    init(_ columns: [Column], on terminal: Terminal) {
+    /// - Parameter isEndless: rows come one by one, and the first says little of the others: columns get room
+    ///   in advance, the last one all that is left.
+    init(_ columns: [Column], on terminal: Terminal, isEndless: Bool = false) {
         self.columns = columns
         self.terminal = terminal
+        self.isEndless = isEndless
     }
 
     /// The lines of the next rows; before the first, the headings.
@@ -40,7 +44,8 @@ struct Table {
         var widths = columns.indices.map { index in
             let widest = rows.map { DisplayWidth.of($0[index].text) }.max() ?? 0
             let natural = max(widest, DisplayWidth.of(columns[index].title))
-            return columns[index].minimum == nil ? natural : min(natural, terminal.columns)
+            guard columns[index].minimum != nil else { return isEndless ? max(natural, 8) : natural }
+            return min(isEndless ? max(natural, 16) : natural, terminal.columns)
         }
         var excess = widths.reduce(0, +) + Self.gap * (columns.count - 1) - terminal.columns
         while excess > 0 {
@@ -49,6 +54,7 @@ struct Table {
             widths[index] -= 1
             excess -= 1
         }
+        if isEndless, excess < 0, let last = columns.lastIndex(where: { $0.minimum != nil }) { widths[last] -= excess }
         return widths
     }
 }

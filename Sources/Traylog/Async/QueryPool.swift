@@ -1,0 +1,79 @@
+import TraylogLMDB
+
+/// Two threads for the queries of asynchronous callers, so that none of them waits for a disk on a thread of Swift's
+/// cooperative pool.
+///
+/// They are started by the first query, and end when the store is closed.
+final class QueryPool: Sendable {
+    private static let threads = 2
+
+    private struct State {
+        var waiting: [@Sendable () -> Void] = []
+        /// How many of the first of them are taken.
+        var taken = 0
+        var threads: [OSThread] = []
+        var isClosing = false
+
+        var isIdle: Bool { taken == waiting.count }
+
+        mutating func next() -> (@Sendable () -> Void)? {
+            guard !isIdle else { return nil }
+            let job = waiting[taken]
+            taken += 1
+            // Rarely, so that it costs each job next to nothing.
+            if isIdle || taken >= 1_024 {
+                waiting.removeFirst(taken)
+                taken = 0
+            }
+            return job
+        }
+    }
+
+    private let state = Monitor(State())
+
+    /// Runs a query on one of the threads; queries begin in the order of their calls.
+    ///
+    /// It is not given up when the task is cancelled: queries are short.
+    func run<Answer: Sendable>(
+        _ query: @escaping @Sendable () throws(TraylogError) -> Answer
+    ) async throws(TraylogError) -> Answer {
+        let result: Result<Answer, TraylogError> = await withCheckedContinuation { continuation in
+            enqueue { continuation.resume(returning: Result(catching: query)) }
+        }
+        return try result.get()
+    }
+
+    private func enqueue(_ job: @escaping @Sendable () -> Void) {
+        let isOpen = state.withLock { state in
+            guard !state.isClosing else { return false }
+            state.waiting.append(job)
+            if state.threads.isEmpty {
+                state.threads = (0..<Self.threads).map { _ in
+                    OSThread.start(name: "traylog-query") { [state = self.state] in Self.work(state) }
+                }
+            }
+            return true
+        }
+        // After closing every query fails at once, so that the caller's own thread will do.
+        guard isOpen else { return job() }
+        state.signalAll()
+    }
+
+    private static func work(_ state: Monitor<State>) {
+        while true {
+            let job = state.wait(timeoutMilliseconds: nil, until: { !$0.isIdle || $0.isClosing }, { $0.next() })
+            guard let job = job ?? nil else { return }
+            job()
+        }
+    }
+
+    /// Answers what waits, and ends the threads.
+    func close() {
+        let threads = state.withLock { state in
+            state.isClosing = true
+            return state.threads
+        }
+        state.signalAll()
+        for thread in threads { thread.join() }
+    }
+}

@@ -1,0 +1,71 @@
+import TraylogDomain
+
+// The queries again for tasks: they run on threads of the store, and the task sleeps meanwhile.
+
+extension TrayQueries {
+    /// The seq of the newest event; 0 in an empty store.
+    public func head() async throws(TraylogError) -> Seq {
+        try await asking { store throws(TraylogError) in try store.head() }
+    }
+
+    /// The seq that a moment means: the newest event that a query `asOf` it sees.
+    public func seq(of moment: Moment) async throws(TraylogError) -> Seq {
+        try await asking { store throws(TraylogError) in try store.seq(of: moment) }
+    }
+
+    /// One user's summary; somebody unknown has an empty tray.
+    public func tray(of user: String, asOf: Moment? = nil) async throws(TraylogError) -> Tray {
+        try await asking { store throws(TraylogError) in try store.tray(of: user, asOf: asOf) }
+    }
+
+    /// One page of a user's items, newest position first.
+    public func inbox(
+        of user: String, _ query: InboxQuery = InboxQuery(), asOf: Moment? = nil
+    ) async throws(TraylogError) -> InboxPage {
+        try await asking { store throws(TraylogError) in try store.inbox(of: user, query, asOf: asOf) }
+    }
+
+    /// One page of a user's groups, the group with the newest item first.
+    public func threads(
+        of user: String, limit: Int = Limits.defaultPageItems, cursor: TraylogDomain.Cursor? = nil,
+        asOf: Moment? = nil
+    ) async throws(TraylogError) -> ThreadsPage {
+        try await asking { store throws(TraylogError) in
+            try store.threads(of: user, limit: limit, cursor: cursor, asOf: asOf)
+        }
+    }
+
+    /// A user's own events from `from` on, oldest first, at most `limit`; nothing is hidden.
+    public func history(
+        of user: String, from: Seq = 1, limit: Int = .max, asOf: Moment? = nil
+    ) async throws(TraylogError) -> [Event] {
+        try await asking { store throws(TraylogError) in
+            try store.history(of: user, from: from, limit: limit, asOf: asOf)
+        }
+    }
+
+    /// Events of the log from `from` on, at most `limit`; fewer only at the head.
+    public func events(
+        from: Seq = 1, limit: Int = .max, asOf: Moment? = nil
+    ) async throws(TraylogError) -> [Event] {
+        try await asking { store throws(TraylogError) in try store.events(from: from, limit: limit, asOf: asOf) }
+    }
+
+    /// Names of users in byte order, those after `name`, at most `limit`.
+    public func users(
+        after name: String? = nil, limit: Int = .max, asOf: Moment? = nil
+    ) async throws(TraylogError) -> [String] {
+        try await asking { store throws(TraylogError) in try store.users(after: name, limit: limit, asOf: asOf) }
+    }
+
+    public func statistics() async throws(TraylogError) -> StoreStatistics {
+        try await asking { store throws(TraylogError) in try store.statistics() }
+    }
+
+    private func asking<Answer: Sendable>(
+        _ query: @escaping @Sendable (BlockingQueries) throws(TraylogError) -> Answer
+    ) async throws(TraylogError) -> Answer {
+        let store = BlockingQueries(queries)
+        return try await queries.pool.run { () throws(TraylogError) in try query(store) }
+    }
+}

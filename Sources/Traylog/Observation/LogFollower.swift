@@ -1,0 +1,77 @@
+import TraylogDomain
+
+/// The events of the log, each once and in order: those that are there, then each as soon as it is committed, by
+/// whatever process.
+///
+/// It reads in small chunks when it is asked, so that a slow reader takes no memory and holds nothing up. Each
+/// iteration follows by itself.
+///
+/// It ends when the task is cancelled or the store is closed, and throws ``TraylogError`` when an event cannot be read,
+/// after which it has ended, too.
+public struct LogFollower: AsyncSequence, Sendable {
+    public typealias Element = Event
+    public typealias Failure = TraylogError
+
+    let queries: Queries
+    let first: Seq?
+
+    public func makeAsyncIterator() -> Iterator { Iterator(queries: queries, next: first) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        /// Events that are read at once: some megabytes if all are as large as can be.
+        private static let chunk = 64
+
+        private let queries: Queries
+        private var observation: Observation?
+        /// The seq after the last event that was read; nil before the first look at the head.
+        private var nextSeq: Seq?
+        private var read: ArraySlice<Event> = []
+        private var hasEnded = false
+
+        init(queries: Queries, next: Seq?) {
+            self.queries = queries
+            nextSeq = next.map { Swift.max($0, 1) }
+        }
+
+        public mutating func next(
+            isolation actor: isolated (any Actor)? = #isolation
+        ) async throws(TraylogError) -> Event? {
+            guard !hasEnded else { return nil }
+            do {
+                if let event = try await event(isolation: actor) { return event }
+            } catch .failed(let failure) where failure.code == .closed {
+                // The end that was hoped for.
+            } catch {
+                end()
+                throw error
+            }
+            end()
+            return nil
+        }
+
+        private mutating func event(
+            isolation actor: isolated (any Actor)?
+        ) async throws(TraylogError) -> Event? {
+            guard let observation = observation ?? queries.hub.observeLog() else { return nil }
+            self.observation = observation
+            let store = BlockingQueries(queries)
+            if nextSeq == nil { nextSeq = Seq(try await store.head().rawValue + 1) }
+            while let from = nextSeq, !Task.isCancelled, !observation.signal.isEnded {
+                if let event = read.popFirst() { return event }
+                read = try await store.events(from: from, limit: Self.chunk)[...]
+                if let last = read.last {
+                    nextSeq = Seq(last.seq.rawValue + 1)
+                } else {
+                    guard await observation.signal.wait() else { return nil }
+                }
+            }
+            return nil
+        }
+
+        private mutating func end() {
+            hasEnded = true
+            observation = nil
+            read = []
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import TraylogDomain
+
+/// Who waits for what: the signals of a hub, by what raises them.
+struct Observers {
+    /// A user whose tray is observed, by anybody.
+    private struct Observed {
+        /// The user's stream; nil while it is not looked up, and for one without events.
+        var stream: UInt32?
+        var signals: [Signal] = []
+    }
+
+    /// By the identity of the user's name. Two users of one identity would wake each other in vain, and no more.
+    private var users: [UInt64: Observed] = [:]
+    private var identities: [UInt32: UInt64] = [:]
+    private var followers: [ObjectIdentifier: Signal] = [:]
+    /// Names of users whose stream was never looked up, and of those who had none.
+    private var unresolved: [UInt64: String] = [:]
+    private var strangers: [UInt64: String] = [:]
+
+    var isEmpty: Bool { users.isEmpty && followers.isEmpty }
+    var count: Int { all.count }
+    var all: [Signal] { trays + followers.values }
+    private var trays: [Signal] { users.values.flatMap(\.signals) }
+
+    mutating func add(_ signal: Signal, user: String, identity: UInt64) {
+        if users[identity] == nil { unresolved[identity] = user }
+        users[identity, default: Observed()].signals.append(signal)
+    }
+
+    mutating func remove(_ signal: Signal, identity: UInt64) {
+        guard let index = users.index(forKey: identity) else { return }
+        users.values[index].signals.removeAll { $0 === signal }
+        guard users.values[index].signals.isEmpty else { return }
+        if let stream = users.remove(at: index).value.stream { identities[stream] = nil }
+        unresolved[identity] = nil
+        strangers[identity] = nil
+    }
+
+    mutating func add(follower signal: Signal) { followers[ObjectIdentifier(signal)] = signal }
+
+    mutating func remove(follower signal: Signal) { followers[ObjectIdentifier(signal)] = nil }
+
+    // MARK: By identity
+
+    /// The signals that a commit raises.
+    ///
+    /// - Complexity: one look-up for each event of the commit.
+    func signals(of touched: Touched) -> [Signal] {
+        guard !touched.topics else { return all }
+        var signals = Array(followers.values)
+        guard !users.isEmpty else { return signals }
+        for identity in touched.users {
+            guard let observed = users[identity] else { continue }
+            signals += observed.signals
+        }
+        return signals
+    }
+
+    // MARK: By stream
+
+    /// The signals that new events raise.
+    ///
+    /// - Complexity: one look-up for each stream touched.
+    func signals(of touched: TouchedStreams) -> [Signal] {
+        guard !touched.topics, !touched.areCountless else { return all }
+        var signals = Array(followers.values)
+        for stream in touched.streams {
+            guard let identity = identities[stream], let observed = users[identity] else { continue }
+            signals += observed.signals
+        }
+        return signals
+    }
+
+    /// Users whose streams are to be looked up, by identity: new ones and, when strangers came, those who had none.
+    func unresolvedUsers(withStrangers: Bool) -> [UInt64: String] {
+        withStrangers ? unresolved.merging(strangers) { first, _ in first } : unresolved
+    }
+
+    /// Takes note of a user's stream; nil for one who has none yet.
+    ///
+    /// - Returns: the signals of that user.
+    @discardableResult
+    mutating func resolve(_ identity: UInt64, user: String, stream: UInt32?) -> [Signal] {
+        guard let index = users.index(forKey: identity) else { return [] }
+        unresolved[identity] = nil
+        strangers[identity] = stream == nil ? user : nil
+        users.values[index].stream = stream
+        if let stream { identities[stream] = identity }
+        return users.values[index].signals
+    }
+}

@@ -1,0 +1,62 @@
+import Synchronization
+
+/// Tells one observer that there may be something new; raised any number of times, it counts once.
+///
+/// Whoever raises it never waits: nothing is handed over, the observer looks by itself when it has time.
+final class Signal: Sendable {
+    private struct State {
+        var isRaised = false
+        var isEnded = false
+        var waiter: CheckedContinuation<Void, Never>?
+
+        mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
+            defer { waiter = nil }
+            return waiter
+        }
+    }
+
+    private let state = Mutex(State())
+
+    var isEnded: Bool { state.withLock(\.isEnded) }
+
+    func raise() {
+        let waiter = state.withLock { state in
+            state.isRaised = true
+            return state.takeWaiter()
+        }
+        waiter?.resume()
+    }
+
+    /// Ends the wait, and all later ones.
+    func end() {
+        let waiter = state.withLock { state in
+            state.isEnded = true
+            return state.takeWaiter()
+        }
+        waiter?.resume()
+    }
+
+    /// Waits until the signal is raised, and lowers it; for one task at a time.
+    ///
+    /// - Returns: false when the signal or the task has ended, and at once then.
+    func wait() async -> Bool {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let goesOn = state.withLock { state in
+                    // The handler below finds the waiter, or the task is cancelled already: it cannot slip through.
+                    guard !state.isRaised, !state.isEnded, !Task.isCancelled else { return true }
+                    state.waiter = continuation
+                    return false
+                }
+                if goesOn { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.takeWaiter() }?.resume()
+        }
+        return state.withLock { state in
+            guard state.isRaised, !state.isEnded, !Task.isCancelled else { return false }
+            state.isRaised = false
+            return true
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import Testing
+import Traylog
+
+/// The Swift blocks of the guide to observing, compiled and run; DocumentationTests compares the texts.
+@Suite(.timeLimit(.minutes(1))) struct ObservingExamples {
+    /// What an app would show.
+    private final class Screen {
+        var badge: UInt64 = 0
+        var tabs: [String: UInt64] = [:]
+        var dots: Set<String> = []
+        var items: [Item] = []
+
+        func show(_ items: [Item]) { self.items = items }
+        func scrollToTop() {}
+    }
+
+    private let screen = Screen()
+
+    private func withStore(_ body: (Store) async throws -> Void) async throws {
+        let directory = FileManager.default.temporaryDirectory
+            .appendingPathComponent("traylog-example-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let store = try Store.open(directory.path)
+        defer { store.close() }
+        _ = try await store.perform(Command(user: "ann", .notify(Content(category: "message", title: "Hi"))))
+        try await body(store)
+    }
+
+    /// Closes the store soon, so that an iteration ends.
+    private func closeSoon(_ store: Store) {
+        Task {
+            try await Task.sleep(for: .milliseconds(50))
+            store.close()
+        }
+    }
+
+    @Test func theBell() async throws {
+        try await withStore { store in
+            closeSoon(store)
+            // example: bell
+            for try await tray in store.trayUpdates(of: "ann") {
+                screen.badge = tray.unseen
+            }
+            // end
+            #expect(screen.badge == 1)
+        }
+    }
+
+    @Test func tabs() async throws {
+        try await withStore { store in
+            closeSoon(store)
+            // example: tabs
+            for try await tray in store.trayUpdates(of: "ann") {
+                for tab in ["message", "build"] { screen.tabs[tab] = tray[category: tab].unread }
+            }
+            // end
+            #expect(screen.tabs == ["message": 1, "build": 0])
+        }
+    }
+
+    @Test func aSharedDot() async throws {
+        try await withStore { store in
+            let tray = try await store.tray(of: "ann")
+            // example: shared dot
+            let hasDot = !tray.isSeen
+            // end
+            #expect(hasDot)
+            let page = try await store.inbox(of: "ann")
+            // example: see
+            _ = try await store.perform(Command(user: "ann", .seeTray(upTo: page.asOf)))
+            // end
+            let isSeen = try await store.tray(of: "ann").isSeen
+            #expect(isSeen)
+        }
+    }
+
+    // example: dot of this device
+    /// The newest position that this device has shown of each account.
+    private func hasDot(_ tray: Tray, shownHere: [String: Seq]) -> Bool {
+        guard let newest = tray.newest else { return false }
+        return newest > shownHere[tray.user] ?? .zero
+    }
+    // end
+
+    @Test func dotsOfManyAccounts() async throws {
+        try await withStore { store in
+            let (ann, bob) = (try await store.tray(of: "ann"), try await store.tray(of: "bob"))
+            #expect(hasDot(ann, shownHere: [:]) && !hasDot(bob, shownHere: [:]))
+            #expect(!hasDot(ann, shownHere: ["ann": 1]))
+            closeSoon(store)
+            let dots = AsyncStream<(String, Bool)>.makeStream()
+            // example: accounts
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for account in ["ann", "bob"] {
+                    group.addTask {
+                        for try await tray in store.trayUpdates(of: account) {
+                            dots.continuation.yield((account, !tray.isSeen))
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            // end
+            dots.continuation.finish()
+            let shown = await dots.stream.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            #expect(shown == ["ann": true, "bob": false])
+        }
+    }
+
+    @Test func markAll() async throws {
+        try await withStore { store in
+            // example: mark all
+            let page = try await store.inbox(of: "ann")
+            screen.show(page.items)
+            // Meanwhile something arrives that is not on the screen.
+            _ = try await store.perform(Command(user: "ann", .notify(Content(title: "Just now"))))
+            _ = try await store.perform(Command(user: "ann", .markAll(.read, Selection(upTo: page.asOf))))
+            // end
+            let unread = try await store.tray(of: "ann").unread
+            #expect(unread == 1)
+        }
+    }
+
+    @Test func scrolling() async throws {
+        try await withStore { store in
+            // example: fetcher
+            let fetcher = try InboxFetcher(store, user: "ann", pageSize: 20)
+            try await fetcher.fetchNew()
+            screen.show(fetcher.items)
+            // end
+
+            // example: scroll
+            if !fetcher.endReached {
+                try await fetcher.fetchNextPage()
+                screen.show(fetcher.items)
+            }
+            // end
+
+            // example: refresh
+            let result = try await fetcher.fetchNew()
+            screen.show(fetcher.items)
+            if result.gap { screen.scrollToTop() }
+            // end
+
+            let item = fetcher.items[0]
+            // example: marks
+            try await fetcher.markAsRead(item)
+            try await fetcher.markAllAsRead()
+            try await fetcher.markAsDeleted(item)
+            // end
+            #expect(screen.items.count == 1)
+            #expect(fetcher.items.isEmpty)
+        }
+    }
+
+    @Test func aLiveList() async throws {
+        try await withStore { store in
+            let fetcher = try InboxFetcher(store, user: "ann")
+            closeSoon(store)
+            // example: live list
+            for try await _ in store.trayUpdates(of: "ann") {
+                try await fetcher.fetchNew()
+                screen.show(fetcher.items)
+            }
+            // end
+            #expect(screen.items.count == 1)
+        }
+    }
+
+    @Test func followingTheLog() async throws {
+        try await withStore { store in
+            closeSoon(store)
+            var position: Seq = .zero
+            var pushed = 0
+            func push(_ content: Content) { pushed += 1 }
+            // example: follow
+            for try await event in store.follow(from: Seq(position.rawValue + 1)) {
+                if case .notified(let content) = event.body { push(content) }
+                position = event.seq
+            }
+            // end
+            #expect(position == 1)
+            #expect(pushed == 1)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import TestSupport
+import Testing
+import TraylogLMDB
+
+@testable import Traylog
+
+/// Queries of tasks: the same answers, and nobody left waiting.
+@Suite(.timeLimit(.minutes(5))) struct AsyncQueriesTests {
+    private struct Answers: Equatable {
+        var head: Seq
+        var tray: Tray
+        var inbox: InboxPage
+        var threads: ThreadsPage
+        var history: [Event]
+        var events: [Event]
+        var users: [String]
+    }
+
+    private func blocking(_ store: some TrayQueries) throws -> Answers {
+        Answers(
+            head: try store.head(), tray: try store.tray(of: "ann"),
+            inbox: try store.inbox(of: "ann", InboxQuery(limit: 2)), threads: try store.threads(of: "ann", limit: 1),
+            history: try store.history(of: "ann", from: 2, limit: 3), events: try store.events(from: 3, limit: 2),
+            users: try store.users(after: "ann", limit: 1))
+    }
+
+    private func waiting(_ store: some TrayQueries) async throws -> Answers {
+        Answers(
+            head: try await store.head(), tray: try await store.tray(of: "ann"),
+            inbox: try await store.inbox(of: "ann", InboxQuery(limit: 2)),
+            threads: try await store.threads(of: "ann", limit: 1),
+            history: try await store.history(of: "ann", from: 2, limit: 3),
+            events: try await store.events(from: 3, limit: 2), users: try await store.users(after: "ann", limit: 1))
+    }
+
+    @Test func theyAnswerWhatTheBlockingOnesAnswer() async throws {
+        try await withStorePath { path in
+            let store = try Store.open(path)
+            for user in ["ann", "bob", "ann", "cy", "ann"] { _ = try await store.perform(notify(user)) }
+            let expected = try blocking(store)
+            let found = try await waiting(store)
+            let statistics = try await store.statistics()
+            #expect(found == expected && statistics.head == 5)
+            store.close()
+            let reader = try StoreReader.open(path)
+            defer { reader.close() }
+            let read = try await waiting(reader)
+            #expect(read == expected)
+        }
+    }
+
+    @Test func refusalsComeThrough() async throws {
+        try await withStorePath { path in
+            let store = try Store.open(path)
+            defer { store.close() }
+            await #expect(throws: TraylogError.refused(.invalid(field: "limit", reason: "must be 1 to 100, not 0"))) {
+                try await store.inbox(of: "ann", InboxQuery(limit: 0))
+            }
+        }
+    }
+
+    @Test func closingAnswersEverybody() async throws {
+        try await withStorePath { path in
+            let store = try Store.open(path)
+            _ = try await store.perform(notify("ann"))
+            let callers = (0..<20).map { _ in
+                Task {
+                    while true {
+                        do throws(TraylogError) {
+                            let tray = try await store.tray(of: "ann")
+                            #expect(tray.total == 1)
+                        } catch {
+                            return error
+                        }
+                    }
+                }
+            }
+            try await Task.sleep(for: .milliseconds(20))
+            store.close()
+            for caller in callers {
+                guard case .failed(let failure) = await caller.value else {
+                    Issue.record("no failure")
+                    continue
+                }
+                #expect(failure.code == .closed)
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+import TestSupport
+import Testing
+import TraylogLMDB
+
+@testable import Traylog
+
+/// The fetcher as an app uses it.
+@Suite(.timeLimit(.minutes(5))) struct InboxFetcherTests {
+    /// Lends a store with so many items of ann, item 1 the oldest.
+    private func withStore(items: Int, _ body: (Store) async throws -> Void) async throws {
+        try await withStorePath { path in
+            let store = try Store.open(path)
+            defer { store.close() }
+            try await add(items, store)
+            try await body(store)
+        }
+    }
+
+    private func add(_ count: Int, _ store: Store) async throws {
+        _ = try await store.perform((0..<count).map { _ in notify("ann") })
+    }
+
+    private func seqs(_ range: ClosedRange<UInt64>) -> [Seq] { range.reversed().map { Seq($0) } }
+
+    @Test func pagesFollowEachOtherToTheEnd() async throws {
+        try await withStore(items: 45) { store in
+            let fetcher = try InboxFetcher(store, user: "ann")
+            #expect(fetcher.items.isEmpty && !fetcher.endReached)
+            let first = try await fetcher.fetchNextPage()
+            #expect(first.new.map(\.seq) == seqs(26...45) && !first.gap && !first.endReached)
+            try await fetcher.fetchNextPage()
+            let last = try await fetcher.fetchNextPage()
+            #expect(last.new.map(\.seq) == seqs(1...5) && last.endReached)
+            #expect(fetcher.items.map(\.seq) == seqs(1...45) && fetcher.endReached)
+            await #expect(throws: FetchError.endReached) { try await fetcher.fetchNextPage() }
+        }
+    }
+
+    @Test func theLimitIsAnEnd() async throws {
+        try await withStore(items: 45) { store in
+            let fetcher = try InboxFetcher(store, user: "ann", limit: 30)
+            try await fetcher.fetchNew()
+            let last = try await fetcher.fetchNextPage()
+            #expect(last.new.count == 10 && last.endReached && fetcher.endReached)
+            await #expect(throws: FetchError.endReached) { try await fetcher.fetchNextPage() }
+            // Without a limit everything comes.
+            let all = try InboxFetcher(store, user: "ann", pageSize: 100, limit: 0)
+            try await all.fetchNew()
+            #expect(all.items.count == 45)
+        }
+    }
+
+    @Test func aRefreshKeepsWhatIsLoadedAndPutsTheNewOnTop() async throws {
+        try await withStore(items: 30) { store in
+            let fetcher = try InboxFetcher(store, user: "ann", pageSize: 10)
+            try await fetcher.fetchNew()
+            try await fetcher.fetchNextPage()
+            // A page and no more.
+            try await add(10, store)
+            let result = try await fetcher.fetchNew()
+            #expect(result == FetchResult(new: Array(fetcher.items.prefix(10)), gap: false, endReached: false))
+            #expect(fetcher.items.map(\.seq) == seqs(11...40))
+            try await fetcher.fetchNextPage()
+            #expect(fetcher.items.map(\.seq) == seqs(1...40))
+        }
+    }
+
+    @Test func moreThanANewPageIsAGap() async throws {
+        try await withStore(items: 30) { store in
+            let fetcher = try InboxFetcher(store, user: "ann", pageSize: 10)
+            try await fetcher.fetchNew()
+            try await fetcher.fetchNextPage()
+            try await add(11, store)
+            let result = try await fetcher.fetchNew()
+            #expect(result.gap && result.new.map(\.seq) == seqs(32...41))
+            #expect(fetcher.items.map(\.seq) == seqs(32...41))
+            try await fetcher.fetchNextPage()
+            #expect(fetcher.items.map(\.seq) == seqs(22...41))
+        }
+    }
+
+    @Test func aRefreshShowsWhatOthersDidInItsRange() async throws {
+        try await withStore(items: 5) { store in
+            let fetcher = try InboxFetcher(store, user: "ann")
+            try await fetcher.fetchNew()
+            var edit = ContentEdit()
+            edit.title = .set("New")
+            _ = try await store.perform([
+                Command(user: "ann", .edit(.seq(4), edit)), Command(user: "ann", .mark(.read, [.seq(3)])),
+                Command(user: "ann", .mark(.archived, [.seq(2)])), Command(user: "ann", .retract(.seq(1))),
+            ])
+            let result = try await fetcher.fetchNew()
+            #expect(result.new.isEmpty)
+            #expect(fetcher.items.map(\.seq) == [5, 4, 3])
+            #expect(fetcher.items[1].content.title == "New")
+            #expect(fetcher.items[2].read)
+        }
+    }
+
+    @Test func silentItemsAreFilteredUnlessWanted() async throws {
+        try await withStore(items: 1) { store in
+            _ = try await store.perform(Command(user: "ann", .notify(Content(silent: true))))
+            let (without, with) = (
+                try InboxFetcher(store, user: "ann"), try InboxFetcher(store, user: "ann", filtersSilent: false)
+            )
+            try await without.fetchNew()
+            try await with.fetchNew()
+            #expect(without.items.map(\.seq) == [1])
+            #expect(with.items.map(\.seq) == [2, 1])
+        }
+    }
+
+    @Test func markingAllLeavesWhatArrivedSince() async throws {
+        try await withStore(items: 3) { store in
+            let fetcher = try InboxFetcher(store, user: "ann", pageSize: 2)
+            let nothing = try await fetcher.markAllAsRead()
+            #expect(nothing == .unchanged)
+            try await fetcher.fetchNew()
+            try await add(1, store)
+            // A page from below is as of a later head, and shows nothing of what is above.
+            try await fetcher.fetchNextPage()
+            try await fetcher.markAllAsRead()
+            let shown = fetcher.items
+            let stored = try await store.inbox(of: "ann").items
+            #expect(shown.map(\.seq) == [3, 2, 1] && shown.allSatisfy { $0.read && $0.seen })
+            #expect(stored.map(\.read) == [false, true, true, true])
+        }
+    }
+
+    @Test func marksShowAtOnceAndAreStored() async throws {
+        try await withStore(items: 3) { store in
+            let fetcher = try InboxFetcher(store, user: "ann")
+            try await fetcher.fetchNew()
+            let items = fetcher.items
+            // Whoever has the turn keeps the marks from the store.
+            await fetcher.turn.take()
+            let marks = Task {
+                try await fetcher.markAsRead(items[0])
+                try await fetcher.markAsDeleted(items[1])
+            }
+            while fetcher.items[0].read == false { await Task.yield() }
+            let before = try await store.tray(of: "ann")
+            #expect(before.unread == 3)
+            fetcher.turn.give()
+            try await marks.value
+            #expect(fetcher.items.map(\.seq) == [3, 1])
+            let after = try await store.inbox(of: "ann").items
+            #expect(after == fetcher.items)
+        }
+    }
+
+    @Test func marksThatFailAreTakenBack() async throws {
+        try await withStore(items: 3) { store in
+            let fetcher = try InboxFetcher(store, user: "ann")
+            try await fetcher.fetchNew()
+            let items = fetcher.items
+            var stranger = items[0]
+            stranger.seq = 99
+            await #expect(throws: TraylogError.self) { try await fetcher.markAsRead(stranger) }
+            store.close()
+            await #expect(throws: TraylogError.self) { try await fetcher.markAsRead(items[0]) }
+            await #expect(throws: TraylogError.self) { try await fetcher.markAsDeleted(items[1]) }
+            await #expect(throws: TraylogError.self) { try await fetcher.markAllAsRead() }
+            await #expect(throws: TraylogError.self) { try await fetcher.fetchNew() }
+            #expect(fetcher.items == items)
+        }
+    }
+
+    @Test func callsAtOnceComeOneAfterTheOther() async throws {
+        try await withStore(items: 100) { store in
+            let fetcher = try InboxFetcher(store, user: "ann", pageSize: 7)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<10 { group.addTask { try await fetcher.fetchNextPage() } }
+                for _ in 0..<5 { group.addTask { try await fetcher.fetchNew() } }
+                try await group.waitForAll()
+            }
+            let items = fetcher.items.map(\.seq)
+            #expect(items == seqs(UInt64(101 - items.count)...100))
+            #expect(items.count >= 70)
+        }
+    }
+
+    @Test func threadsAndReadersFetchToo() async throws {
+        try await withStorePath { path in
+            let store = try Store.open(path)
+            try await add(5, store)
+            try blocking(store)
+            store.close()
+            let reader = try StoreReader.open(path)
+            defer { reader.close() }
+            let fetcher = try InboxFetcher(reader, user: "ann")
+            try await fetcher.fetchNew()
+            #expect(fetcher.items.map(\.read) == [true, true, true])
+        }
+    }
+
+    private func blocking(_ store: Store) throws {
+        let fetcher = try InboxFetcher(store, user: "ann", pageSize: 2)
+        try fetcher.fetchNew()
+        try fetcher.fetchNextPage()
+        try fetcher.fetchNextPage()
+        try fetcher.markAsDeleted(fetcher.items[0])
+        try fetcher.markAsRead(fetcher.items[0])
+        try fetcher.markAllAsRead()
+        try fetcher.markAsDeleted(fetcher.items[3])
+        #expect(fetcher.items.map(\.seq) == [4, 3, 2])
+        #expect(throws: FetchError.endReached) { try fetcher.fetchNextPage() }
+    }
+
+    @Test(arguments: [(0, 0), (101, 0), (20, -1)])
+    func sizesThatCannotBeAreRefused(pageSize: Int, limit: Int) async throws {
+        try await withStore(items: 0) { store in
+            #expect(throws: TraylogError.self) {
+                _ = try InboxFetcher(store, user: "ann", pageSize: pageSize, limit: limit)
+            }
+            let nobody = try InboxFetcher(store, user: "")
+            await #expect(throws: FetchError.self) { try await nobody.fetchNextPage() }
+        }
+    }
+}

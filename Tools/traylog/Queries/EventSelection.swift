@@ -1,0 +1,41 @@
+import Traylog
+
+/// Which events of the log are asked for, and where they come from.
+struct EventSelection: Sendable {
+    var from: Seq
+    /// The head when nil.
+    var to: Seq?
+    var user: String?
+    /// Nothing after it.
+    var asOf: Moment?
+
+    /// Writes the events that are there.
+    ///
+    /// - Returns: how far it came.
+    func write(from reader: StoreReader, to lines: inout EventLines) throws -> Seq {
+        let head = try asOf.map { moment throws(TraylogError) in try reader.seq(of: moment) } ?? reader.head()
+        let last = min(to ?? head, head)
+        var chunks = EventChunks(from: from, through: last) { (from, limit) throws(TraylogError) in
+            guard let user else { return try reader.events(from: from, limit: limit) }
+            return try reader.history(of: user, from: from, limit: limit)
+        }
+        while !Task.isCancelled, let events = try chunks.take() { try lines.write(events) }
+        return last
+    }
+
+    /// The same, and then each new one, written at once; ends with the task.
+    func follow(_ reader: StoreReader, to lines: inout EventLines) async throws {
+        let last = try write(from: reader, to: &lines)
+        try lines.flush()
+        for try await event in reader.follow(from: max(from, Seq(last.rawValue + 1))) where isWanted(event) {
+            try lines.write([event])
+            try lines.flush()
+        }
+    }
+
+    private func isWanted(_ event: Event) -> Bool {
+        guard let user else { return true }
+        // As the store compares names: by their bytes.
+        return event.user.map { $0.utf8.elementsEqual(user.utf8) } ?? false
+    }
+}

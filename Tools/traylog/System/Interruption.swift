@@ -1,0 +1,51 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// SIGINT and SIGTERM, as a request to end instead of the end.
+enum Interruption {
+    // Set before the handlers are, and only read afterwards.
+    nonisolated(unsafe) private static var listener: Int32 = -1
+
+    // A single word, which a handler writes and the main thread reads afterwards.
+    nonisolated(unsafe) private static var wasTold: sig_atomic_t = 0
+
+    /// Whether a signal has come.
+    static var hasCome: Bool { unsafe wasTold != 0 }
+
+    /// From now on a signal writes a byte to `listener` and does nothing else; one that the caller ignores stays ignored.
+    static func tell(_ listener: Descriptor) {
+        unsafe self.listener = listener.number
+        for number in [SIGINT, SIGTERM] {
+            let former = signal(number) { _ in Interruption.note() }
+            if isIgnored(former) { _ = signal(number, SIG_IGN) }
+        }
+        unblock()
+    }
+
+    /// A parent that started this program from a thread that blocks signals has passed that on.
+    private static func unblock() {
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        for number in [SIGINT, SIGTERM] { unsafe sigaddset(&signals, number) }
+        unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    }
+
+    /// Runs in a signal handler: only what is safe there.
+    private static func note() {
+        let former = errno
+        unsafe wasTold = 1
+        var byte: UInt8 = 1
+        _ = unsafe write(listener, &byte, 1)
+        errno = former
+    }
+
+    private static func isIgnored(_ handler: (@convention(c) (Int32) -> Void)?) -> Bool {
+        let ignored: (@convention(c) (Int32) -> Void)? = SIG_IGN
+        return unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(ignored, to: Int.self)
+    }
+}
