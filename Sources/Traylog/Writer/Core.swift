@@ -125,9 +125,16 @@ struct Core {
     /// Folds the user's events in the tail through `seq` in.
     func catchUp(_ box: StateBox, of slot: UserSlot, through seq: UInt64) throws {
         let source = pages(of: slot.stream, limit: box.state.appliedSeq)
+        var run = TailRun()
         while box.next != 0, box.next <= seq {
-            try box.state.apply(tail.fact(box.next) ?? fact(box.next), stored: source)
-            box.next = tail.next(after: box.next)
+            tail.read(&run, from: box.next, through: seq)
+            for index in 0..<run.count {
+                let seq = run.seqs[index]
+                let compact = run.facts[index]
+                let fact = compact.isWhole ? compact.fact(seq: seq) : try tail.fact(seq) ?? fact(seq)
+                try box.state.apply(fact, stored: source)
+                box.next = run.next(after: index)
+            }
         }
     }
 
