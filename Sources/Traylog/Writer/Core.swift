@@ -44,8 +44,16 @@ struct Core {
         try slot(of: user, identity: hasher.identity(of: user, as: .user))
     }
 
-    mutating func slot(of user: String, identity: UInt64) throws -> UserSlot? {
-        if let slot = byName[user, identity] {
+    /// Where the slots of the next few commands' users are, as far as they are at hand.
+    func places(of prepared: borrowing PreparedCommands, from index: Int) -> SlotPlaces {
+        var places = SlotPlaces()
+        byName.look(for: prepared.entries.span, from: index, &places)
+        return places
+    }
+
+    /// - Parameter place: a guess of where the slot is.
+    mutating func slot(of user: String, identity: UInt64, at place: Int = -1) throws -> UserSlot? {
+        if let slot = byName[user, identity, at: place] ?? byName[user, identity] {
             slot.isRecent = true
             return slot
         }
