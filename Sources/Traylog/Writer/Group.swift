@@ -10,6 +10,8 @@ struct Group {
     private(set) var batch: RecordBatch
     private var journal: [Step] = []
     private var now = Timestamp(milliseconds: .min)
+    /// Where the users of the commands that are decided next were last seen.
+    private var places = SlotPlaces()
 
     /// One event's changes, for taking it back.
     private struct Step {
@@ -39,12 +41,15 @@ struct Group {
     mutating func perform(
         _ prepared: borrowing PreparedCommands, _ index: Int, core: inout Core, random: inout RandomPool
     ) throws -> Receipt {
+        if index % SlotPlaces.capacity == 0 { places = core.places(of: prepared, from: index) }
         if !prepared.refusals.isEmpty, let refusal = prepared.refusals[index] { throw refusal }
         let user = prepared.commands[index].user
         guard let user else { throw Refusal.ofStoreWithoutBroadcasts(prepared.commands[index].action) }
-        let slot = try core.slot(of: user, identity: prepared.entries[index].user)
-        let isKeyed = prepared.commands[index].key != nil
-        if !isKeyed, let fact = prepared.entries[index].fact {
+        let slot = try core.slot(of: user, identity: prepared.entries[index].user, at: places[index])
+        if let notice = prepared.entries[index].notice {
+            return .appended(append(prepared, index, notice, user: user, slot: slot, core: &core, random: &random))
+        }
+        if prepared.commands[index].key == nil, let fact = prepared.fact(index) {
             return .appended(append(prepared, index, fact, user: user, slot: slot, core: &core, random: &random))
         }
         let command = prepared.commands[index]
@@ -60,7 +65,7 @@ struct Group {
         case .unchanged: return .unchanged
         case .duplicate(let seq): return .duplicate(seq)
         case .append(let body):
-            if let fact = prepared.entries[index].fact {
+            if let fact = prepared.fact(index) {
                 return .appended(append(prepared, index, fact, user: user, slot: slot, core: &core, random: &random))
             }
             let (first, second) = random.next16()
@@ -84,12 +89,33 @@ struct Group {
         let slot = slot ?? core.newSlot(for: user)
         var fact = fact
         fact.seq = batch.nextSeq
+        encode(prepared, index, fact.kind, stream: slot.stream, random: &random)
+        return link(fact, to: slot, isNewUser: isNewUser, core: &core)
+    }
+
+    /// The same for the usual `notify`.
+    private mutating func append(
+        _ prepared: borrowing PreparedCommands, _ index: Int, _ notice: CompactFact, user: String, slot: UserSlot?,
+        core: inout Core, random: inout RandomPool
+    ) -> Seq {
+        let isNewUser = slot == nil
+        let slot = slot ?? core.newSlot(for: user)
+        let seq = batch.nextSeq
+        encode(prepared, index, .notified, stream: slot.stream, random: &random)
+        core.tail.append(notice)
+        link(seq, to: slot, isNewUser: isNewUser, core: &core)
+        return Seq(seq)
+    }
+
+    private mutating func encode(
+        _ prepared: borrowing PreparedCommands, _ index: Int, _ kind: EventKind, stream: UInt32,
+        random: inout RandomPool
+    ) {
         let (first, second) = random.next16()
         batch.append(
             payload: RawSpan(_elements: prepared.payloads.span).extracting(prepared.entries[index].payload),
-            kind: fact.kind, stream: slot.stream, recordedAt: now,
-            occurredAt: prepared.commands[index].occurredAt, salt: Salt(first, second))
-        return link(fact, to: slot, isNewUser: isNewUser, core: &core)
+            kind: kind, stream: stream, recordedAt: now, occurredAt: prepared.commands[index].occurredAt,
+            salt: Salt(first, second))
     }
 
     private func decide(
@@ -119,12 +145,17 @@ struct Group {
 
     /// Makes the batch's newest event part of its user's tail.
     private mutating func link(_ fact: Fact, to slot: UserSlot, isNewUser: Bool, core: inout Core) -> Seq {
-        let seq = fact.seq
+        core.tail.append(fact)
+        link(fact.seq, to: slot, isNewUser: isNewUser, core: &core)
+        return Seq(fact.seq)
+    }
+
+    /// Makes the tail's newest event the last one of its user.
+    private mutating func link(_ seq: UInt64, to slot: UserSlot, isNewUser: Bool, core: inout Core) {
         journal.append(
             Step(
                 slot: slot, firstUnstored: slot.firstUnstored, lastUnstored: slot.lastUnstored,
                 isNewUser: isNewUser))
-        core.tail.append(fact)
         if slot.lastUnstored != 0 {
             core.tail.setNext(seq, after: slot.lastUnstored)
         } else {
@@ -133,7 +164,6 @@ struct Group {
         slot.lastUnstored = seq
         if let box = slot.current, box.next == 0 { box.next = seq }
         if let box = slot.working, box.next == 0 { box.next = seq }
-        return Seq(seq)
     }
 
     /// Takes the events from `seq` on back.

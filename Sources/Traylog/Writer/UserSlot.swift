@@ -4,23 +4,24 @@ import TraylogDomain
 ///
 /// Guarded by the lock of ``Core``.
 final class UserSlot {
+    // What every append looks at comes first, so that it shares as few lines of memory as can be.
     let user: String
     /// The name's, for ``SlotTable``.
     let identity: UInt64
     let stream: UInt32
-    /// The state after the last commit, but for events that wait in the tail.
-    var current: StateBox?
-    /// The state with the events of the transaction that is being made; becomes ``current`` with its commit.
-    var working: StateBox?
-    /// The user's oldest and newest event that the stored state does not hold; 0 when there is none.
-    var firstUnstored: UInt64 = 0
-    var lastUnstored: UInt64 = 0
     /// Whether the name is in the table of names.
     var isNamed: Bool
     /// Whether any event of the user is durable.
     var isCommitted = true
     /// Whether anybody asked for it since the cache was swept last.
     var isRecent = true
+    /// The user's oldest and newest event that the stored state does not hold; 0 when there is none.
+    var firstUnstored: UInt64 = 0
+    var lastUnstored: UInt64 = 0
+    /// The state after the last commit, but for events that wait in the tail.
+    var current: StateBox?
+    /// The state with the events of the transaction that is being made; becomes ``current`` with its commit.
+    var working: StateBox?
 
     init(user: String, identity: UInt64, stream: UInt32, isNamed: Bool) {
         self.user = user
