@@ -21,7 +21,7 @@ struct Core {
     var unstored = StreamSet()
     /// Committed users whose names are not in the table of names.
     var unnamed: [UserSlot] = []
-    private(set) var slots: [UInt32: UserSlot] = [:]
+    private(set) var slots = StreamSlots()
     private var byName = SlotTable()
     var cachedBytes = 0
 
@@ -165,7 +165,7 @@ struct Core {
         guard cachedBytes > cacheBytes else { return }
         // The first round forgets who was recent; only a second one may find nobody else.
         for _ in 0..<2 {
-            for slot in Array(slots.values) where cachedBytes > cacheBytes * 3 / 4 {
+            for slot in slots.all where cachedBytes > cacheBytes * 3 / 4 {
                 guard slot.working == nil else { continue }
                 if slot.isRecent {
                     slot.isRecent = false
@@ -183,6 +183,6 @@ struct Core {
 extension Core {
     /// Names of committed users that are not in the table of names.
     func unnamedUsers() -> [String] {
-        slots.values.filter { !$0.isNamed && $0.isCommitted }.map(\.user)
+        slots.all.filter { !$0.isNamed && $0.isCommitted }.map(\.user)
     }
 }
