@@ -68,13 +68,12 @@ struct Group {
             if let fact = prepared.fact(index) {
                 return .appended(append(prepared, index, fact, user: user, slot: slot, core: &core, random: &random))
             }
-            let (first, second) = random.next16()
             let isNewUser = slot == nil
             let slot = slot ?? core.newSlot(for: user)
             let seq = batch.nextSeq
             batch.append(
                 command, body: body, kind: body.kind, fingerprint: prepared.entries[index].fingerprint,
-                stream: slot.stream, recordedAt: now, salt: Salt(first, second))
+                stream: slot.stream, recordedAt: now, salt: prepared.salt(index) ?? random.nextSalt())
             let fact = Fact(seq: seq, body: body, key: command.key, hasher: core.hasher)
             return .appended(link(fact, to: slot, isNewUser: isNewUser, core: &core))
         }
@@ -111,11 +110,10 @@ struct Group {
         _ prepared: borrowing PreparedCommands, _ index: Int, _ kind: EventKind, stream: UInt32,
         random: inout RandomPool
     ) {
-        let (first, second) = random.next16()
         batch.append(
             payload: RawSpan(_elements: prepared.payloads.span).extracting(prepared.entries[index].payload),
             kind: kind, stream: stream, recordedAt: now, occurredAt: prepared.commands[index].occurredAt,
-            salt: Salt(first, second))
+            salt: prepared.salt(index) ?? random.nextSalt())
     }
 
     private func decide(
@@ -203,6 +201,13 @@ struct Group {
                 core.setCurrent(working, of: step.slot)
             }
         }
+    }
+}
+
+extension RandomPool {
+    fileprivate mutating func nextSalt() -> Salt {
+        let (first, second) = next16()
+        return Salt(first, second)
     }
 }
 

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLMDB
 import TraylogLog
 
 /// Commands with all that can be done for them without the store's state: checked, named by identities and, where
@@ -21,11 +22,16 @@ struct PreparedCommands: Sendable {
         var payload: Range<Int> { payloadStart..<payloadEnd }
     }
 
+    /// From this many commands on they bring their events' salts along; below, a draw by the writer costs less.
+    static let saltedCommands = 128
+
     let commands: [Command]
     private(set) var entries: [Entry] = []
     private(set) var payloads: [UInt8] = []
     /// What the events of other valid `notify` commands will state but for their seqs, by index.
     private var facts: [Int: Fact] = [:]
+    /// Two words for each command, or nothing.
+    private var salts: [UInt64] = []
     /// Commands that are refused whatever the state is, by index.
     private(set) var refusals: [Int: Refusal] = [:]
 
@@ -34,6 +40,7 @@ struct PreparedCommands: Sendable {
         self.commands = commands
         entries.reserveCapacity(commands.count)
         payloads.reserveCapacity(commands.count * 192)
+        if commands.count >= PreparedCommands.saltedCommands { drawSalts() }
         for index in commands.indices {
             do throws(Refusal) {
                 entries.append(try prepare(index, hasher, isValid: areValid))
@@ -47,6 +54,21 @@ struct PreparedCommands: Sendable {
     /// What the event of a `notify` will state, but for its seq; nil for other commands.
     func fact(_ index: Int) -> Fact? {
         entries[index].notice?.fact(seq: 0) ?? facts[index]
+    }
+
+    /// Random bytes for the event of the command; nil when there are none yet.
+    func salt(_ index: Int) -> Salt? {
+        salts.isEmpty ? nil : Salt(salts[2 * index], salts[2 * index + 1])
+    }
+
+    private mutating func drawSalts() {
+        var random = RandomPool()
+        salts.reserveCapacity(2 * commands.count)
+        for _ in commands.indices {
+            let (first, second) = random.next16()
+            salts.append(first)
+            salts.append(second)
+        }
     }
 
     private mutating func prepare(
