@@ -55,6 +55,9 @@ final class Writer: Sendable {
 
     /// The thread's life.
     func run() {
+        let shared = shared
+        let packer = OSThread.start(name: "traylog-packer") { Writer.pack(shared) }
+        defer { packer.join() }
         var loop = WriterLoop(
             directory: directory, environment: environment, tables: tables, shared: shared)
         var lastGroup = (jobs: 0, nanoseconds: Int64(0))
@@ -68,11 +71,26 @@ final class Writer: Sendable {
             } else if isClosing {
                 loop.storeEverything()
                 shared.withLock { $0.isClosed = true }
+                shared.signalAll()
                 return
             } else {
                 lastGroup = (0, 0)
                 loop.idle(isRelaxed: isRelaxed)
             }
+        }
+    }
+
+    /// The life of a second thread: makes slices while the writer waits for the disk, until the store is closed.
+    private static func pack(_ shared: Monitor<Shared>) {
+        var isClosed = false
+        while !isClosed {
+            let answer = shared.wait(
+                timeoutMilliseconds: nil, until: { $0.flusher.wantsToPrepare || $0.isClosed },
+                { shared in
+                    if !shared.isClosed { shared.flusher.prepare(core: &shared.core) }
+                    return shared.isClosed
+                })
+            isClosed = answer ?? false
         }
     }
 

@@ -50,10 +50,14 @@ struct WriterLoop {
 
     /// Makes the group and the slice durable, then visible.
     private mutating func commit() throws {
-        var (batch, rows) = shared.withLock { shared in
-            (shared.group.batch, shared.slice?.rows(hasher: shared.core.hasher))
+        var (batch, rows, isSliceWanted) = shared.withLock { shared in
+            (
+                shared.group.batch, shared.slice?.rows(hasher: shared.core.hasher),
+                shared.flusher.wantsToPrepare
+            )
         }
         guard !batch.isEmpty || rows != nil else { return }
+        if isSliceWanted { shared.signalAll() }
         do {
             try environment.write { transaction in
                 try tables.log.append(batch, to: &transaction)
