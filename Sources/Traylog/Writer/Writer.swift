@@ -6,9 +6,9 @@ import TraylogLog
 ///
 /// While it waits for the disk, the next group gathers in the queue.
 final class Writer: Sendable {
-    /// Commands that share a transaction at most (one batch may be larger), and bytes of events after which no
-    /// further job joins.
-    static let groupCommands = 1_024
+    /// Commands that share a transaction at most, and bytes of their payloads, as far as those are known before; one
+    /// job may be larger.
+    static let groupCommands = 2_048
     static let groupBytes = 8 << 20
     /// How long the store must be idle before everything unflushed is written.
     static let idleMilliseconds = 200
@@ -129,9 +129,11 @@ final class Writer: Sendable {
 
     private static func groupSize(of jobs: [Job]) -> Int {
         var commands = 0
+        var bytes = 0
         for (index, job) in jobs.enumerated() {
             commands += job.prepared.commands.count
-            if index > 0, commands > groupCommands { return index }
+            bytes += job.prepared.payloads.count
+            if index > 0, commands > groupCommands || bytes > groupBytes { return index }
         }
         return jobs.count
     }
