@@ -36,6 +36,35 @@ extension WriteTransaction {
         if result != 0 { throw poisoned(result, "append") }
     }
 
+    /// Appends values under successive keys; the end of the database is looked for once.
+    ///
+    /// - Parameters:
+    ///   - key: the key of the first value, of eight big-endian bytes; each further one is greater by 1.
+    ///   - values: one after the other.
+    ///   - ends: where each of them ends.
+    /// - Throws: as ``append(_:_:_:)``.
+    package mutating func append(
+        _ database: Database, from key: UInt64, _ values: RawSpan, ends: Span<Int>
+    ) throws(LMDBError) {
+        var cursor: OpaquePointer?
+        let opened = unsafe mdb_cursor_open(reads.handle, database.handle, &cursor)
+        guard opened == 0 else { throw poisoned(opened, "append") }
+        defer { unsafe mdb_cursor_close(cursor) }
+        var start = 0
+        for index in ends.indices {
+            let key = key &+ UInt64(index)
+            let result = unsafe withUnsafeBytes(of: key.bigEndian) { key in
+                unsafe values.extracting(start..<ends[index]).withUnsafeBytes { value in
+                    var key = unsafe Entry.value(key)
+                    var value = unsafe Entry.value(value)
+                    return unsafe mdb_cursor_put(cursor, &key, &value, UInt32(MDB_APPEND))
+                }
+            }
+            if result != 0 { throw poisoned(result, "append") }
+            start = ends[index]
+        }
+    }
+
     /// Appends a value that `fill` writes straight into the page.
     ///
     /// - Parameters:

@@ -42,14 +42,7 @@ package struct EventLog: Sendable {
     /// - Throws: ``LMDBError``; `outOfOrder` when the batch does not start right after the head.
     package func append(_ batch: borrowing RecordBatch, to transaction: inout WriteTransaction) throws(LMDBError) {
         let (bytes, ends) = batch.records
-        let span = RawSpan(_elements: bytes.span)
-        var start = 0
-        var seq = batch.firstSeq
-        for end in ends {
-            try transaction.append(log, seq, span.extracting(start..<end))
-            start = end
-            seq += 1
-        }
+        try transaction.append(log, from: batch.firstSeq, RawSpan(_elements: bytes.span), ends: ends.span)
         var key: [UInt8] = []
         for (seq, payload) in batch.largePayloads {
             for index in 0..<RecordCodec.chunkCount(of: payload.count) {

@@ -28,10 +28,12 @@ struct Core {
     var nextDue: Timestamp?
     /// Something that was due waits for its item to be restored.
     var hasWaitingDues = false
-    private(set) var slots: [UInt32: UserSlot] = [:]
+    private(set) var slots = StreamSlots()
     private var byName = SlotTable()
     private var topics: [UInt64: UserSlot] = [:]
     var cachedBytes = 0
+    /// Below it a sweep would find little: what was left by the last one waits to be stored.
+    var nextSweepBytes = 0
 
     init(environment: Environment, tables: Tables, record: StoreRecord, head: EventLog.Head, cacheBytes: Int) {
         self.environment = environment
@@ -47,15 +49,23 @@ struct Core {
         lastTopicEvent = record.flushedThrough
     }
 
-    // MARK: Users
+    // MARK: Users and topics
 
     /// The user's slot; nil for one who never had an event.
     mutating func slot(of user: String) throws -> UserSlot? {
         try slot(of: user, identity: hasher.identity(of: user, as: .user))
     }
 
-    mutating func slot(of user: String, identity: UInt64) throws -> UserSlot? {
-        if let slot = byName[user, identity] {
+    /// Where the slots of the next few commands' users are, as far as they are at hand.
+    func places(of prepared: borrowing PreparedCommands, from index: Int) -> SlotPlaces {
+        var places = SlotPlaces()
+        byName.look(for: prepared.entries.span, from: index, &places)
+        return places
+    }
+
+    /// - Parameter place: a guess of where the slot is.
+    mutating func slot(of user: String, identity: UInt64, at place: Int = -1) throws -> UserSlot? {
+        if let slot = byName[user, identity, at: place] ?? byName[user, identity] {
             slot.isRecent = true
             return slot
         }
@@ -194,13 +204,19 @@ struct Core {
     /// Folds the stream's events in the tail through `seq` in, and those of its user's topics.
     func catchUp(_ box: StateBox, of slot: UserSlot, through seq: UInt64) throws {
         let source = pages(of: slot.stream, limit: box.state.appliedSeq)
+        var run = TailRun()
         // Nearly all events of nearly all users need nothing but the state.
-        while box.state.topics.isEmpty, box.next != 0, box.next <= seq {
-            let fact = try fact(box.next)
-            guard !fact.kind.needsHistory || slot.isTopic else { break }
-            try box.state.apply(fact, stored: source)
-            box.next = tail.next(after: box.next)
-            if box.state.isLandmark, !slot.isTopic { box.keep(box.state) }
+        plain: while box.state.topics.isEmpty, box.next != 0, box.next <= seq {
+            tail.read(&run, from: box.next, through: seq)
+            for index in 0..<run.count {
+                let seq = run.seqs[index]
+                let compact = run.facts[index]
+                let fact = compact.isWhole ? compact.fact(seq: seq) : try fact(seq)
+                guard !fact.kind.needsHistory || slot.isTopic else { break plain }
+                try box.state.apply(fact, stored: source)
+                box.next = run.next(after: index)
+                if box.state.isLandmark, !slot.isTopic { box.keep(box.state) }
+            }
         }
         guard isBehind(box, through: seq) else { return }
         let history = CoreHistory(core: self, stored: source, landmarks: box.landmarks)
@@ -225,12 +241,15 @@ struct Core {
 
     /// Lets go of states at hand that nobody asked for lately, when they take too much memory.
     ///
+    /// Slots of users with unstored events or names cannot go before the end of a round, however many they are.
+    ///
     /// - Complexity: O(users at hand), after that many were loaded anew.
     mutating func sweepCache() {
-        guard cachedBytes > cacheBytes else { return }
+        guard cachedBytes > max(cacheBytes, nextSweepBytes) else { return }
+        defer { nextSweepBytes = cachedBytes > cacheBytes ? cachedBytes + cacheBytes / 4 : 0 }
         // The first round forgets who was recent; only a second one may find nobody else.
         for _ in 0..<2 {
-            for slot in Array(slots.values) where cachedBytes > cacheBytes * 3 / 4 {
+            for slot in slots.all where cachedBytes > cacheBytes * 3 / 4 {
                 guard slot.working == nil else { continue }
                 if slot.isRecent {
                     slot.isRecent = false
@@ -248,7 +267,7 @@ struct Core {
 extension Core {
     /// Names of committed users that are not in the table of names.
     func unnamedUsers() -> [String] {
-        slots.values.filter { !$0.isNamed && $0.isCommitted && !$0.isTopic }.map(\.user)
+        slots.all.filter { !$0.isNamed && $0.isCommitted && !$0.isTopic }.map(\.user)
     }
 }
 

@@ -33,8 +33,12 @@ struct Flusher {
     private var credit = 0.0
     /// A running mean of what a user's rows take, to guess how many users share an LMDB page.
     private var bytesPerUser = 400.0
-    /// The memory of the slice before.
-    private var rows = RowBuffer()
+    /// The memory of slices before.
+    private var buffers: [RowBuffer] = []
+    /// How many users the next slice should have, when there will be one.
+    private var wanted: Int?
+    /// A slice that was made while the transaction before was written.
+    private var prepared: Slice?
 
     init(tailEvents: Int) {
         self.tailEvents = max(tailEvents, 1)
@@ -51,15 +55,44 @@ struct Flusher {
         guard let round else { return nil }
         // The round ends when the last quarter of the tail's bound was appended, or sooner.
         let work = Double(round.startUsers + round.names.count)
-        credit += work * Double(events) / Double(max(tailEvents / 4, 1))
-        guard credit >= Double(Flusher.smallestSlice) || core.tail.count > tailEvents else { return nil }
-        let users = core.tail.count > tailEvents ? Int.max : Int(credit)
-        credit = 0
-        return try collect(users: users, core: &core)
+        let share = work * Double(events) / Double(max(tailEvents / 4, 1))
+        credit += share
+        let isLate = core.tail.count > tailEvents
+        var slice = takePrepared()
+        if let slice {
+            credit -= Double(slice.states.count)
+        } else if credit >= Double(Flusher.smallestSlice) || isLate {
+            slice = try collect(users: isLate ? .max : Int(credit), core: &core)
+            credit = 0
+        }
+        // The transaction after this one is probably as large.
+        let next = Int(max(credit + share, Double(Flusher.smallestSlice)))
+        wanted = slice?.completes == nil ? (isLate ? .max : next) : nil
+        return slice
+    }
+
+    private mutating func takePrepared() -> Slice? {
+        wanted = nil
+        defer { prepared = nil }
+        return prepared
+    }
+
+    /// Whether there is something to do for ``prepare(core:)``.
+    var wantsToPrepare: Bool { wanted != nil }
+
+    /// Makes the slice of the next transaction, by another thread, while the writer waits for the disk.
+    ///
+    /// It holds durable events only, so that it is right whatever becomes of the transaction under way.
+    mutating func prepare(core: inout Core) {
+        guard let users = wanted, prepared == nil, round != nil else { return wanted = nil }
+        wanted = nil
+        // The writer comes to the same error when it tries.
+        prepared = try? collect(users: users, core: &core)
     }
 
     /// As much as one transaction can take, whatever was appended; nil when everything is stored.
     mutating func slice(core: inout Core) throws -> Slice? {
+        if let slice = takePrepared() { return slice }
         if round == nil {
             guard core.tail.count > 0 else { return nil }
             start(core: &core)
@@ -78,7 +111,7 @@ struct Flusher {
     private mutating func collect(users: Int, core: inout Core) throws -> Slice {
         guard var round else { preconditionFailure("a slice belongs to a round") }
         var slice = Slice(generation: core.generation)
-        swap(&slice.rows, &rows)
+        if let buffer = buffers.popLast() { slice.rows = buffer }
         slice.rows.removeAll()
         takeNames(&round, into: &slice)
         var pages = Double(slice.names.count)
@@ -154,6 +187,7 @@ struct Flusher {
         }
         if let (head, _) = slice.completes {
             core.flushedThrough = head
+            core.nextSweepBytes = 0
             core.tail.dropThrough(head)
             round = nil
         }
@@ -161,13 +195,14 @@ struct Flusher {
 
     /// Takes a finished slice's buffer back, to be filled again.
     mutating func reuse(_ buffer: consuming RowBuffer) {
-        rows = buffer
+        buffers.append(buffer)
     }
 
     /// The slice's transaction failed: its users and names are still to be written.
     mutating func abandon(_ slice: Slice, core: inout Core) {
         guard let abandoned = round else { return }
-        core.unnamed = abandoned.names + abandoned.sortedNames + slice.names + core.unnamed
+        let prepared = takePrepared()?.names ?? []
+        core.unnamed = abandoned.names + abandoned.sortedNames + prepared + slice.names + core.unnamed
         round = nil
     }
 }

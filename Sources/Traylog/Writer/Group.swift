@@ -18,6 +18,8 @@ struct Group {
     private var dues: [(seq: UInt64, entry: DueEntry)] = []
     private var settled: [DueEntry] = []
     private var now = Timestamp(milliseconds: .min)
+    /// Where the users of the commands that are decided next were last seen.
+    private var places = SlotPlaces()
 
     /// One event's changes, for taking it back.
     private struct Step {
@@ -25,6 +27,7 @@ struct Group {
         let firstUnstored: UInt64
         let lastUnstored: UInt64
         let isNewUser: Bool
+        let lastTopicEvent: UInt64
     }
 
     init() {
@@ -40,7 +43,7 @@ struct Group {
     mutating func begin(_ core: borrowing Core, now: Timestamp) {
         batch.reset(firstSeq: core.head.seq + 1)
         journal.removeAll(keepingCapacity: true)
-        working.removeAll(keepingCapacity: true)
+        dropWorking()
         dues.removeAll(keepingCapacity: true)
         settled.removeAll()
         mayEndWaiting = false
@@ -49,22 +52,32 @@ struct Group {
         self.now = max(now, core.head.recordedAt)
     }
 
+    private mutating func dropWorking() {
+        for slot in working { slot.working = nil }
+        working.removeAll(keepingCapacity: true)
+    }
+
     /// Decides a command and, if it comes to an event, makes it part of the transaction.
     ///
     /// - Throws: ``Refusal``, and failures to read; nothing changed then.
     mutating func perform(
         _ prepared: borrowing PreparedCommands, _ index: Int, core: inout Core, random: inout RandomPool
     ) throws -> Receipt {
+        if index % SlotPlaces.capacity == 0 { places = core.places(of: prepared, from: index) }
         if !prepared.refusals.isEmpty, let refusal = prepared.refusals[index] { throw refusal }
-        let name = try streamName(prepared.commands[index], core)
+        // Found at once, where it is known.
+        let user = prepared.commands[index].user
+        let name = try user.map { .user($0) } ?? topicName(prepared.commands[index].action, core)
         let slot =
-            if name.isTopic {
-                try core.slot(ofTopic: core.hasher.identity(of: name.text, as: .topic))
+            if user != nil {
+                try core.slot(of: name.text, identity: prepared.entries[index].user, at: places[index])
             } else {
-                try core.slot(of: name.text, identity: prepared.entries[index].user)
+                try core.slot(ofTopic: core.hasher.identity(of: name.text, as: .topic))
             }
-        let isKeyed = prepared.commands[index].key != nil
-        if !isKeyed, let fact = prepared.entries[index].fact {
+        if let notice = prepared.entries[index].notice {
+            return .appended(append(prepared, index, notice, name: name, slot: slot, core: &core, random: &random))
+        }
+        if prepared.commands[index].key == nil, let fact = prepared.fact(index) {
             return .appended(append(prepared, index, fact, name: name, slot: slot, core: &core, random: &random))
         }
         let command = prepared.commands[index]
@@ -80,25 +93,24 @@ struct Group {
         case .unchanged: return .unchanged
         case .duplicate(let seq): return .duplicate(seq)
         case .append(let body):
-            if let fact = prepared.entries[index].fact {
+            if let fact = prepared.fact(index) {
                 return .appended(append(prepared, index, fact, name: name, slot: slot, core: &core, random: &random))
             }
             let before = body.kind == .undone ? slot?.working ?? slot?.current : nil
             let old = before?.state
             let seq = append(
-                command, body, fingerprint: prepared.entries[index].fingerprint, name: name, slot: slot, core: &core,
-                random: &random)
+                command, body, fingerprint: prepared.entries[index].fingerprint, salt: prepared.salt(index), name: name,
+                slot: slot, core: &core, random: &random)
             if let slot, let old { try reviveDues(of: slot, since: old, by: seq.rawValue, core: &core) }
             return .appended(seq)
         }
     }
 
-    /// The stream that the command's event belongs to.
+    /// The stream that the event of a command without user belongs to.
     ///
     /// - Throws: ``Refusal`` `unknownItem` for a change of what is no broadcast.
-    private func streamName(_ command: borrowing Command, _ core: borrowing Core) throws -> StreamName {
-        if let user = command.user { return .user(user) }
-        switch command.action {
+    private func topicName(_ action: Command.Action, _ core: borrowing Core) throws -> StreamName {
+        switch action {
         case .broadcast(let topic, _):
             return .topic(topic)
         case .edit(let item, _), .retract(let item):
@@ -117,16 +129,15 @@ struct Group {
 
     /// Appends the event that a command came to, or a tick.
     private mutating func append(
-        _ command: Command, _ body: Event.Body, fingerprint: UInt64, name: StreamName, slot: UserSlot?,
+        _ command: Command, _ body: Event.Body, fingerprint: UInt64, salt: Salt?, name: StreamName, slot: UserSlot?,
         core: inout Core, random: inout RandomPool
     ) -> Seq {
-        let (first, second) = random.next16()
         let isNew = slot == nil
         let slot = slot ?? core.newSlot(for: name)
         let seq = batch.nextSeq
         batch.append(
             command, body: body, kind: body.kind, fingerprint: fingerprint, stream: slot.stream, recordedAt: now,
-            salt: Salt(first, second))
+            salt: salt ?? random.nextSalt())
         if let due = DueEntry(body, seq: seq, stream: slot.stream) { dues.append((seq, due)) }
         let fact = Fact(seq: seq, body: body, key: command.key, hasher: core.hasher)
         return link(fact, to: slot, isNewUser: isNew, core: &core)
@@ -141,15 +152,35 @@ struct Group {
         let slot = slot ?? core.newSlot(for: name)
         var fact = fact
         fact.seq = batch.nextSeq
-        if let due = prepared.entries[index].expiresAt {
+        if let due = prepared.expiresAt(index) {
             dues.append((fact.seq, DueEntry(due: due, item: fact.seq, kind: .expiry, stream: slot.stream)))
         }
-        let (first, second) = random.next16()
+        encode(prepared, index, fact.kind, stream: slot.stream, random: &random)
+        return link(fact, to: slot, isNewUser: isNewUser, core: &core)
+    }
+
+    /// The same for the usual `notify`.
+    private mutating func append(
+        _ prepared: borrowing PreparedCommands, _ index: Int, _ notice: CompactFact, name: StreamName, slot: UserSlot?,
+        core: inout Core, random: inout RandomPool
+    ) -> Seq {
+        let isNewUser = slot == nil
+        let slot = slot ?? core.newSlot(for: name)
+        let seq = batch.nextSeq
+        encode(prepared, index, .notified, stream: slot.stream, random: &random)
+        core.tail.append(notice)
+        link(seq, to: slot, isNewUser: isNewUser, core: &core)
+        return Seq(seq)
+    }
+
+    private mutating func encode(
+        _ prepared: borrowing PreparedCommands, _ index: Int, _ kind: EventKind, stream: UInt32,
+        random: inout RandomPool
+    ) {
         batch.append(
             payload: RawSpan(_elements: prepared.payloads.span).extracting(prepared.entries[index].payload),
-            kind: fact.kind, stream: slot.stream, recordedAt: now,
-            occurredAt: prepared.commands[index].occurredAt, salt: Salt(first, second))
-        return link(fact, to: slot, isNewUser: isNewUser, core: &core)
+            kind: kind, stream: stream, recordedAt: now, occurredAt: prepared.commands[index].occurredAt,
+            salt: prepared.salt(index) ?? random.nextSalt())
     }
 
     private mutating func decide(
@@ -177,7 +208,8 @@ struct Group {
     mutating func append(_ body: Event.Body, to slot: UserSlot, core: inout Core, random: inout RandomPool) {
         // Of a command only its names and times go into the event, and this one has nothing but the user.
         let command = Command(user: slot.isTopic ? nil : slot.user, .seeTray())
-        _ = append(command, body, fingerprint: 0, name: slot.name, slot: slot, core: &core, random: &random)
+        _ = append(
+            command, body, fingerprint: 0, salt: nil, name: slot.name, slot: slot, core: &core, random: &random)
     }
 
     /// The stream's state with every event of this transaction so far.
@@ -195,13 +227,18 @@ struct Group {
 
     /// Makes the batch's newest event part of its user's tail.
     private mutating func link(_ fact: Fact, to slot: UserSlot, isNewUser: Bool, core: inout Core) -> Seq {
-        let seq = fact.seq
+        if fact.kind == .undone || (fact.kind == .marked && fact.mark == Mark.restored.rawValue) { mayEndWaiting = true }
+        core.tail.append(fact)
+        link(fact.seq, to: slot, isNewUser: isNewUser, core: &core)
+        return Seq(fact.seq)
+    }
+
+    /// Makes the tail's newest event the last one of its user.
+    private mutating func link(_ seq: UInt64, to slot: UserSlot, isNewUser: Bool, core: inout Core) {
         journal.append(
             Step(
                 slot: slot, firstUnstored: slot.firstUnstored, lastUnstored: slot.lastUnstored,
-                isNewUser: isNewUser))
-        core.tail.append(fact)
-        if fact.kind == .undone || (fact.kind == .marked && fact.mark == Mark.restored.rawValue) { mayEndWaiting = true }
+                isNewUser: isNewUser, lastTopicEvent: core.lastTopicEvent))
         if slot.isTopic {
             hasTopicEvents = true
             core.lastTopicEvent = seq
@@ -214,7 +251,6 @@ struct Group {
         slot.lastUnstored = seq
         if let box = slot.current, box.next == 0 { box.next = seq }
         if let box = slot.working, box.next == 0 { box.next = seq }
-        return Seq(seq)
     }
 
     /// Takes the events from `seq` on back.
@@ -226,6 +262,8 @@ struct Group {
             slot.lastUnstored = step.lastUnstored
             if step.lastUnstored != 0 { core.tail.setNext(0, after: step.lastUnstored) }
             if let box = slot.current, box.next >= seq { box.next = 0 }
+            // A broadcast that never was must not count as one that was looked for.
+            core.lastTopicEvent = step.lastTopicEvent
             if step.isNewUser {
                 core.remove(slot)
                 core.nextStream -= 1
@@ -234,8 +272,8 @@ struct Group {
         journal.removeSubrange(kept...)
         dues.removeAll { $0.seq >= seq }
         // Folded anew from what is left of the transaction, when needed.
-        for slot in working { slot.working = nil }
-        working.removeAll(keepingCapacity: true)
+        dropWorking()
+        hasTopicEvents = journal.contains { $0.slot.isTopic }
         core.tail.truncate(from: seq)
         batch.truncate(from: seq)
     }
@@ -273,6 +311,13 @@ struct Group {
     var settledEntries: [DueEntry] { settled }
 
     mutating func setSettled(_ entries: [DueEntry]) { settled = entries }
+}
+
+extension RandomPool {
+    fileprivate mutating func nextSalt() -> Salt {
+        let (first, second) = next16()
+        return Salt(first, second)
+    }
 }
 
 /// What a decision may read: the file, and the events of the transaction that is being made.

@@ -6,24 +6,25 @@ import TraylogDomain
 /// ``Core``.
 final class UserSlot {
     let name: StreamName
+    // What every append looks at comes first, so that it shares as few lines of memory as can be.
     /// The user's name; of a topic, the topic's.
     let user: String
     /// The name's, for ``SlotTable``; of a topic, what states know it by.
     let identity: UInt64
     let stream: UInt32
-    /// The state after the last commit, but for events that wait in the tail.
-    var current: StateBox?
-    /// The state with the events of the transaction that is being made; becomes ``current`` with its commit.
-    var working: StateBox?
-    /// The user's oldest and newest event that the stored state does not hold; 0 when there is none.
-    var firstUnstored: UInt64 = 0
-    var lastUnstored: UInt64 = 0
     /// Whether the name is in the table of names.
     var isNamed: Bool
     /// Whether any event of the user is durable.
     var isCommitted = true
     /// Whether anybody asked for it since the cache was swept last.
     var isRecent = true
+    /// The user's oldest and newest event that the stored state does not hold; 0 when there is none.
+    var firstUnstored: UInt64 = 0
+    var lastUnstored: UInt64 = 0
+    /// The state after the last commit, but for events that wait in the tail.
+    var current: StateBox?
+    /// The state with the events of the transaction that is being made; becomes ``current`` with its commit.
+    var working: StateBox?
 
     init(name: StreamName, identity: UInt64, stream: UInt32, isNamed: Bool) {
         self.name = name

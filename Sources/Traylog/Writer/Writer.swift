@@ -6,9 +6,9 @@ import TraylogLog
 ///
 /// While it waits for the disk, the next group gathers in the queue.
 final class Writer: Sendable {
-    /// Commands that share a transaction at most (one batch may be larger), and bytes of events after which no
-    /// further job joins.
-    static let groupCommands = 1_024
+    /// Commands that share a transaction at most, and bytes of their payloads, as far as those are known before; one
+    /// job may be larger.
+    static let groupCommands = 2_048
     static let groupBytes = 8 << 20
     /// How long the store must be idle before everything unflushed is written.
     static let idleMilliseconds = 200
@@ -90,6 +90,9 @@ final class Writer: Sendable {
 
     /// The thread's life.
     func run() {
+        let shared = shared
+        let packer = OSThread.start(name: "traylog-packer") { Writer.pack(shared) }
+        defer { packer.join() }
         var loop = WriterLoop(
             directory: directory, environment: environment, tables: tables, shared: shared, hub: hub,
             projections: projections)
@@ -104,6 +107,7 @@ final class Writer: Sendable {
             } else if ticks.isEmpty, chore == nil, isClosing {
                 loop.storeEverything()
                 shared.withLock { $0.isClosed = true }
+                shared.signalAll()
                 return
             } else if ticks.isEmpty {
                 lastGroup = (0, 0)
@@ -129,6 +133,20 @@ final class Writer: Sendable {
         guard ticksByItself, let due = loop.nextDue, due <= now() else { return }
         // A failure shows to whoever appends next; what is due stays so, and is tried again after a pause.
         if case .failure = perform(now(), &loop) { loop.postponeTick(to: now().milliseconds + Writer.tickRetryMilliseconds) }
+    }
+
+    /// The life of a second thread: makes slices while the writer waits for the disk, until the store is closed.
+    private static func pack(_ shared: Monitor<Shared>) {
+        var isClosed = false
+        while !isClosed {
+            let answer = shared.wait(
+                timeoutMilliseconds: nil, until: { $0.flusher.wantsToPrepare || $0.isClosed },
+                { shared in
+                    if !shared.isClosed { shared.flusher.prepare(core: &shared.core) }
+                    return shared.isClosed
+                })
+            isClosed = answer ?? false
+        }
     }
 
     /// On a slow disk, waits a little for the callers that were just answered to come back.
@@ -180,9 +198,11 @@ final class Writer: Sendable {
 
     private static func groupSize(of jobs: [Job]) -> Int {
         var commands = 0
+        var bytes = 0
         for (index, job) in jobs.enumerated() {
             commands += job.prepared.commands.count
-            if index > 0, commands > groupCommands { return index }
+            bytes += job.prepared.payloads.count
+            if index > 0, commands > groupCommands || bytes > groupBytes { return index }
         }
         return jobs.count
     }

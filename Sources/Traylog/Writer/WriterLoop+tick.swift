@@ -12,7 +12,8 @@ extension WriterLoop {
         var last: DueEntry?
         while true {
             let entries = try dueEntries(after: last, through: now)
-            guard let end = entries.last else { break }
+            // Not the last one: they stand by users' names.
+            guard let end = entries.max(by: { $0.key.lexicographicallyPrecedes($1.key) }) else { break }
             try settle(entries, &report)
             last = end
         }

@@ -65,13 +65,14 @@ struct WriterLoop {
 
     /// Makes the group and the slice durable, then visible.
     mutating func commit() throws {
-        var (batch, dues, settled, generation, rows) = shared.withLock { shared in
+        var (batch, dues, settled, generation, rows, isSliceWanted) = shared.withLock { shared in
             (
                 shared.group.batch, shared.group.dueEntries, shared.group.settledEntries, shared.core.generation,
-                shared.slice?.rows(shared.core)
+                shared.slice?.rows(shared.core), shared.flusher.wantsToPrepare
             )
         }
         guard !batch.isEmpty || !settled.isEmpty || rows != nil else { return }
+        if isSliceWanted { shared.signalAll() }
         let newHead = batch.isEmpty ? nil : batch.nextSeq - 1
         do {
             try environment.write { transaction in

@@ -13,6 +13,21 @@ extension Command {
         try checkAction(dataIsJSON: dataIsJSON)
     }
 
+    /// The same for a `notify` in its parts, which spares a copy of the whole.
+    package static func validateNotify(
+        user: String?, key: String?, occurredAt: Timestamp?, actor: String?, device: String?, _ content: Content
+    ) throws(Refusal) {
+        try Limits.check(identifier: user, "user")
+        guard user != nil else { throw missingUser }
+        try Limits.check(identifier: key, "key")
+        try Limits.check(time: occurredAt, "occurredAt")
+        try Limits.check(identifier: actor, "actor")
+        try Limits.check(identifier: device, "device")
+        try content.validate(dataIsJSON: false)
+    }
+
+    private static var missingUser: Refusal { .invalid(field: "user", reason: "is missing") }
+
     private func checkUser() throws(Refusal) {
         try Limits.check(identifier: user, "user")
         switch action {
@@ -20,7 +35,7 @@ extension Command {
             guard user == nil else { throw .invalid(field: "user", reason: "a broadcast has none") }
         case .edit, .retract: break
         default:
-            guard user != nil else { throw .invalid(field: "user", reason: "is missing") }
+            guard user != nil else { throw Command.missingUser }
         }
     }
 

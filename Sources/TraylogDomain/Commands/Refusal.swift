@@ -39,7 +39,7 @@ extension Refusal {
         case .invalid(let field, let reason):
             "\(field): \(reason)"
         case .unknownItem(.seq(let seq)):
-            "no item \(seq) was ever in this tray"
+            "item \(seq) was never in this tray, or it is a broadcast and not this user's to change"
         case .unknownItem(.key(let key)):
             "no notify of this user carried the key \"\(key)\""
         case .itemGone(let seq):

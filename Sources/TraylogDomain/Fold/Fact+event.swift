@@ -9,12 +9,7 @@ extension Fact {
         self.key = hasher.identity(of: key, as: .key)
         switch copy body {
         case .notified(let content), .broadcast(_, let content):
-            isSilent = content.silent
-            summaryCount = content.summaryCount
-            thread = hasher.identity(of: content.thread, as: .thread)
-            category = hasher.identity(of: content.category, as: .category)
-            argument = hasher.identity(of: content.summaryArgument, as: .summaryArgument)
-            collapse = hasher.identity(of: content.collapseKey, as: .collapseKey)
+            setContent(content, hasher)
         case .traySeen(let upTo):
             target = upTo.rawValue
         case .marked(let mark, let items):
@@ -50,6 +45,22 @@ extension Fact {
         case .erased, .compacted:
             break
         }
+    }
+
+    /// The fact of a `notified`, without a copy of its content.
+    package init(seq: UInt64, notified content: borrowing Content, key: borrowing String?, hasher: IdentityHasher) {
+        self.init(seq: seq, kind: .notified)
+        self.key = hasher.identity(of: key, as: .key)
+        setContent(content, hasher)
+    }
+
+    private mutating func setContent(_ content: borrowing Content, _ hasher: IdentityHasher) {
+        isSilent = content.silent
+        summaryCount = content.summaryCount
+        thread = hasher.identity(of: content.thread, as: .thread)
+        category = hasher.identity(of: content.category, as: .category)
+        argument = hasher.identity(of: content.summaryArgument, as: .summaryArgument)
+        collapse = hasher.identity(of: content.collapseKey, as: .collapseKey)
     }
 }
 

@@ -32,9 +32,11 @@ package struct IdentityHasher: Hashable, Sendable {
     }
 
     /// The identity of an optional string; 0 when absent.
-    package func identity(of text: String?, as role: Role) -> UInt64 {
-        guard let text else { return 0 }
-        return identity(of: text, as: role)
+    package func identity(of text: borrowing String?, as role: Role) -> UInt64 {
+        switch text {
+        case .none: 0
+        case .some(let text): identity(of: text, as: role)
+        }
     }
 }
 
@@ -45,9 +47,7 @@ package enum SipHash24 {
         let count = bytes.count
         var offset = 0
         while offset &+ 8 <= count {
-            var block: UInt64 = 0
-            for index in 0..<8 { block |= UInt64(bytes[offset &+ index]) << UInt64(index &* 8) }
-            state.compress(block)
+            state.compress(bytes.word(at: offset))
             offset &+= 8
         }
         var last = UInt64(truncatingIfNeeded: count) << 56

@@ -32,6 +32,26 @@ package enum PayloadEncoder {
         buffer.removeLast(buffer.count - writer.position)
     }
 
+    /// Appends the payload of a `notified` event without a copy of its content; otherwise as for any other body.
+    package static func append(
+        user: borrowing String?, key: borrowing String?, actor: borrowing String?, device: borrowing String?,
+        commandFingerprint: UInt64, notified content: borrowing Content, to buffer: inout [UInt8]
+    ) {
+        var bound = fixedBytes + content.variableBytes
+        bound += byteCount(user) + byteCount(key) + byteCount(actor) + byteCount(device)
+        let start = buffer.count
+        buffer.append(addingCapacity: bound) { $0.append(repeating: 0, count: bound) }
+        var writer = PayloadWriter(at: start)
+        var bytes = buffer.mutableSpan
+        writer.put(.user, user, &bytes)
+        writer.put(.key, key, &bytes)
+        writer.put(.actor, actor, &bytes)
+        writer.put(.device, device, &bytes)
+        if commandFingerprint != 0 { writer.put(.commandFingerprint, fixed64: commandFingerprint, &bytes) }
+        writer.put(content, &bytes)
+        buffer.removeLast(buffer.count - writer.position)
+    }
+
     /// Appends the payload of `event`.
     package static func append(_ event: borrowing Event, to buffer: inout [UInt8]) {
         append(
@@ -45,7 +65,10 @@ package enum PayloadEncoder {
     static let varintBytes = 10
 
     @inline(__always)
-    static func byteCount(_ text: String?) -> Int {
-        text?.utf8.count ?? 0
+    static func byteCount(_ text: borrowing String?) -> Int {
+        switch text {
+        case .none: 0
+        case .some(let text): text.utf8.count
+        }
     }
 }

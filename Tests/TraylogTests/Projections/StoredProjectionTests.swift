@@ -77,7 +77,7 @@ import TraylogLMDB
             for _ in 0..<5 { try await projector.rebuild() }
             writer.join()
             #expect(try await projector.value() == MainDigest.folded(try store.events()))
-            #expect(try await await store.head() == 2_300)
+            #expect(try await store.head() == 2_300)
         }
     }
 

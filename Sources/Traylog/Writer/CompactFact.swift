@@ -1,0 +1,51 @@
+import TraylogDomain
+
+/// The fact of a `notify` with nothing unusual, as most are, in a third of the memory.
+///
+/// The tail holds hundreds of thousands of facts, and looking at them again waits for memory more than for anything
+/// else.
+struct CompactFact: BitwiseCopyable, Sendable {
+    private var thread: UInt64
+    private var category: UInt64
+    private var argument: UInt64
+    private var summaryCount: UInt32
+    private var isSilent: Bool
+    /// Whether it is a fact at all, and not a place in ``Tail/others``.
+    let isWhole: Bool
+
+    /// Nil when `fact` says more than there is room for.
+    init?(_ fact: borrowing Fact) {
+        thread = fact.thread
+        category = fact.category
+        argument = fact.argument
+        summaryCount = fact.summaryCount
+        isSilent = fact.isSilent
+        isWhole = true
+        // Compared as a whole, so that no field, present or future, can be forgotten.
+        guard self.fact(seq: fact.seq) == fact else { return nil }
+    }
+
+    /// Stands for a fact that is kept elsewhere.
+    init(place: UInt64) {
+        thread = place
+        category = 0
+        argument = 0
+        summaryCount = 0
+        isSilent = false
+        isWhole = false
+    }
+
+    /// Where the fact is kept when it is not here.
+    var place: UInt64 { thread }
+
+    @inline(__always)
+    func fact(seq: UInt64) -> Fact {
+        var fact = Fact(seq: seq, kind: .notified)
+        fact.isSilent = isSilent
+        fact.summaryCount = summaryCount
+        fact.thread = thread
+        fact.category = category
+        fact.argument = argument
+        return fact
+    }
+}
