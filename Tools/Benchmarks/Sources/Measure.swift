@@ -27,7 +27,7 @@ struct Measure: AsyncParsableCommand {
             try await Self.appendConcurrently(commands, callers: benchCase.callers, events: events, to: store)
         }
         let elapsed = start.duration(to: clock.now)
-        guard try store.head() == Seq(UInt64(events)) else { throw BenchError("not every event was stored") }
+        guard try await store.head() == Seq(UInt64(events)) else { throw BenchError("not every event was stored") }
         let beforeClose = clock.now
         store.close()
         let result = Measurement(
