@@ -134,7 +134,8 @@ extension Environment {
         coverLastPage()
     }
 
-    /// Takes over the map size that another process gave the file; false when a transaction of this thread is in the way.
+    /// Takes over the map size that another process gave the file; false when a transaction of this thread is in the
+    /// way.
     func remap() -> Bool {
         gate.drain { unsafe _ = mdb_env_set_mapsize(self.handle, 0) }
     }

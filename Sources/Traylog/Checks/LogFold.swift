@@ -4,7 +4,8 @@ import TraylogLog
 
 /// The fold of the whole log, from its first event, independent of everything that is stored beside it.
 ///
-/// Memory stays bounded: the log is read once for each range of streams that fits. Events of topics are held throughout.
+/// Memory stays bounded: the log is read once for each range of streams that fits. Events of topics are held
+/// throughout.
 struct LogFold {
     /// Events that one pass holds in memory, as items and entries of indexes: about 100 bytes each.
     static let eventsPerPass = 2_000_000

@@ -2,16 +2,16 @@ import TraylogDomain
 
 /// A fold of the caller's own over the log; the store keeps its value up to date and stored.
 ///
-/// The value is what ``init()`` gives, after ``apply(_:)`` of every event once, in the order of the log. So the same log
-/// always gives the same value, and whatever is stored of it can be thrown away and folded again.
+/// The value is what ``init()`` gives, after ``apply(_:)`` of every event once, in the order of the log. So the same
+/// log always gives the same value, and whatever is stored of it can be thrown away and folded again.
 ///
 /// ``Store/project(_:)`` starts one; ``TrayQueries/projected(_:)`` answers from any process.
 public protocol Projection: Sendable {
     /// Names what is stored: 1 to 128 bytes of UTF-8 without control characters, once in a store.
     static var name: String { get }
 
-    /// Raise it whenever ``apply(_:)`` or the encoding changes: what is stored under another version is not used, and the
-    /// log is folded anew.
+    /// Raise it whenever ``apply(_:)`` or the encoding changes: what is stored under another version is not used, and
+    /// the log is folded anew.
     static var version: UInt32 { get }
 
     /// The value before the first event.
@@ -20,8 +20,8 @@ public protocol Projection: Sendable {
     /// Takes in one more event.
     ///
     /// It must be a function of the value and the event alone: no clock, no chance, no input or output. It cannot fail:
-    /// an event that means nothing here, or of a kind that is new, is passed over. It runs on a thread of the projection
-    /// and must not call the store or the ``Projector``.
+    /// an event that means nothing here, or of a kind that is new, is passed over. It runs on a thread of the
+    /// projection and must not call the store or the ``Projector``.
     ///
     /// Seqs ascend and may skip: an event whose payload was erased, or that compaction dropped, is not handed over.
     mutating func apply(_ event: Event)

@@ -52,7 +52,8 @@ public struct Projector<Value: Projection>: Sendable {
         }
     }
 
-    /// Folds the whole log into a new value, beside the one in use, and then puts it in its place; returns when it is stored.
+    /// Folds the whole log into a new value, beside the one in use, and then puts it in its place; returns when it is
+    /// stored.
     ///
     /// The old value stays in use, and up to date, until then; and it stays stored, if the process dies before the end.
     ///

@@ -2,8 +2,8 @@ import TraylogDomain
 import TraylogLMDB
 
 extension Store {
-    /// Starts a projection: from what is stored of it, if that is of its ``Projection/version`` and sound, else from the
-    /// first event.
+    /// Starts a projection: from what is stored of it, if that is of its ``Projection/version`` and sound, else from
+    /// the first event.
     ///
     /// Returns before it has caught up; several run at once, each at its own position. Each takes a thread.
     ///

@@ -77,7 +77,9 @@ extension DueEntry {
 extension TrayState {
     /// Whether a time that the event `seq` set still holds: the item is not gone, and no later event set another.
     func holds(_ entry: DueEntry, setBy seq: UInt64, stored: some StatePages) throws -> Bool {
-        guard let item = try self.entry(of: entry.item, stored: stored), !item.flags.contains(.gone) else { return false }
+        guard let item = try self.entry(of: entry.item, stored: stored), !item.flags.contains(.gone) else {
+            return false
+        }
         let overrides = try shown(item, stored: stored).overrides
         switch entry.kind {
         case .expiry: return overrides.first { $0.field == .expiresAt }?.event ?? item.seq == seq
@@ -110,8 +112,8 @@ struct DueTable: Sendable {
         }
     }
 
-    /// Entries after `last` with times up to `time`, in order: at least `limit` if there are so many, and all with the time
-    /// and item of the last one.
+    /// Entries after `last` with times up to `time`, in order: at least `limit` if there are so many, and all with the
+    /// time and item of the last one.
     func entries(
         after last: DueEntry?, through time: Timestamp, limit: Int, in transaction: borrowing ReadTransaction
     ) throws -> [DueEntry] {

@@ -4,7 +4,8 @@ import TraylogLog
 
 /// The tables of a store's file (Docs/format.md, "Tables").
 ///
-/// Names, states and what is due exist twice: a rebuild fills the generation that is not in use, and one commit swaps them.
+/// Names, states and what is due exist twice: a rebuild fills the generation that is not in use, and one commit swaps
+/// them.
 struct Tables: Sendable {
     static let allNames =
         EventLog.tableNames + ["meta", "names.0", "names.1", "states.0", "states.1", "due.0", "due.1", "projections"]

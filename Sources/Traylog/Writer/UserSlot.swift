@@ -1,6 +1,7 @@
 import TraylogDomain
 
-/// What the writing process holds of one stream, a user's or a topic's: the number, and as much of the state as is at hand.
+/// What the writing process holds of one stream, a user's or a topic's: the number, and as much of the state as is at
+/// hand.
 ///
 /// A topic's state is the tray of somebody who always was subscribed and never did anything. Guarded by the lock of
 /// ``Core``.

@@ -20,7 +20,8 @@ extension WriterLoop {
         report.head = Seq(shared.withLock { $0.core.head.seq })
         try shared.withLock { shared in
             let dues = tables.dues(shared.core.generation)
-            // What waits for an item to be restored would come up at once, and again and again; see ``Group/publish(to:)``.
+            // What waits for an item to be restored would come up at once, and again and again; see
+            // ``Group/publish(to:)``.
             let next = try environment.read { try dues.entries(after: last, through: .distantFuture, limit: 1, in: $0) }
             shared.core.nextDue = next.first?.due
         }

@@ -120,7 +120,8 @@ extension TrayState {
         subscription(to: hasher.identity(of: topic, as: .topic)).map { topics[$0].isActive } ?? false
     }
 
-    /// An item that its publisher can still change: one notified to the command's user or, in a topic's state, a broadcast.
+    /// An item that its publisher can still change: one notified to the command's user or, in a topic's state, a
+    /// broadcast.
     private func published(
         _ reference: ItemReference, by command: Command, hasher: IdentityHasher, source: some StateSource
     ) throws -> ShownItem {

@@ -2,8 +2,8 @@
 package struct Subscription: Hashable, Sendable {
     /// The topic's identity (``IdentityHasher``).
     package var topic: UInt64
-    /// Broadcasts are received. Without, the topic stays known for the items that came from it, because they can still be
-    /// edited, retracted and expired.
+    /// Broadcasts are received. Without, the topic stays known for the items that came from it, because they can still
+    /// be edited, retracted and expired.
     package var isActive: Bool
     /// Any item of the tray came from it.
     package var hasItems = false

@@ -1,5 +1,6 @@
 extension TrayState {
-    /// Folds in what the state does not hold yet: the user's own events and those of topics, in the order of their seqs.
+    /// Folds in what the state does not hold yet: the user's own events and those of topics, in the order of their
+    /// seqs.
     ///
     /// - Parameters:
     ///   - first: the user's own event to begin with; 0 for none.

@@ -66,9 +66,9 @@ extension TrayState {
 extension TrayState {
     /// Takes the place of `old`, which showed the event that is undone now.
     ///
-    /// What is looked up by event or key stays that of `old`: an event that was undone has been all the same. Pages that
-    /// changed since, in the one fold or in the other, are at hand afterwards, as of the event that undoes; pages that
-    /// only the old one had are obsolete.
+    /// What is looked up by event or key stays that of `old`: an event that was undone has been all the same. Pages
+    /// that changed since, in the one fold or in the other, are at hand afterwards, as of the event that undoes; pages
+    /// that only the old one had are obsolete.
     fileprivate mutating func replace<Pages: StatePages>(
         _ old: TrayState, voiding: Voiding, kept: Pages?, history: some FoldHistory
     ) throws {
@@ -79,7 +79,8 @@ extension TrayState {
             try kept?.items(at: first)
         }
         for (space, index) in TrayState.keyIndexes where space == .collapseKeys || space == .moved {
-            let change = Replacement(voiding: voiding, stored: try history.firsts(of: space, changedSince: voiding.event))
+            let change = Replacement(
+                voiding: voiding, stored: try history.firsts(of: space, changedSince: voiding.event))
             let (new, old) = (self[keyPath: index], old[keyPath: index])
             let replaced = try change.pages(new.pages, old.pages, obsolete: old.obsolete) { first in
                 try kept?.keys(space, at: first)

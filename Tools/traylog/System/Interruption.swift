@@ -17,7 +17,8 @@ enum Interruption {
     /// Whether a signal has come.
     static var hasCome: Bool { unsafe wasTold != 0 }
 
-    /// From now on a signal writes a byte to `listener` and does nothing else; one that the caller ignores stays ignored.
+    /// From now on a signal writes a byte to `listener` and does nothing else; one that the caller ignores stays
+    /// ignored.
     static func tell(_ listener: Descriptor) {
         unsafe self.listener = listener.number
         for number in [SIGINT, SIGTERM] {
