@@ -17,7 +17,7 @@ public struct StoreStatistics: Hashable, Sendable {
     public var floor: Seq = .zero
     public var events: UInt64 = 0
     public var users: UInt64 = 0
-    /// Topics that anything was broadcast to, as far as their names are stored.
+    /// Topics that anything was broadcast to.
     public var topics: UInt64 = 0
     /// The file's size in bytes, and how much of it is free pages.
     public var bytes: UInt64 = 0

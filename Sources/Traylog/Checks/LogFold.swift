@@ -11,7 +11,9 @@ struct LogFold {
     static let eventsPerPass = 2_000_000
 
     /// One user or topic, as the log alone tells.
-    struct Folded {
+    ///
+    /// A class, because a value would be copied with each event.
+    final class Folded {
         let name: StreamName
         var state: TrayState
         var events = 0
@@ -150,39 +152,41 @@ private struct Pass {
             seq: seq, header: header, payload: payload, hasher: fold.hasher, due: &due)
         if isTopic { try topics.add(fact, header.stream, payload, fold.hasher) }
         guard isOurs else { return false }
-        let index = Int(header.stream - range.lowerBound)
-        if streams[index] == nil {
-            guard let name = try EventDecoder.streamName(seq: seq, payload: payload) else {
-                throw CodecError(.damaged, seq: seq, "it names neither a user nor a topic")
-            }
-            streams[index] = LogFold.Folded(name: name, landmarkDistance: fold.record.landmarkDistance)
-        }
-        if let due, let entry = DueEntry(fact, due: due, stream: header.stream) {
-            streams[index]?.dues.append((seq, entry))
-        }
-        try apply(fact, to: index, stream: header.stream, isTopic: isTopic)
-        streams[index]?.events += 1
+        let folded = try stream(header.stream, seq, payload)
+        if let due, let entry = DueEntry(fact, due: due, stream: header.stream) { folded.dues.append((seq, entry)) }
+        try apply(fact, to: folded, stream: header.stream, isTopic: isTopic)
+        folded.events += 1
         return true
     }
 
-    private mutating func apply(_ fact: borrowing Fact, to index: Int, stream: UInt32, isTopic: Bool) throws {
+    private mutating func stream(_ number: UInt32, _ seq: UInt64, _ payload: RawSpan) throws -> LogFold.Folded {
+        let index = Int(number - range.lowerBound)
+        if let folded = streams[index] { return folded }
+        guard let name = try EventDecoder.streamName(seq: seq, payload: payload) else {
+            throw CodecError(.damaged, seq: seq, "it names neither a user nor a topic")
+        }
+        let folded = LogFold.Folded(name: name, landmarkDistance: fold.record.landmarkDistance)
+        streams[index] = folded
+        return folded
+    }
+
+    private func apply(
+        _ fact: borrowing Fact, to folded: LogFold.Folded, stream: UInt32, isTopic: Bool
+    ) throws {
         var reached: [TrayState] = []
-        if isTopic || (streams[index]?.state.topics.isEmpty ?? true && !fact.kind.needsHistory) {
-            try streams[index]?.state.apply(fact, stored: NoStoredPages())
-            if !isTopic, streams[index]?.state.isLandmark ?? false, let state = streams[index]?.state {
-                reached.append(state)
-            }
+        if isTopic || (folded.state.topics.isEmpty && !fact.kind.needsHistory) {
+            try folded.state.apply(fact, stored: NoStoredPages())
+            // By its fields: asked as a whole, the state would be copied for each event.
+            if !isTopic, folded.state.lastLandmark == fact.seq { reached.append(folded.state) }
         } else {
-            let history = LogHistory(
-                fold: fold, topics: topics, landmark: streams[index]?.landmark, current: copy fact)
-            _ = try streams[index]?.state.catchUp(
+            let history = LogHistory(fold: fold, topics: topics, landmark: folded.landmark, current: copy fact)
+            try folded.state.catchUp(
                 own: fact.seq, through: fact.seq, stored: NoStoredPages(), history: history, next: { _ in 0 },
                 landmark: { reached.append(copy $0) })
         }
         for landmark in reached {
-            guard let streamed = streams[index] else { return }
-            try fold.landmark(stream, streamed.name, landmark, streamed.landmark)
-            streams[index]?.landmark = landmark
+            try fold.landmark(stream, folded.name, landmark, folded.landmark)
+            folded.landmark = landmark
         }
     }
 }

@@ -112,9 +112,15 @@ final class FileSource: ViewSource {
 
     func swappableGeneration() throws -> Generation? { try snapshot().record.generation }
 
-    func progress() throws -> (generation: Generation, unflushed: UInt64) {
+    func progress() throws -> StoreProgress {
         let now = try snapshot()
-        return (now.record.generation, now.head - now.record.flushedThrough)
+        let (streams, topics) = try knownTail(now) { (UInt64($0.known.count), UInt64($0.topics.count)) }
+        let named = try stored(now) { names, transaction in
+            try names.topicCount(below: now.record.nextStream, in: transaction)
+        }
+        return StoreProgress(
+            generation: now.record.generation, unflushed: now.head - now.record.flushedThrough,
+            streams: UInt64(now.record.nextStream) - 1 + streams, topics: named + topics)
     }
 
     fileprivate func pages(_ stream: UInt32, _ now: Snapshot, limit: UInt64) -> StoredPages {

@@ -41,8 +41,12 @@ struct LiveSource: ViewSource {
 
     func swappableGeneration() -> Generation? { nil }
 
-    func progress() throws -> (generation: Generation, unflushed: UInt64) {
-        try withCore { ($0.generation, $0.head.seq - $0.flushedThrough) }
+    func progress() throws -> StoreProgress {
+        try withCore { core in
+            StoreProgress(
+                generation: core.generation, unflushed: core.head.seq - core.flushedThrough,
+                streams: core.committedStreams, topics: core.committedTopics)
+        }
     }
 
     fileprivate func withCore<Answer: Sendable>(_ body: (inout Core) throws -> Answer) throws -> Answer {

@@ -38,8 +38,19 @@ protocol ViewSource: Sendable {
     /// The copy of names and states in use, where another process may swap it for a rebuilt one; nil where this process
     /// writes, so that none can.
     func swappableGeneration() throws -> Generation?
-    /// The copy of names and states in use, and how many events the states do not hold.
-    func progress() throws -> (generation: Generation, unflushed: UInt64)
+    /// How far the store is.
+    func progress() throws -> StoreProgress
+}
+
+/// Counts that only the source of states knows.
+struct StoreProgress {
+    /// The copy of names and states in use.
+    var generation: Generation
+    /// Events that the stored states do not hold.
+    var unflushed: UInt64
+    /// Streams that have events, those of topics included.
+    var streams: UInt64
+    var topics: UInt64
 }
 
 extension ViewSource {

@@ -3,17 +3,18 @@ import TraylogLMDB
 
 extension ViewSource {
     func statistics() throws -> StoreStatistics {
-        let (generation, unflushed) = try progress()
+        let progress = try progress()
         let information = try environment.information()
         var statistics = StoreStatistics()
         statistics.head = try head()
         statistics.events = statistics.head.rawValue
-        statistics.unflushed = unflushed
+        statistics.unflushed = progress.unflushed
+        statistics.topics = progress.topics
+        statistics.users = progress.streams - progress.topics
         statistics.bytes = UInt64(information.fileBytes)
         statistics.freeBytes = UInt64(information.freePages * information.pageSizeBytes)
         statistics.mapSizeBytes = UInt64(information.mapSizeBytes)
         statistics.readers = environment.readers().map { StoreStatistics.Reader(pid: $0.processID, lag: $0.lag) }
-        let unnamed = UInt64(try unnamedUsers(after: nil).count)
         try environment.read { transaction in
             for name in Tables.allNames {
                 let table = transaction.statistics(environment.database(name))
@@ -23,9 +24,6 @@ extension ViewSource {
                         name: name, entries: UInt64(table.entries),
                         bytes: UInt64(table.pages * information.pageSizeBytes)))
             }
-            let names = transaction.statistics(tables.names(generation).database)
-            statistics.topics = try tables.names(generation).topicCount(in: transaction)
-            statistics.users = UInt64(names.entries) - statistics.topics + unnamed
             statistics.projections = try tables.projections.all(in: transaction)
         }
         return statistics

@@ -27,7 +27,9 @@ extension Core {
         var core = Core(
             environment: environment, tables: tables, record: record, head: head, cacheBytes: options.cacheBytes)
         try core.recover()
-        let dues = tables.dues(core.generation)
+        let (names, dues) = (tables.names(core.generation), tables.dues(core.generation))
+        core.committedStreams = UInt64(core.nextStream) - 1
+        core.committedTopics += try environment.read { try names.topicCount(below: record.nextStream, in: $0) }
         core.nextDue = try environment.read { try dues.first(in: $0) }
         return core
     }
@@ -51,7 +53,10 @@ extension Core {
             } else {
                 // The first event of each stream came with its name.
                 slot = newSlot(for: event.name ?? .user(""), stream: event.stream, isNamed: event.stream < firstNew)
-                if event.stream >= firstNew { unnamed.append(slot) }
+                if event.stream >= firstNew {
+                    unnamed.append(slot)
+                    if slot.isTopic { committedTopics += 1 }
+                }
                 nextStream = max(nextStream, event.stream + 1)
             }
             if slot.isTopic { lastTopicEvent = event.seq }

@@ -17,6 +17,9 @@ struct Core {
     var head: EventLog.Head
     var flushedThrough: UInt64
     var nextStream: UInt32
+    /// Streams, and topics among them, that have durable events.
+    var committedStreams: UInt64 = 0
+    var committedTopics: UInt64 = 0
     var tail: Tail
     /// Streams with events that their stored state does not hold, or with states worth keeping.
     var unstored = StreamSet()
@@ -215,7 +218,8 @@ struct Core {
                 guard !fact.kind.needsHistory || slot.isTopic else { break plain }
                 try box.state.apply(fact, stored: source)
                 box.next = run.next(after: index)
-                if box.state.isLandmark, !slot.isTopic { box.keep(box.state) }
+                // By its field: asked as a whole, the state would be copied for each event.
+                if box.state.lastLandmark == seq, !slot.isTopic { box.keep(box.state) }
             }
         }
         guard isBehind(box, through: seq) else { return }

@@ -289,6 +289,8 @@ struct Group {
             core.unstored.insert(step.slot.stream)
             if step.isNewUser {
                 step.slot.isCommitted = true
+                core.committedStreams += 1
+                if step.slot.isTopic { core.committedTopics += 1 }
                 core.unnamed.append(step.slot)
             }
         }
