@@ -66,9 +66,11 @@ package enum Replay {
         if let damaged { fold.damaged = damaged }
         var report = ReplayReport()
         var landmarks: [String] = []
-        fold.landmark = { stream, name, reached, _ in
+        fold.landmark = { stream, name, reached, before in
             guard landmarks.count < limit else { return }
-            if let difference = try landmarkDifference(reached, stream, name, source) { landmarks.append(difference) }
+            let comparison = LandmarkComparison(source: source, stream: stream)
+            guard let difference = try comparison.difference(reached, since: before?.appliedSeq ?? 0) else { return }
+            landmarks.append("\(name.words), as of event \(reached.appliedSeq): \(difference)")
         }
         try fold.run(progress: { progress($0, head) }) { first, users in
             for (index, folded) in users.enumerated() {
@@ -82,21 +84,6 @@ package enum Replay {
         }
         report.differences += landmarks.prefix(limit - report.differences.count)
         return report
-    }
-
-    /// Holds a state that was kept for looking back against the fold; one that was not kept is no difference.
-    private static func landmarkDifference(
-        _ reached: TrayState, _ stream: UInt32, _ name: StreamName, _ source: FileSource
-    ) throws -> String? {
-        do {
-            guard let stored = try source.landmark(stream, at: reached.appliedSeq) else { return nil }
-            var (mine, theirs): ([UInt8], [UInt8]) = ([], [])
-            stored.pack(into: &mine)
-            reached.pack(into: &theirs)
-            return mine == theirs ? nil : "\(name.words): the state kept of event \(reached.appliedSeq) differs"
-        } catch PackedError.damaged(let what) {
-            return "\(name.words): the state kept of event \(reached.appliedSeq) is damaged (\(what))"
-        }
     }
 
     private static func difference(
