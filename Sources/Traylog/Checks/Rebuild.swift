@@ -24,7 +24,7 @@ struct Rebuild {
         var record = old ?? StoreRecord.new()
         record.generation = (old?.generation ?? .first).other
         record.flushedThrough = head
-        record.nextStream = 1
+        (record.nextStream, record.topics) = (1, 0)
         try clear(record.generation)
         var report = ReplayReport()
         var fold = LogFold(environment: environment, tables: tables, record: record, head: head)
@@ -38,7 +38,7 @@ struct Rebuild {
         try fold.run(progress: { progress($0, head) }) { first, users in
             for (index, folded) in users.enumerated() {
                 guard let folded else { continue }
-                if !folded.name.isTopic { report.users += 1 }
+                if folded.name.isTopic { record.topics += 1 } else { report.users += 1 }
                 report.events += UInt64(folded.events)
                 record.nextStream = max(record.nextStream, first + UInt32(index) + 1)
             }

@@ -115,12 +115,9 @@ final class FileSource: ViewSource {
     func progress() throws -> StoreProgress {
         let now = try snapshot()
         let (streams, topics) = try knownTail(now) { (UInt64($0.known.count), UInt64($0.topics.count)) }
-        let named = try stored(now) { names, transaction in
-            try names.topicCount(below: now.record.nextStream, in: transaction)
-        }
         return StoreProgress(
             generation: now.record.generation, unflushed: now.head - now.record.flushedThrough,
-            streams: UInt64(now.record.nextStream) - 1 + streams, topics: named + topics)
+            streams: UInt64(now.record.nextStream) - 1 + streams, topics: now.record.topics + topics)
     }
 
     fileprivate func pages(_ stream: UInt32, _ now: Snapshot, limit: UInt64) -> StoredPages {

@@ -34,26 +34,6 @@ struct NameTable: Sendable {
         try transaction.put(database, RawSpan(_elements: key.span), RawSpan(_elements: value.span))
     }
 
-    /// How many topics are named whose streams have lower numbers than one.
-    ///
-    /// - Complexity: O(topics).
-    func topicCount(below stream: UInt32, in transaction: borrowing ReadTransaction) throws -> UInt64 {
-        let start = [NameTable.topicTag]
-        return try transaction.withCursor(database) { cursor in
-            var count: UInt64 = 0
-            var found = try cursor.seek(RawSpan(_elements: start.span))
-            while found {
-                let number: UInt32? = try cursor.withEntry { key, value in
-                    key.byteCount > 0 && key.byte(at: 0) == NameTable.topicTag ? try NameTable.number(value) : nil
-                }
-                guard let number else { break }
-                if number < stream { count += 1 }
-                found = try cursor.next()
-            }
-            return count
-        }
-    }
-
     /// Users after `name` in byte order, at most `limit`.
     func users(
         after name: String?, limit: Int, in transaction: borrowing ReadTransaction

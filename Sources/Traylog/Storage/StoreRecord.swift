@@ -14,6 +14,8 @@ struct StoreRecord: Hashable, Sendable {
     var flushedThrough: UInt64 = 0
     /// The number that the next new stream gets, as of ``flushedThrough``.
     var nextStream: UInt32 = 1
+    /// How many of the streams below it are topics'.
+    var topics: UInt64 = 0
     /// That of every state (``TrayState/landmarkDistance``).
     var landmarkDistance = TrayState.defaultLandmarkDistance
 
@@ -38,6 +40,8 @@ struct StoreRecord: Hashable, Sendable {
             record.flushedThrough = try reader.varint()
             guard let next = UInt32(exactly: try reader.varint()) else { throw PackedError.damaged("stream") }
             record.nextStream = next
+            record.topics = try reader.varint()
+            guard record.topics < UInt64(next) || next == 0 else { throw PackedError.damaged("topics") }
             record.landmarkDistance = try reader.varint()
             return record
         }
@@ -49,6 +53,7 @@ struct StoreRecord: Hashable, Sendable {
         bytes.appendFixed64(hasher.key1)
         bytes.appendVarint(flushedThrough)
         bytes.appendVarint(UInt64(nextStream))
+        bytes.appendVarint(topics)
         bytes.appendVarint(landmarkDistance)
         let key = StoreRecord.key
         Checked.seal(&bytes, key: RawSpan(_elements: key.span))

@@ -27,9 +27,9 @@ extension Core {
         var core = Core(
             environment: environment, tables: tables, record: record, head: head, cacheBytes: options.cacheBytes)
         try core.recover()
-        let (names, dues) = (tables.names(core.generation), tables.dues(core.generation))
+        let dues = tables.dues(core.generation)
         core.committedStreams = UInt64(core.nextStream) - 1
-        core.committedTopics += try environment.read { try names.topicCount(below: record.nextStream, in: $0) }
+        core.committedTopics += record.topics
         core.nextDue = try environment.read { try dues.first(in: $0) }
         return core
     }

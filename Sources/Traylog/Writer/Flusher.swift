@@ -20,6 +20,7 @@ struct Flusher {
         /// The head when it started.
         let head: UInt64
         let nextStream: UInt32
+        let topics: UInt64
         let startUsers: Int
         var position: UInt32 = 0
         var names: [UserSlot]
@@ -102,7 +103,8 @@ struct Flusher {
 
     private mutating func start(core: inout Core) {
         round = Round(
-            head: core.head.seq, nextStream: core.nextStream, startUsers: core.unstored.count,
+            head: core.head.seq, nextStream: core.nextStream, topics: core.committedTopics,
+            startUsers: core.unstored.count,
             names: core.unnamed)
         core.unnamed = []
         credit = 0
@@ -132,7 +134,7 @@ struct Flusher {
             slice.states.append(state)
         }
         if round.names.isEmpty, round.sortedNames.isEmpty, core.unstored.next(from: round.position) == nil {
-            slice.completes = (round.head, round.nextStream)
+            slice.completes = (round.head, round.nextStream, round.topics)
         }
         self.round = round
         return slice
@@ -185,7 +187,7 @@ struct Flusher {
                 core.unstored.remove(slot.stream)
             }
         }
-        if let (head, _) = slice.completes {
+        if let (head, _, _) = slice.completes {
             core.flushedThrough = head
             core.nextSweepBytes = 0
             core.tail.dropThrough(head)
@@ -221,7 +223,7 @@ struct Slice {
     var rows = RowBuffer()
     var names: [UserSlot] = []
     /// The head and the next stream number of the round that this slice ends.
-    var completes: (head: UInt64, nextStream: UInt32)?
+    var completes: (head: UInt64, nextStream: UInt32, topics: UInt64)?
 
     /// What the transaction writes, without the users it belongs to.
     func rows(_ core: borrowing Core) -> SliceRows {
@@ -232,6 +234,7 @@ struct Slice {
             new.landmarkDistance = core.landmarkDistance
             new.flushedThrough = completes.head
             new.nextStream = completes.nextStream
+            new.topics = completes.topics
             record = new
         }
         return SliceRows(
