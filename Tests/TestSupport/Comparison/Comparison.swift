@@ -40,6 +40,7 @@ package struct Comparison {
     package mutating func check(users: [String], depth: Depth) throws {
         try expectSame(naive.head, try store.head(), "head")
         try checkNow(users, depth: depth)
+        try checkStatistics()
         for _ in 0..<2 {
             let past = Seq(UInt64(random.between(0, naive.events.count)))
             // Several events may be of one time, which means the last of them.
@@ -50,6 +51,12 @@ package struct Comparison {
             defer { (seq, moment) = (nil, nil) }
             try within("as of \(past)\(isTime ? " by time" : "")") { try checkNow(users, depth: .sample(3)) }
         }
+    }
+
+    private func checkStatistics() throws {
+        let statistics = try store.statistics()
+        try expectSame(UInt64(naive.users().count), statistics.users, "statistics, users")
+        try expectSame(UInt64(naive.topics().count), statistics.topics, "statistics, topics")
     }
 
     private mutating func checkNow(_ users: [String], depth: Depth) throws {

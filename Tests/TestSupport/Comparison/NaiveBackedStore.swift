@@ -116,6 +116,7 @@ extension NaiveBackedStore {
         statistics.head = naive.head
         statistics.events = naive.head.rawValue
         statistics.users = UInt64(naive.users().count)
+        statistics.topics = UInt64(naive.topics().count)
         return statistics
     }
 }

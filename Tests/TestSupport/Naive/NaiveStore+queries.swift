@@ -91,6 +91,14 @@ extension NaiveStore {
         return rest.prefix(limit).map(\.text)
     }
 
+    /// Every topic that anything was broadcast to.
+    package func topics() -> Set<Name> {
+        Set(
+            events.compactMap { event in
+                if case .broadcast(let topic, _) = event.body { Name(topic) } else { nil }
+            })
+    }
+
     /// The seq that a query `asOf` a time sees.
     package func seq(at time: Timestamp) -> Seq {
         events.last { $0.recordedAt <= time }?.seq ?? .zero
