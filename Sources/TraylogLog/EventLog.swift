@@ -160,6 +160,8 @@ package struct EventLog: Sendable {
 extension [UInt8] {
     /// Appends a copy of `bytes`.
     package mutating func append(copying bytes: RawSpan) {
+        // Nothing appended to an empty array would still be written to the storage that all empty arrays share.
+        guard bytes.byteCount > 0 else { return }
         append(addingCapacity: bytes.byteCount) { $0.append(copying: bytes) }
     }
 }
