@@ -83,14 +83,19 @@ struct Core {
             slot.isRecent = true
             return slot
         }
-        let (names, states) = (tables.names(generation), tables.states(generation))
-        let stored = try environment.read { transaction in
-            try names.stream(ofTopic: identity, in: transaction).map { ($0, try states.root($0, in: transaction)) }
-        }
-        guard let (stream, root) = stored else { return nil }
+        guard let (stream, root) = try storedTopic(identity) else { return nil }
         // A name is stored before the events, by a round that did not end: the slot was there then.
         guard let root, root.name.isTopic else { throw PackedError.damaged("the state of a topic") }
         return insert(UserSlot(name: root.name, identity: identity, stream: stream, isNamed: true))
+    }
+
+    /// The topic's stream and state as they are stored.
+    func storedTopic(_ identity: UInt64) throws -> (stream: UInt32, root: StoredState?)? {
+        let (names, states) = (tables.names(generation), tables.states(generation))
+        return try environment.read { transaction in
+            guard let stream = try names.stream(ofTopic: identity, in: transaction) else { return nil }
+            return (stream, try states.root(stream, in: transaction))
+        }
     }
 
     /// The slot of a stream, whosever it is; nil when no state of it is stored.

@@ -36,12 +36,8 @@ extension Core {
             let box = try slot.current ?? load(slot)
             (stream, state, next) = (slot.stream, box.state, box.next)
         } else {
-            let (names, states) = (tables.names(generation), tables.states(generation))
-            let stored = try environment.read { transaction in
-                try names.stream(ofTopic: identity, in: transaction).map { ($0, try states.root($0, in: transaction)) }
-            }
-            guard let stored, let root = stored.1 else { return [] }
-            (stream, state) = (stored.0, root.state)
+            guard let stored = try storedTopic(identity), let root = stored.root else { return [] }
+            (stream, state) = (stored.stream, root.state)
         }
         var seqs = try state.events(
             from: seq + 1, through: end, stored: pages(of: stream, limit: state.appliedSeq))
