@@ -204,7 +204,9 @@ extension FileSource {
     /// A state that was kept of exactly this event; nil when none was.
     func landmark(_ stream: UInt32, at seq: UInt64) throws -> TrayState? {
         let states = tables.states(try snapshot().record.generation)
-        guard let row = try environment.read({ try states.floor(stream, .landmark, at: seq, in: $0) }) else { return nil }
+        guard let row = try environment.read({ try states.floor(stream, .landmark, at: seq, in: $0) }) else {
+            return nil
+        }
         var reader = PackedReader(row)
         let state = try StoredState(from: &reader).state
         return state.appliedSeq == seq ? state : nil
@@ -233,13 +235,14 @@ struct FileHistory: FoldHistory {
 
     func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
         guard let stream = try source.stream(ofTopic: topic, now) else { return [] }
+        // Before the root: another thread may find that a flush has ended, and forget what the stored states hold by then.
+        let rest = try source.tailSeqs(of: stream, now)
         let states = source.tables.states(now.record.generation)
         let root = try source.environment.read { try states.root(stream, in: $0) }
         guard root?.name.isTopic ?? true else { throw PackedError.damaged("the state of a topic") }
         let state = root?.state ?? TrayState()
         let known = try state.events(
             from: seq + 1, through: end, stored: source.pages(stream, now, limit: state.appliedSeq))
-        let rest = try source.tailSeqs(of: stream, now)
         return known + rest.filter { $0 > max(seq, state.appliedSeq) && $0 <= end }
     }
 
