@@ -26,6 +26,8 @@ final class TestedStore {
         try withStorePath { path in
             let tested = TestedStore(path, way)
             defer { tested.close() }
+            // A reader creates nothing.
+            _ = try tested.store
             try body(tested)
             tested.close()
             let report = try replay(path)
