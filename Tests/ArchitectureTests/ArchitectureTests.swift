@@ -26,6 +26,24 @@ struct ArchitectureTests {
         #expect(Set(file.imports).subtracting(allowed).isEmpty)
     }
 
+    /// The fold gives the same state for the same events on any day: times come inside of the events.
+    @Test(arguments: sources.filter { $0.module == "TraylogDomain" })
+    func theRulesHaveNoClockAndNoChance(file: SourceFile) {
+        let words = [
+            "Date", "Clock", "ContinuousClock", "SuspendingClock", "Instant", "SystemClock", "nowMilliseconds",
+            "gettimeofday",
+            "clock_gettime", "random", "randomElement", "shuffle", "shuffled", "SystemRandomNumberGenerator",
+            "SystemRandom",
+            "RandomPool", "getrandom", "arc4random", "UUID", "getpid", "getenv", "ProcessInfo", "CommandLine", "Task",
+            // Another number in each process.
+            "Hasher", "hashValue", "ObjectIdentifier",
+        ]
+        let found = file.lines(with: words).filter { line in
+            line.code.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.contains { words.contains(String($0)) }
+        }
+        #expect(found.map(\.number).isEmpty, "\(file.path)")
+    }
+
     @Test(arguments: tools)
     func programsUseThePublicLibrary(file: SourceFile) {
         let inner: Set = ["TraylogDomain", "TraylogLMDB", "TraylogLog", "CTraylogLMDB", "CTraylogCRC"]

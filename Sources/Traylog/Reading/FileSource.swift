@@ -233,13 +233,14 @@ struct FileHistory: FoldHistory {
 
     func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
         guard let stream = try source.stream(ofTopic: topic, now) else { return [] }
+        // Before the root: another thread may find that a flush has ended, and forget what the stored states hold by then.
+        let rest = try source.tailSeqs(of: stream, now)
         let states = source.tables.states(now.record.generation)
         let root = try source.environment.read { try states.root(stream, in: $0) }
         guard root?.name.isTopic ?? true else { throw PackedError.damaged("the state of a topic") }
         let state = root?.state ?? TrayState()
         let known = try state.events(
             from: seq + 1, through: end, stored: source.pages(stream, now, limit: state.appliedSeq))
-        let rest = try source.tailSeqs(of: stream, now)
         return known + rest.filter { $0 > max(seq, state.appliedSeq) && $0 <= end }
     }
 

@@ -76,7 +76,8 @@ private struct LiveHistory: FoldHistory {
 
     func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
         if let found = landmarks.last(where: { $0.appliedSeq <= seq }) {
-            return Landmark(state: found, pages: stored)
+            // A flush may write over its pages at any time, and keeps them then: as they are now is not as they were.
+            return Landmark(state: found, pages: stored.viewing(.past(found.appliedSeq)))
         }
         return try stored.landmark(atOrBefore: seq)
     }

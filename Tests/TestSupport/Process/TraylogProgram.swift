@@ -18,8 +18,16 @@ package struct TraylogProgram: Sendable {
     package init(store: String) { self.store = store }
 
     /// Runs it to its end; on standard error it may say a few lines.
-    package func run(_ arguments: [String]) throws -> Run {
+    ///
+    /// - Parameter clock: what the system's clock is to say instead, as `faketime` reads it.
+    package func run(_ arguments: [String], clock: String? = nil) throws -> Run {
         let process = try process(arguments)
+        if let clock, let program = process.executableURL {
+            process.executableURL = Self.clockChanger
+            process.arguments = ["-f", clock, program.path] + (process.arguments ?? [])
+            // Waits are by the monotonic clock, and must end.
+            process.environment?["FAKETIME_DONT_FAKE_MONOTONIC"] = "1"
+        }
         let (output, errors) = (Pipe(), Pipe())
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
@@ -61,6 +69,12 @@ package struct TraylogProgram: Sendable {
         guard let object = value as? [String: Any] else { throw Failure(description: "no object: \(value)") }
         return NSDictionary(dictionary: object)
     }
+
+    /// Debian's `faketime`, where it is installed.
+    package static let clockChanger: URL? = {
+        let url = URL(filePath: "/usr/bin/faketime")
+        return FileManager.default.isExecutableFile(atPath: url.path) ? url : nil
+    }()
 
     /// The program stands beside the test bundle.
     private static func location() throws -> URL {

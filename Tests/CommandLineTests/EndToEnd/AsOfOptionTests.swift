@@ -1,0 +1,128 @@
+import Foundation
+import Testing
+
+/// `--as-of` on every query, with a seq and with a time.
+struct AsOfOptionTests {
+    private static let queries = [
+        ["tray", "ada"], ["inbox", "ada"], ["threads", "ada"], ["history", "ada"], ["log"], ["users"],
+    ]
+
+    /// Five events, each in a millisecond of its own: ada's, bob's, and an undo at the end.
+    private func withPast(_ body: (TestStore) throws -> Void) throws {
+        try withStore { store throws in
+            for line in [
+                #"{"kind":"notify","user":"ada","title":"One","thread":"t"}"#, #"{"kind":"notify","user":"bob"}"#,
+                #"{"kind":"notify","user":"ada","title":"Two"}"#, #"{"kind":"markAll","user":"ada","as":"archived"}"#,
+                #"{"kind":"undo","user":"ada","event":4}"#,
+            ] {
+                try store.append(line)
+            }
+            try body(store)
+        }
+    }
+
+    private func ask(_ store: TestStore, _ query: [String], _ more: String...) throws -> TraylogRun {
+        try TraylogRun.of(["--store", store.directory, "--json"] + query + more)
+    }
+
+    @Test(arguments: queries)
+    func theAnswerIsThatOfTheMoment(query: [String]) throws {
+        try withStore { store throws in
+            var answers = [""]
+            for line in [
+                #"{"kind":"notify","user":"ada","title":"One","thread":"t"}"#, #"{"kind":"notify","user":"bob"}"#,
+                #"{"kind":"notify","user":"ada","title":"Two"}"#, #"{"kind":"seeTray","user":"ada"}"#,
+                #"{"kind":"undo","user":"ada","event":4}"#,
+            ] {
+                try store.append(line)
+                answers.append(try ask(store, query).text)
+            }
+            let times = try store.log().map { try #require($0["recordedAt"]?.text) }
+            for seq in 1...5 {
+                #expect(try ask(store, query, "--as-of", "\(seq)").text == answers[seq], "as of \(seq)")
+                let last = try #require(times.lastIndex(of: times[seq - 1])) + 1
+                #expect(try ask(store, query, "--as-of", times[seq - 1]).text == answers[last], "as of \(times[seq - 1])")
+            }
+            #expect(try ask(store, query, "--as-of", "9999-12-31T23:59:59Z").text == answers[5])
+        }
+    }
+
+    @Test func beforeTheFirstEventTheStoreIsEmpty() throws {
+        try withPast { store throws in
+            for moment in ["0", "1999-12-31T23:59:59-02:00"] {
+                for query in [["history", "ada"], ["log"], ["users"]] {
+                    let run = try ask(store, query, "--as-of", moment)
+                    #expect(run.status == 0 && run.text.isEmpty)
+                }
+                #expect(
+                    try ask(store, ["tray", "ada"], "--as-of", moment).text
+                        == #"{"user":"ada","asOf":0,"isSeen":true,"unseen":0,"unread":0,"total":0,"seenUpTo":0,"#
+                        + #""newest":null,"categories":{}}"# + "\n")
+                #expect(
+                    try ask(store, ["inbox", "ada"], "--as-of", moment).text
+                        == #"{"user":"ada","asOf":0,"items":[],"next":null}"# + "\n")
+                #expect(
+                    try ask(store, ["threads", "ada"], "--as-of", moment).text
+                        == #"{"user":"ada","asOf":0,"threads":[],"next":null}"# + "\n")
+            }
+        }
+    }
+
+    @Test func beforeAnUndoTheUndoneEventShows() throws {
+        try withPast { store throws in
+            #expect(try JSONValue.object(ask(store, ["tray", "ada"], "--as-of", "4").text)["total"] == 0)
+            #expect(try JSONValue.object(ask(store, ["tray", "ada"], "--as-of", "5").text)["total"] == 2)
+            let archived = try ask(store, ["inbox", "ada", "--archived", "--limit", "1"], "--as-of", "4")
+            let cursor = try #require(try JSONValue.object(archived.text)["next"]?.text)
+            let rest = try ask(store, ["inbox", "ada", "--archived", "--cursor", cursor], "--as-of", "4")
+            #expect(rest.text.contains(#""title":"One""#))
+        }
+    }
+
+    @Test func otherOptionsGoWithIt() throws {
+        try withPast { store throws in
+            func seqs(_ query: [String], _ more: String...) throws -> [JSONValue?] {
+                try TraylogRun.of(["--store", store.directory, "--json"] + query + more).outputs("seq")
+            }
+            #expect(try seqs(["log"], "--as-of", "4", "--from", "2") == [2, 3, 4])
+            #expect(try seqs(["log"], "--as-of", "4", "--to", "5", "--user", "ada") == [1, 3, 4])
+            #expect(try seqs(["history", "ada"], "--as-of", "4", "--from", "2", "--to", "3") == [3])
+            #expect(try seqs(["log"], "--as-of", "3", "--kind", "allMarked") == [])
+        }
+    }
+
+    @Test(arguments: queries)
+    func aSeqBeyondTheHeadIs65(query: [String]) throws {
+        try withPast { store throws in
+            for seq in ["6", "18446744073709551615"] {
+                let run = try ask(store, query, "--as-of", seq)
+                #expect(run.status == 65)
+                #expect(run.text.isEmpty)
+                #expect(try JSONValue.object(run.errorText)["error"] == "upToBeyondHead")
+            }
+        }
+    }
+
+    @Test(arguments: queries)
+    func whatIsNoMomentIs64(query: [String]) throws {
+        for moment in ["yesterday", "", "-1", "1.5", "18446744073709551616", "2030-13-01T00:00:00Z", "2030-01-01"] {
+            let run = try TraylogRun.of(query + ["--store", "/nowhere", "--as-of=\(moment)"])
+            #expect(run.status == 64, "\(moment)")
+        }
+    }
+
+    @Test(arguments: [["tray", "ada", "--as-of", "0"], ["log", "--as-of", "0"], ["tick"], ["tick", "--now", "2030-01-01T00:00:00Z"]])
+    func whereThereIsNoStoreItIs66(arguments: [String]) throws {
+        try withStore { store throws in
+            #expect(try TraylogRun.of(arguments + ["--store", store.directory]).status == 66)
+            #expect(!store.exists)
+        }
+    }
+
+    @Test func whatGoesOnHasNoPast() throws {
+        try withPast { store throws in
+            #expect(try store.run("log", "--follow", "--as-of", "3").status == 64)
+            #expect(try store.run("watch", "ada", "--as-of", "3").status == 64)
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import Testing
+
+/// Topics, snoozes, ticks and undo on the command line, with the exact JSON of what they leave in the log.
+struct LaterVerbTests {
+    private static let time = "2030-01-01T00:00:00Z"
+
+    /// What a verb that appended answers.
+    private func appended(_ store: TestStore, _ arguments: [String]) throws -> JSONValue? {
+        let run = try TraylogRun.of(["--store", store.directory, "--json"] + arguments)
+        #expect(run.status == 0, "\(arguments): \(run.errorText)")
+        let answer = try JSONValue.object(run.text)
+        #expect(answer["result"] == "appended" && answer.count == 2, "\(arguments)")
+        return answer["seq"]
+    }
+
+    private func lines(_ run: TraylogRun) -> [String] {
+        let time = /"recordedAt":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/
+        return run.lines.map { $0.replacing(time, with: #""recordedAt":NOW"#) }
+    }
+
+    private static let verbs: [[String]] = [
+        ["subscribe", "ada", "news", "--device", "phone"],
+        ["broadcast", "news", "--title", "One", "--key", "k", "--thread", "t", "--expires-at", "2030-01-01T01:00:00+01:00"],
+        ["broadcast", "news", "--title", "Two", "--level", "critical", "--actor", "eve", "--silent"],
+        ["edit", "--broadcast", "2", "--title", "New", "--clear", "expiresAt", "--key", "k2"],
+        ["retract", "--broadcast", "3"],
+        ["notify", "ada", "--key", "m", "--expires-at", time],
+        ["snooze", "ada", "m", "--until", "2029-12-31T23:00:00-01:00"],
+        ["wake", "ada", "m", "--occurred-at", "2004-04-15T14:56:01.5Z"],
+        ["edit", "ada", "m", "--summary-count", "3", "--data", "[1, 2]"],
+        ["snooze", "ada", "2", "--until", time],
+        ["mark-all", "ada", "read", "--unthreaded"],
+        ["undo", "ada", "11"],
+        ["retract", "ada", "m"],
+        ["unsubscribe", "ada", "news"],
+    ]
+
+    private static let events = [
+        #"{"seq":1,"recordedAt":NOW,"kind":"subscribed","user":"ada","device":"phone","topic":"news"}"#,
+        #"{"seq":2,"recordedAt":NOW,"kind":"broadcast","key":"k","topic":"news","thread":"t","title":"One","#
+            + #""expiresAt":"2030-01-01T00:00:00.000Z"}"#,
+        #"{"seq":3,"recordedAt":NOW,"kind":"broadcast","actor":"eve","topic":"news","title":"Two","silent":true,"#
+            + #""level":"critical"}"#,
+        #"{"seq":4,"recordedAt":NOW,"kind":"edited","key":"k2","item":2,"title":"New","expiresAt":null}"#,
+        #"{"seq":5,"recordedAt":NOW,"kind":"retracted","item":3}"#,
+        #"{"seq":6,"recordedAt":NOW,"kind":"notified","user":"ada","key":"m","expiresAt":"2030-01-01T00:00:00.000Z"}"#,
+        #"{"seq":7,"recordedAt":NOW,"kind":"snoozed","user":"ada","item":6,"until":"2030-01-01T00:00:00.000Z"}"#,
+        #"{"seq":8,"recordedAt":NOW,"occurredAt":"2004-04-15T14:56:01.500Z","kind":"woken","user":"ada","item":6}"#,
+        #"{"seq":9,"recordedAt":NOW,"kind":"edited","user":"ada","item":6,"summaryCount":3,"data":[1, 2]}"#,
+        #"{"seq":10,"recordedAt":NOW,"kind":"snoozed","user":"ada","item":2,"until":"2030-01-01T00:00:00.000Z"}"#,
+        #"{"seq":11,"recordedAt":NOW,"kind":"allMarked","user":"ada","as":"read","thread":null,"upTo":10}"#,
+        #"{"seq":12,"recordedAt":NOW,"kind":"undone","user":"ada","event":11}"#,
+        #"{"seq":13,"recordedAt":NOW,"kind":"retracted","user":"ada","item":6}"#,
+        #"{"seq":14,"recordedAt":NOW,"kind":"unsubscribed","user":"ada","topic":"news"}"#,
+    ]
+
+    @Test func everyVerbLeavesItsEvent() throws {
+        try withStore { store throws in
+            for (index, verb) in Self.verbs.enumerated() {
+                #expect(try appended(store, verb) == .number(Double(index + 1)), "\(verb)")
+            }
+            #expect(lines(try store.run("log", "--json")) == Self.events)
+            let own = Self.events.filter { $0.contains(#""user":"ada""#) }
+            #expect(lines(try store.run("history", "ada", "--json")) == own)
+            #expect(try store.run("replay").status == 0)
+        }
+    }
+
+    /// The same as JSON lines: the fields are called as the events' are.
+    @Test func everyCommandIsALineOfAppend() throws {
+        try withStore { store throws in
+            try store.append(
+                #"{"kind":"subscribe","user":"ada","topic":"news"}"#,
+                #"{"kind":"broadcast","topic":"news","title":"One","key":"k"}"#,
+                #"{"kind":"edit","item":2,"title":null}"#, #"{"kind":"snooze","user":"ada","item":2,"until":"2030-01-01T00:00:00Z"}"#,
+                #"{"kind":"wake","user":"ada","item":2}"#, #"{"kind":"seeTray","user":"ada"}"#,
+                #"{"kind":"undo","user":"ada","event":6}"#, #"{"kind":"retract","item":2}"#,
+                #"{"kind":"unsubscribe","user":"ada","topic":"news"}"#)
+            let kinds: [JSONValue] = [
+                "subscribed", "broadcast", "edited", "snoozed", "woken", "traySeen", "undone", "retracted", "unsubscribed",
+            ]
+            #expect(try store.log().map { $0["kind"] } == kinds)
+        }
+    }
+
+    @Test func anItemShowsItsTopicAndItsSnooze() throws {
+        try withStore { store throws in
+            for verb in Self.verbs.prefix(2) { _ = try appended(store, verb) }
+            _ = try appended(store, ["snooze", "ada", "2", "--until", Self.time])
+            #expect(
+                lines(try store.run("inbox", "ada", "--snoozed", "--json")) == [
+                    #"{"user":"ada","asOf":3,"items":[{"seq":2,"position":2,"key":"k","topic":"news","thread":"t","title":"One","#
+                        + #""summaryCount":1,"level":"active","silent":false,"muted":false,"seen":false,"read":false,"#
+                        + #""archived":false,"snoozedUntil":"2030-01-01T00:00:00.000Z","#
+                        + #""expiresAt":"2030-01-01T00:00:00.000Z","recordedAt":NOW}],"next":null}"#
+                ])
+            #expect(lines(try store.run("inbox", "ada", "--json")) == [#"{"user":"ada","asOf":3,"items":[],"next":null}"#])
+        }
+    }
+
+    @Test func tickSaysWhatItDid() throws {
+        try withStore { store throws in
+            _ = try appended(store, ["notify", "ada", "--expires-at", Self.time])
+            _ = try appended(store, ["notify", "ada"])
+            _ = try appended(store, ["snooze", "ada", "2", "--until", Self.time])
+            let early = try store.run("tick", "--now", "2029-12-31T23:59:59.999Z", "--json")
+            #expect(early.text == #"{"woken":0,"expired":0,"head":3}"# + "\n")
+            let due = try store.run("tick", "--now", "2030-01-01T01:00:00+01:00", "--json")
+            #expect(due.text == #"{"woken":1,"expired":1,"head":5}"# + "\n")
+            #expect(try store.run("tick", "--now", Self.time).text == "woken 0, expired 0, head 5\n")
+            #expect(try store.run("tick").text == "woken 0, expired 0, head 5\n")
+            #expect(
+                lines(try store.run("log", "--from", "4", "--json")) == [
+                    #"{"seq":4,"recordedAt":NOW,"kind":"expired","user":"ada","item":1}"#,
+                    #"{"seq":5,"recordedAt":NOW,"kind":"woken","user":"ada","item":2}"#,
+                ])
+        }
+    }
+
+    struct Refused: Sendable, CustomTestStringConvertible {
+        var arguments: [String]
+        var error: String
+        var testDescription: String { arguments.joined(separator: " ") }
+
+        init(_ error: String, _ arguments: String...) { (self.arguments, self.error) = (arguments, error) }
+    }
+
+    /// Item 2 is a broadcast, item 3 ada's own, item 4 retracted.
+    @Test(arguments: [
+        Refused("unknownItem", "edit", "ada", "2", "--title", "x"), Refused("unknownItem", "retract", "ada", "2"),
+        Refused("unknownItem", "edit", "--broadcast", "3", "--title", "x"),
+        Refused("unknownItem", "retract", "--broadcast", "99"),
+        Refused("unknownItem", "retract", "--broadcast", "--keys", "k"),
+        Refused("itemGone", "snooze", "ada", "4", "--until", "2030-01-01T00:00:00Z"), Refused("itemGone", "wake", "ada", "4"),
+        Refused("notSnoozed", "wake", "ada", "3"), Refused("notUndoable", "undo", "ada", "1"),
+        Refused("unknownEvent", "undo", "ada", "2"), Refused("unknownEvent", "undo", "ada", "99"),
+        Refused("unknownEvent", "undo", "bob", "1"), Refused("keyConflict", "broadcast", "news", "--title", "y", "--key", "k"),
+        Refused("invalid", "subscribe", "ada", ""), Refused("invalid", "broadcast", ""),
+        Refused("invalid", "edit", "ada", "3"),
+    ])
+    func aRefusalIs65AndStoresNothing(refused: Refused) throws {
+        try withStore { store throws in
+            for verb in Self.verbs.prefix(2) { _ = try appended(store, verb) }
+            for verb in [["notify", "ada"], ["notify", "ada"], ["retract", "ada", "4"]] { _ = try appended(store, verb) }
+            let run = try TraylogRun.of(["--store", store.directory, "--json"] + refused.arguments)
+            #expect(run.status == 65)
+            #expect(run.text.isEmpty)
+            #expect(try JSONValue.object(run.errorText)["error"] == .text(refused.error))
+            #expect(try store.log().count == 5)
+        }
+    }
+
+    @Test(arguments: [
+        ["snooze", "ada", "1"], ["snooze", "ada", "1", "--until", "tomorrow"], ["tick", "--now", "soon"],
+        ["edit", "--broadcast", "ada", "1", "--title", "x"], ["edit", "ada", "--title", "x"], ["retract", "--broadcast"],
+        ["undo", "ada", "one"], ["broadcast", "news", "--collapse-key", "c"], ["subscribe", "ada"], ["unsubscribe", "ada"],
+    ])
+    func whatCannotBeReadIs64(arguments: [String]) throws {
+        try withStore { store throws in
+            let run = try TraylogRun.of(arguments + ["--store", store.directory])
+            #expect(run.status == 64, "\(run.errorText)")
+            #expect(!store.exists)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import TestSupport
+import Testing
+import TraylogLMDB
+
+@testable import Traylog
+
+/// The same log gives the same bytes, in any process and on any day.
+@Suite struct AnotherDayTests {
+    @Test(
+        .enabled(if: TraylogProgram.clockChanger != nil, "faketime is not installed"),
+        arguments: seeds(1, long: 10), ["@2001-02-03 04:05:06", "+4000d"])
+    func statesRebuiltOnAnotherDayAreTheSameBytes(seed: UInt64, day: String) throws {
+        try withTemporaryDirectory { directory in
+            let (here, there) = (directory + "/here", directory + "/there")
+            try write(here, seed: seed)
+            try FileManager.default.copyItem(atPath: here, toPath: there)
+            let today = try TraylogProgram(store: here).run(["replay", "--rebuild"])
+            let otherDay = try TraylogProgram(store: there).run(["replay", "--rebuild"], clock: day)
+            #expect(today.status == 0 && otherDay.status == 0, "\(today.errors)\(otherDay.errors)")
+            for table in ["states", "names", "due"] {
+                let (expected, found) = (try rows(of: table, in: here), try rows(of: table, in: there))
+                #expect(!expected.isEmpty)
+                #expect(expected == found, "seed \(seed), \(table)")
+            }
+            // Of every kind: roots, pages, landmarks, and pages kept for them.
+            #expect(Set(try rows(of: "states", in: there).map { $0[4] & 0xC0 }) == [0, 0x40, 0x80])
+            #expect(try replay(there).identical)
+        }
+    }
+
+    /// Otherwise nothing would be shown by the test above.
+    @Test(.enabled(if: TraylogProgram.clockChanger != nil, "faketime is not installed"))
+    func theProgramBelievesTheOtherDay() throws {
+        try withStorePath { path in
+            let run = try TraylogProgram(store: path).run(["notify", "ann"], clock: "@2001-02-03 04:05:06")
+            #expect(run.status == 0, "\(run.errors)")
+            let time = try withReader(path) { try $0.events(from: 1)[0].recordedAt }
+            #expect(time.rfc3339.hasPrefix("2001-02-03T04:05:"))
+        }
+    }
+
+    /// A history of everything, long enough for sealed pages, landmarks and pages that were kept for them.
+    private func write(_ path: String, seed: UInt64) throws {
+        var mix = HistoryMix.heavy.with(.all)
+        mix.heavyPercent = 60
+        mix.notifyPercent = 55
+        var run = try ModelRun(seed: seed, mix: mix) {
+            var settings = options(tailEvents: 50, isRelaxed: true)
+            settings.landmarkDistance = 30
+            return try Store.open(path, options: settings)
+        }
+        try run.play(steps: 700, checkEvery: 10_000)
+        _ = try run.store.perform([
+            command("ann", .subscribe(topic: "days")), notify("ann", key: "days"),
+            command("ann", .notify(Content(expiresAt: .at(1_900_000_000_000)))),
+            command("ann", .snooze(.key("days"), until: .at(1_800_000_000_000))),
+            command(nil, .broadcast(topic: "days", Content(expiresAt: .at(1_000_000_000_000)))),
+        ])
+        run.store.close()
+    }
+
+    private func rows(of table: String, in path: String) throws -> [[UInt8]] {
+        var rows: [[UInt8]] = []
+        try RawStore.change(path) { store in
+            let database = store.environment.database("\(table).\(try store.record.generation.index)")
+            rows = try store.environment.read { transaction in
+                try transaction.withCursor(database) { cursor in
+                    var rows: [[UInt8]] = []
+                    var found = try cursor.first()
+                    while found {
+                        cursor.withEntry { key, value in
+                            var row: [UInt8] = []
+                            row.append(copying: key)
+                            row.append(copying: value)
+                            rows.append(row)
+                        }
+                        found = try cursor.next()
+                    }
+                    return rows
+                }
+            }
+        }
+        return rows
+    }
+}
