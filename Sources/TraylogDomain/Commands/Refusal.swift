@@ -47,7 +47,7 @@ extension Refusal {
         case .notSnoozed(let seq):
             "item \(seq) is not snoozed, so it cannot be woken"
         case .upToBeyondHead(let seq, let head):
-            "\(seq) is beyond the head, which is \(head)"
+            "upTo: \(seq) is beyond the head, which is \(head)"
         case .unknownEvent(let seq):
             "event \(seq) is not an event of this user"
         case .notUndoable(let seq, let kind):
