@@ -3,7 +3,7 @@ import Testing
 import Traylog
 
 /// The Swift blocks of the guide to observing, compiled and run; DocumentationTests compares the texts.
-@Suite(.timeLimit(.minutes(1))) struct ObservingExamples {
+@Suite struct ObservingExamples {
     /// What an app would show.
     private final class Screen {
         var badge: UInt64 = 0

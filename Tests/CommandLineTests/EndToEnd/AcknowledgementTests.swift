@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite
 struct AcknowledgementTests {
     @Test func eachCommandIsAnsweredBeforeTheNextIsSent() throws {
         try withStore { store in

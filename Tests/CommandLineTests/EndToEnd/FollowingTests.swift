@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Programs that go on: they show what others write, and end when they are told to.
-@Suite(.timeLimit(.minutes(1)))
+@Suite
 struct FollowingTests {
     private func withTray(_ body: (TestStore) throws -> Void) throws {
         try withStore { store in

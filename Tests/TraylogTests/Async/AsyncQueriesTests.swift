@@ -5,7 +5,7 @@ import TraylogLMDB
 @testable import Traylog
 
 /// Queries of tasks: the same answers, and nobody left waiting.
-@Suite(.timeLimit(.minutes(5))) struct AsyncQueriesTests {
+@Suite struct AsyncQueriesTests {
     private struct Answers: Equatable {
         var head: Seq
         var tray: Tray

@@ -5,7 +5,7 @@ import TraylogLMDB
 @testable import Traylog
 
 /// The fetcher as an app uses it.
-@Suite(.timeLimit(.minutes(5))) struct InboxFetcherTests {
+@Suite struct InboxFetcherTests {
     /// Lends a store with so many items of ann, item 1 the oldest.
     private func withStore(items: Int, _ body: (Store) async throws -> Void) async throws {
         try await withStorePath { path in

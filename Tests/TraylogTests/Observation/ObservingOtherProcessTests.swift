@@ -5,7 +5,7 @@ import Testing
 @testable import Traylog
 
 /// Observers in a process that does not write: the built program does.
-@Suite(.timeLimit(.minutes(5))) struct ObservingOtherProcessTests {
+@Suite struct ObservingOtherProcessTests {
     /// Lends a store that a program is writing, and a reader of it.
     private func withWriter(
         _ body: (AppendingProcess, StoreReader, String) async throws -> Void

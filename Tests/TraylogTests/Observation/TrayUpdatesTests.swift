@@ -5,7 +5,7 @@ import TraylogLMDB
 @testable import Traylog
 
 /// A tray as a sequence, in the process that writes.
-@Suite(.timeLimit(.minutes(5))) struct TrayUpdatesTests {
+@Suite struct TrayUpdatesTests {
     private func withStore(_ body: (Store) async throws -> Void) async throws {
         try await withStorePath { path in
             let store = try Store.open(path)

@@ -5,7 +5,7 @@ import Testing
 @testable import Traylog
 
 /// A store that ticks by itself, by the system's clock.
-@Suite(.timeLimit(.minutes(2)))
+@Suite
 struct AutomaticTickingTests {
     private func withTickingStore(_ path: String, _ body: (Store) async throws -> Void) async throws {
         let store = try Store.open(path, options: StoreOptions())
