@@ -39,7 +39,6 @@ extension JSONScanner {
         let (start, otherStart) = (offset, other.offset)
         guard let mine = try? integer(in: left), let theirs = try? other.integer(in: right) else { return false }
         if case .value = mine { return mine == theirs }
-        let (text, otherText) = (left.extracting(start..<offset), right.extracting(otherStart..<other.offset))
-        return text.count == otherText.count && text.indices.allSatisfy { text[$0] == otherText[$0] }
+        return left.extracting(start..<offset).hasSameBytes(as: right.extracting(otherStart..<other.offset))
     }
 }
