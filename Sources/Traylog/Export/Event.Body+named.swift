@@ -8,7 +8,8 @@ extension Event.Body {
         case .traySeen(let upTo): upTo
         case .marked(_, let items): items.max() ?? 0
         case .allMarked(_, let selection): selection.upTo ?? 0
-        case .snoozed(let item, _), .woken(let item), .edited(let item, _), .retracted(let item), .expired(let item): item
+        case .snoozed(let item, _), .woken(let item), .edited(let item, _), .retracted(let item), .expired(let item):
+            item
         case .undone(let event): event
         case .compacted(let through, _, _): through
         }

@@ -103,7 +103,8 @@ extension LogRestore {
     private func check(_ exported: borrowing ExportedEvent) throws {
         let event = exported.event
         guard event.seq.rawValue == batch.nextSeq else {
-            throw Refusal.invalid(field: "seq", reason: "must be \(batch.nextSeq), not \(event.seq): no event may be left out")
+            throw Refusal.invalid(
+                field: "seq", reason: "must be \(batch.nextSeq), not \(event.seq): no event may be left out")
         }
         guard event.recordedAt >= newest else {
             throw Refusal.invalid(field: "recordedAt", reason: "is before that of the event before")
@@ -172,7 +173,8 @@ extension LogRestore {
         guard head == 0 || found?.isFinished == false else {
             throw StoreFailure(
                 code: .unusableTarget,
-                message: "\(directory) holds \(head) events, and a restore needs a store that is missing or empty: choose "
+                message:
+                    "\(directory) holds \(head) events, and a restore needs a store that is missing or empty: choose "
                     + "another directory")
         }
     }
