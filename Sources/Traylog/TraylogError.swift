@@ -38,6 +38,10 @@ public struct StoreFailure: Error, Hashable, Sendable {
         case newerFormat
         /// Bytes on disk are not what was written.
         case damaged
+        /// A `traylog restore` into the store did not come to its end: repeat it.
+        case unfinished
+        /// Where a backup or a restore cannot go: a directory or a store that is not empty, or one inside of the store.
+        case unusableTarget
         /// The installed LMDB, file system or environment cannot carry a store.
         case unsupported
         /// Any other error of the operating system.

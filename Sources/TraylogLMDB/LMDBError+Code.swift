@@ -53,6 +53,8 @@ extension LMDBError {
         /// Processes in different PID namespaces, or with different C libraries, share the directory.
         case wrongNamespace
         case closed
+        /// A copy's directory that is not empty, in use, inside of the store, or cannot be made.
+        case unusableTarget
         /// Any other error number of the operating system.
         case system(Int32)
         /// Any other error of LMDB; a fault in this module.

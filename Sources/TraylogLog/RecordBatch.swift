@@ -91,6 +91,12 @@ package struct RecordBatch {
         }
     }
 
+    /// The header of a record of this batch; nil when `seq` is none of its.
+    package func header(_ seq: UInt64) throws(CodecError) -> RecordHeader? {
+        guard seq >= firstSeq, seq < nextSeq else { return nil }
+        return try withRecord(seq) { (record) throws(CodecError) in try RecordHeader.read(record, seq: seq) }
+    }
+
     func withRecord<R>(_ seq: UInt64, _ body: (RawSpan) throws(CodecError) -> R) throws(CodecError) -> R {
         let index = Int(seq - firstSeq)
         let start = index == 0 ? 0 : ends[index - 1]

@@ -21,7 +21,7 @@ extension ExitStatus {
         case .notFound: self = .noSuchStore
         case .openForWriting: self = .openElsewhere
         case .alreadyOpen, .closed, .permissionDenied, .diskFull, .mapFull, .readersFull, .foreignFile, .newerFormat,
-            .damaged, .unsupported, .inputOutput:
+            .damaged, .unfinished, .unusableTarget, .unsupported, .inputOutput:
             self = .inputOutput
         }
     }

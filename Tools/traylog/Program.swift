@@ -12,6 +12,8 @@ import ArgumentParser
 enum Program {
     static func main() {
         Descriptor.reserveStandardStreams()
+        // A file that must not grow (`ulimit -f`) is a full disk, which has a message, and no reason to die.
+        _ = signal(SIGXFSZ, SIG_IGN)
         var command: any ParsableCommand
         do {
             command = try TraylogCommand.parseAsRoot()

@@ -39,7 +39,10 @@ struct TraylogCommand: ParsableCommand {
                 ]),
             CommandGroup(
                 name: "Look after",
-                subcommands: [TickCommand.self, StatsCommand.self, ReplayCommand.self, VerifyCommand.self]),
+                subcommands: [
+                    TickCommand.self, StatsCommand.self, ReplayCommand.self, VerifyCommand.self, BackupCommand.self,
+                    ExportCommand.self, RestoreCommand.self,
+                ]),
         ]
     )
 

@@ -18,9 +18,10 @@ struct Rebuild {
         tables = Tables(environment)
     }
 
-    func run(progress: (UInt64, UInt64) -> Void) throws -> ReplayReport {
+    /// - Parameter known: the store's record, where the stored one is not to be used.
+    func run(known: StoreRecord? = nil, progress: (UInt64, UInt64) -> Void) throws -> ReplayReport {
         let head = try environment.read { try tables.log.head(in: $0).seq }
-        let old = try readableRecord()
+        let old = try known ?? readableRecord()
         var record = old ?? StoreRecord.new()
         record.generation = (old?.generation ?? .first).other
         record.flushedThrough = head
@@ -112,33 +113,11 @@ struct Rebuild {
         }
     }
 
-    /// Deletes a generation a little at a time: one large transaction would leave a list of free pages that slows
-    /// every later commit.
     private func clear(_ generation: Generation) throws {
         for table in [
             tables.states(generation).database, tables.names(generation).database, tables.dues(generation).database,
         ] {
-            while true {
-                let keys = try environment.read { transaction in
-                    try transaction.withCursor(table) { cursor in
-                        var keys: [[UInt8]] = []
-                        var found = try cursor.first()
-                        while found, keys.count < Rebuild.rowsPerTransaction {
-                            cursor.withEntry { key, _ in
-                                var bytes: [UInt8] = []
-                                bytes.append(copying: key)
-                                keys.append(bytes)
-                            }
-                            found = try cursor.next()
-                        }
-                        return keys
-                    }
-                }
-                guard !keys.isEmpty else { break }
-                try environment.write { transaction in
-                    for key in keys { _ = try transaction.delete(table, RawSpan(_elements: key.span)) }
-                }
-            }
+            try environment.empty(table, rowsPerTransaction: Rebuild.rowsPerTransaction)
         }
     }
 }

@@ -61,6 +61,7 @@ extension StoreFailure.Code {
             case .readersFull: .readersFull
             case .unsupportedLibrary, .unsupportedFileSystem, .wrongNamespace, .wrongProcess: .unsupported
             case .closed: .closed
+            case .unusableTarget: .unusableTarget
             case .openLocked, .badValueSize, .keyExists, .outOfOrder, .poisoned, .nestedWrite, .system, .other:
                 .inputOutput
             }

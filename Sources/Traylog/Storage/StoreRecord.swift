@@ -5,6 +5,8 @@ import TraylogLog
 /// The one record that says what the store is and how far its states got.
 struct StoreRecord: Hashable, Sendable {
     static let format: UInt8 = 1
+    /// Stands in the place of the format as long as a restore writes the log.
+    private static let unfinished: UInt8 = 0
     private static let key: [UInt8] = Array("store".utf8)
 
     var generation = Generation.first
@@ -24,13 +26,22 @@ struct StoreRecord: Hashable, Sendable {
     }
 
     /// - Returns: nil when the store was never written to.
-    /// - Throws: ``StoreFailure`` `newerFormat`, ``PackedError``.
+    /// - Throws: ``StoreFailure`` `unfinished`, ``PackedError``.
     static func read(_ database: Database, in transaction: borrowing ReadTransaction) throws -> StoreRecord? {
+        guard let (record, isFinished) = try readAny(database, in: transaction) else { return nil }
+        guard isFinished else { throw StoreFailure.unfinishedRestore }
+        return record
+    }
+
+    /// The same for a restore, which may find what another one left.
+    static func readAny(
+        _ database: Database, in transaction: borrowing ReadTransaction
+    ) throws -> (record: StoreRecord, isFinished: Bool)? {
         try transaction.get(database, RawSpan(_elements: key.span)) { value in
             let bytes = try Checked.open(value, key: RawSpan(_elements: key.span))
             var reader = PackedReader(bytes)
             let format = try reader.byte()
-            guard format == StoreRecord.format else { throw PackedError.newer(version: format) }
+            guard format == StoreRecord.format || format == unfinished else { throw PackedError.newer(version: format) }
             guard let generation = Generation(rawValue: try reader.byte()) else {
                 throw PackedError.damaged("generation")
             }
@@ -43,12 +54,15 @@ struct StoreRecord: Hashable, Sendable {
             record.topics = try reader.varint()
             guard record.topics < UInt64(next) || next == 0 else { throw PackedError.damaged("topics") }
             record.landmarkDistance = try reader.varint()
-            return record
+            return (record, format == StoreRecord.format)
         }
     }
 
-    func write(_ database: Database, to transaction: inout WriteTransaction) throws(LMDBError) {
-        var bytes: [UInt8] = [StoreRecord.format, generation.rawValue]
+    /// - Parameter isFinished: whether the log is whole; nobody opens a store that says no.
+    func write(
+        _ database: Database, isFinished: Bool = true, to transaction: inout WriteTransaction
+    ) throws(LMDBError) {
+        var bytes: [UInt8] = [isFinished ? StoreRecord.format : StoreRecord.unfinished, generation.rawValue]
         bytes.appendFixed64(hasher.key0)
         bytes.appendFixed64(hasher.key1)
         bytes.appendVarint(flushedThrough)
@@ -59,4 +73,12 @@ struct StoreRecord: Hashable, Sendable {
         Checked.seal(&bytes, key: RawSpan(_elements: key.span))
         try transaction.put(database, RawSpan(_elements: key.span), RawSpan(_elements: bytes.span))
     }
+}
+
+extension StoreFailure {
+    fileprivate static let unfinishedRestore = StoreFailure(
+        code: .unfinished,
+        message:
+            "a restore into this store did not come to its end, so that events are missing; repeat it with `traylog "
+            + "restore`, or delete the directory")
 }

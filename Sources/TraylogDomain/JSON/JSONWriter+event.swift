@@ -2,6 +2,12 @@ extension JSONWriter {
     /// An event, as `log` and `history` show it.
     package mutating func write(_ event: Event) {
         beginObject()
+        members(of: event)
+        endObject()
+    }
+
+    /// The members of an event, in an object that may have others.
+    package mutating func members(of event: Event) {
         member("seq", event.seq)
         member("recordedAt", event.recordedAt)
         member("occurredAt", event.occurredAt)
@@ -11,7 +17,6 @@ extension JSONWriter {
         member("actor", event.actor)
         member("device", event.device)
         members(event.body)
-        endObject()
     }
 
     // Looked up, because making a name from its case is slow.

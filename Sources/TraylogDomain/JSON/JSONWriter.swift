@@ -94,6 +94,14 @@ extension JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
+    /// Bytes, as a string in Base64.
+    package mutating func value(base64 data: Span<UInt8>) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        Base64.append(data, to: &bytes)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
     /// A value that is JSON text already; line ends in it, which are space there, become spaces.
     package mutating func raw(_ json: String) {
         separate()

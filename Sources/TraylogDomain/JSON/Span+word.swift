@@ -13,3 +13,11 @@ extension Span<UInt8> {
         return low | high &<< 32
     }
 }
+
+extension Span<UInt8> {
+    package func hasSameBytes(as other: Span<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        for index in indices where self[index] != other[index] { return false }
+        return true
+    }
+}

@@ -24,6 +24,28 @@ package struct RecordHeader: Hashable, Sendable {
     package var isChunked: Bool { flags.contains(.chunked) }
     package var isErased: Bool { flags.contains(.erased) }
 
+    /// That of an event whose payload is at hand, wherever its record will keep it; without a checksum.
+    package init(
+        kind: EventKind, stream: UInt32, recordedAt: Timestamp, occurredAt: Timestamp?, salt: Salt
+    ) {
+        self.init(
+            crc: 0, kindNumber: kind.rawValue, flags: [], stream: stream, recordedAt: recordedAt,
+            occurredAt: occurredAt, salt: salt)
+    }
+
+    init(
+        crc: UInt32, kindNumber: UInt8, flags: RecordFlags, stream: UInt32, recordedAt: Timestamp,
+        occurredAt: Timestamp?, salt: Salt
+    ) {
+        self.crc = crc
+        self.kindNumber = kindNumber
+        self.flags = flags
+        self.stream = stream
+        self.recordedAt = recordedAt
+        self.occurredAt = occurredAt
+        self.salt = salt
+    }
+
     /// The header of `record`, which may be longer. Does not check the checksum: see ``RecordCodec``.
     ///
     /// - Throws: ``CodecError``: `truncated` below 44 bytes, `newer` for a format version or flags that this

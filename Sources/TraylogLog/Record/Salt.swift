@@ -9,4 +9,19 @@ package struct Salt: Hashable, Sendable {
         self.first = first
         self.second = second
     }
+
+    /// Of its 16 bytes, as a record has them; nil of any other number.
+    package init?(bytes: RawSpan) {
+        guard bytes.byteCount == 16 else { return nil }
+        self.init(bytes.littleEndian(at: 0), bytes.littleEndian(at: 8))
+    }
+
+    package var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.append(addingCapacity: 16) { output in
+            output.append(littleEndian: first)
+            output.append(littleEndian: second)
+        }
+        return bytes
+    }
 }

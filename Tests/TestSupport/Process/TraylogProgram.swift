@@ -48,7 +48,7 @@ package struct TraylogProgram: Sendable {
     }
 
     /// A run that has not begun, in a clean environment.
-    func process(_ arguments: [String]) throws -> Process {
+    package func process(_ arguments: [String]) throws -> Process {
         let process = Process()
         process.executableURL = try Self.location()
         process.arguments = ["--store", store] + arguments

@@ -7,7 +7,7 @@ struct LineReader {
     /// A line without its end: where it stands in ``bytes``, until the next ``fill()``.
     enum Line: Equatable {
         case whole(Range<Int>)
-        /// Longer than ``Limits/commandLineBytes``; its bytes were let go.
+        /// Longer than the limit; its bytes were let go.
         case tooLong
     }
 
@@ -24,11 +24,14 @@ struct LineReader {
     private var bytesRead = 0
 
     private static let blockBytes = 256 * 1_024
-    private static let longestRest = Limits.commandLineBytes + 1
+    private let longestLine: Int
+    /// With the CR that is not the line's.
+    private var longestRest: Int { longestLine + 1 }
 
-    init(_ source: Descriptor) {
+    init(_ source: Descriptor, longestLine: Int = Limits.commandLineBytes) {
         self.source = source
-        bytes = [UInt8](repeating: 0, count: Self.longestRest + Self.blockBytes)
+        self.longestLine = longestLine
+        bytes = [UInt8](repeating: 0, count: longestLine + 1 + Self.blockBytes)
     }
 
     /// Bytes of the lines taken so far.
@@ -70,7 +73,7 @@ struct LineReader {
     private func checked(_ line: Range<Int>) -> Line {
         let hasCarriageReturn = !line.isEmpty && bytes[line.upperBound - 1] == UInt8(ascii: "\r")
         let text = hasCarriageReturn ? line.lowerBound..<line.upperBound - 1 : line
-        return text.count > Limits.commandLineBytes ? .tooLong : .whole(text)
+        return text.count > longestLine ? .tooLong : .whole(text)
     }
 
     private func endOfLine(from start: Int) -> Int? {
@@ -78,7 +81,7 @@ struct LineReader {
     }
 
     private mutating func letGoOfLongLine() {
-        guard isInsideLongLine || rest.count > Self.longestRest else { return }
+        guard isInsideLongLine || rest.count > longestRest else { return }
         isInsideLongLine = true
         rest = rest.upperBound..<rest.upperBound
         searched = 0

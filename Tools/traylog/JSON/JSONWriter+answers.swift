@@ -33,6 +33,20 @@ extension JSONWriter {
         endObject()
     }
 
+    mutating func write(_ report: BackupReport) {
+        beginObject()
+        member("bytes", report.bytes)
+        member("head", report.head)
+        endObject()
+    }
+
+    mutating func write(_ report: RestoreReport) {
+        beginObject()
+        member("events", report.events)
+        member("head", report.head)
+        endObject()
+    }
+
     mutating func write(_ report: TickReport) {
         beginObject()
         member("woken", report.woken)

@@ -1,0 +1,66 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+
+/// The log as lines of JSON, from which ``LogRestore`` makes the same log again; some lines at a time.
+package struct LogExport {
+    /// The lines of some events, each with its end.
+    package struct Lines {
+        package var bytes: [UInt8]
+        package var last: Seq
+    }
+
+    /// The event of the last line; below the first one in an export of nothing.
+    package let last: Seq
+    private let queries: Queries
+    private var next: UInt64
+
+    // A read transaction lives as long as these take.
+    private static let eventsAtOnce = 1_000
+    private static let bytesAtOnce = 1 << 20
+
+    /// - Parameters:
+    ///   - first: 0 is taken as 1.
+    ///   - last: beyond the head, or without, the head as of now.
+    package init(of store: some TrayQueries, from first: Seq = 1, through last: Seq? = nil) throws(TraylogError) {
+        queries = store.queries
+        let head = try store.head()
+        self.last = min(last ?? head, head)
+        next = max(first.rawValue, 1)
+    }
+
+    /// The next lines; nil after the last.
+    ///
+    /// - Throws: ``TraylogError/failed(_:)`` `damaged` for an event that cannot be read.
+    package mutating func take() throws(TraylogError) -> Lines? {
+        guard next <= last.rawValue else { return nil }
+        var writer = JSONWriter()
+        do {
+            next = try queries.source.environment.read { transaction in
+                try write(to: &writer, in: transaction)
+            }
+        } catch {
+            throw TraylogError(error, in: queries.source.directory)
+        }
+        return Lines(bytes: writer.bytes, last: Seq(next - 1))
+    }
+
+    private func write(to writer: inout JSONWriter, in transaction: borrowing ReadTransaction) throws -> UInt64 {
+        let log = queries.source.tables.log
+        let end = min(last.rawValue, next + UInt64(Self.eventsAtOnce) - 1)
+        let reached = try log.forEachRecord(from: next, in: transaction) { seq, record in
+            try log.withPayload(of: seq, record, in: transaction) { header, payload in
+                let event = try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
+                var bytes: [UInt8] = []
+                bytes.append(copying: payload)
+                let stored = StoredForm(
+                    stream: header.stream, salt: header.salt, payload: bytes, checksum: header.crc, last: last)
+                writer.write(event, stored: stored)
+                writer.newline()
+            }
+            return seq < end && writer.bytes.count < Self.bytesAtOnce
+        }
+        guard reached > next else { throw CodecError(.damaged, seq: next, "it is missing from the log") }
+        return reached
+    }
+}

@@ -1,0 +1,188 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+
+/// Makes the log of an export again, byte for byte, in a store that is missing or empty, line by line; then derives the
+/// states from it.
+///
+/// The store says from the first event on that it is not finished, and is opened by nobody until it is. What a restore
+/// leaves that failed, or was killed, the next one replaces. It is for one thread.
+///
+/// ```swift
+/// let restore = try LogRestore(directory: path)
+/// for line in lines { try restore.add(line.utf8Span.span) }
+/// let report = try restore.finish { _, _ in }
+/// ```
+package final class LogRestore {
+    private let directory: String
+    private let options: StoreOptions
+    /// Nil until there is something to store in a store that was missing.
+    private var environment: Environment?
+    private var hasBegun = false
+    private var record: StoreRecord
+    private var batch = RecordBatch(firstSeq: 1)
+    private var streams: RestoredStreams
+    private var newest = Timestamp(milliseconds: .min)
+    /// The last event of the export, as its last line says.
+    private var last = Seq.zero
+    private var writer = JSONWriter()
+
+    // What one transaction appends; it frees few pages, however many it takes.
+    private static let eventsAtOnce = 2_048
+    private static let bytesAtOnce = 4 << 20
+
+    /// Opens the store if there is one.
+    ///
+    /// - Throws: ``TraylogError/failed(_:)``: `unusableTarget` for one that has events, and as for opening one.
+    package init(directory: String, options: StoreOptions = StoreOptions()) throws(TraylogError) {
+        self.directory = directory
+        self.options = options
+        record = .new()
+        record.landmarkDistance = options.landmarkDistance
+        streams = RestoredStreams(hasher: record.hasher)
+        do {
+            environment = try open(creates: false)
+            try checkTarget()
+        } catch let error as LMDBError where error.code == .notFound {
+            environment = nil
+        } catch {
+            environment?.close()
+            throw TraylogError(error, in: directory)
+        }
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Gives the store free; without ``finish(progress:)`` it stays unfinished, unless nothing was stored.
+    package func close() {
+        environment?.close()
+    }
+
+    /// Checks a line and takes its event for the next of the log.
+    ///
+    /// - Parameter line: without its end.
+    /// - Throws: ``TraylogError/refused(_:)`` with `invalid` for a line that is not the next one of an export; no later
+    ///   line may be added then. ``TraylogError/failed(_:)``: `diskFull` and others of writing.
+    package func add(_ line: Span<UInt8>) throws(TraylogError) {
+        do {
+            let exported = try ExportedEvent.read(line, writer: &writer)
+            try check(exported)
+            try append(exported)
+            last = exported.stored.last
+            if batch.count >= Self.eventsAtOnce || batch.byteCount >= Self.bytesAtOnce { try flush() }
+        } catch {
+            throw TraylogError(error, in: directory)
+        }
+    }
+
+    /// Stores the rest, folds the log into states, and says that the store is finished.
+    ///
+    /// - Parameter progress: events folded, and all.
+    /// - Throws: ``TraylogError/refused(_:)`` when lines are missing at the end.
+    package func finish(progress: (_ done: UInt64, _ total: UInt64) -> Void) throws(TraylogError) -> RestoreReport {
+        do {
+            let head = Seq(batch.nextSeq - 1)
+            guard head == last else {
+                throw Refusal.invalid(
+                    field: "stored.last", reason: "the export goes on to event \(last), which is missing here")
+            }
+            try flush()
+            let environment = try begun()
+            _ = try Rebuild(environment: environment).run(known: record, progress: progress)
+            environment.close()
+            return RestoreReport(events: head.rawValue, head: head)
+        } catch {
+            throw TraylogError(error, in: directory)
+        }
+    }
+}
+
+extension LogRestore {
+    private func check(_ exported: borrowing ExportedEvent) throws {
+        let event = exported.event
+        guard event.seq.rawValue == batch.nextSeq else {
+            throw Refusal.invalid(
+                field: "seq", reason: "must be \(batch.nextSeq), not \(event.seq): no event may be left out")
+        }
+        guard event.recordedAt >= newest else {
+            throw Refusal.invalid(field: "recordedAt", reason: "is before that of the event before")
+        }
+        guard event.body.greatestNamed < event.seq else {
+            throw Refusal.invalid(field: "stored.payload", reason: "it names an event that is not before this one")
+        }
+        guard exported.stored.last >= event.seq else {
+            throw Refusal.invalid(field: "stored.last", reason: "must not be before this event")
+        }
+        try streams.add(event, stream: exported.stored.stream) { try stream(of: $0) }
+    }
+
+    private func append(_ exported: borrowing ExportedEvent) throws {
+        let (event, stored) = (exported.event, exported.stored)
+        batch.append(
+            payload: RawSpan(_elements: stored.payload.span), kind: event.kind, stream: stored.stream,
+            recordedAt: event.recordedAt, occurredAt: event.occurredAt, salt: stored.salt)
+        guard try batch.header(event.seq.rawValue)?.crc == stored.checksum else {
+            batch.truncate(from: event.seq.rawValue)
+            throw Refusal.invalid(field: "stored.crc", reason: "does not match: the line is not what was exported")
+        }
+        newest = event.recordedAt
+    }
+
+    /// The stream of an event that was added before.
+    private func stream(of item: Seq) throws -> UInt32? {
+        if let header = try batch.header(item.rawValue) { return header.stream }
+        guard let environment, item.rawValue < batch.firstSeq else { return nil }
+        let log = EventLog(environment)
+        return try environment.read { transaction in
+            try log.record(item.rawValue, in: transaction) { try RecordHeader.read($0, seq: item.rawValue).stream }
+        }
+    }
+
+    private func flush() throws {
+        guard !batch.isEmpty else { return }
+        let environment = try begun()
+        let log = EventLog(environment)
+        try environment.write { try log.append(batch, to: &$0) }
+        batch.reset(firstSeq: batch.nextSeq)
+    }
+
+    /// The store, which says that it is not finished.
+    private func begun() throws -> Environment {
+        let environment = try self.environment ?? open(creates: true)
+        self.environment = environment
+        guard !hasBegun else { return environment }
+        try checkTarget()
+        let meta = Tables(environment).meta
+        try environment.write { try record.write(meta, isFinished: false, to: &$0) }
+        // What another restore left.
+        for table in EventLog.tableNames { try environment.empty(environment.database(table)) }
+        hasBegun = true
+        return environment
+    }
+
+    /// - Throws: ``StoreFailure`` `unusableTarget` for a store that has events, unless a restore did not finish them.
+    private func checkTarget() throws {
+        guard let environment else { return }
+        let tables = Tables(environment)
+        let (found, head) = try environment.read { transaction in
+            (try StoreRecord.readAny(tables.meta, in: transaction), try tables.log.head(in: transaction).seq)
+        }
+        if let found { record = found.record }
+        guard head == 0 || found?.isFinished == false else {
+            throw StoreFailure(
+                code: .unusableTarget,
+                message:
+                    "\(directory) holds \(head) events, and a restore needs a store that is missing or empty: choose "
+                    + "another directory")
+        }
+    }
+
+    private func open(creates: Bool) throws(LMDBError) -> Environment {
+        var configuration = Environment.Configuration(options)
+        configuration.creates = creates
+        return try Environment.open(
+            directory: directory, access: .readWrite, databases: Tables.allNames, configuration: configuration)
+    }
+}

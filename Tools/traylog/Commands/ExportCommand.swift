@@ -1,0 +1,39 @@
+import ArgumentParser
+import Traylog
+
+struct ExportCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Print all events as lines of JSON, with everything that a restore needs.",
+        discussion: """
+            One event a line, in the order of the log, as of the start of the command. Each has the members that \
+            'log --json' shows, and "stored": the bytes of the event, in Base64. Several exports that follow on each \
+            other (--from) can be put together.
+
+            EXAMPLES
+              traylog export > trays.jsonl
+              traylog export | gzip > trays.jsonl.gz
+              traylog export --from 100001 >> trays.jsonl
+              traylog export | jq -r 'select(.kind == "notified") | .title'
+            """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var range: SeqRange
+
+    func run() throws {
+        try withReader { reader in
+            var export = try LogExport(of: reader, from: range.from, through: range.to)
+            // On a terminal the lines themselves show how far it is.
+            var progress = Descriptor.standardOutput.isTerminal ? nil : ProgressBar("export", unit: "bytes")
+            defer { progress?.clear() }
+            let (first, last) = (max(range.from.rawValue, 1), export.last.rawValue)
+            var written: UInt64 = 0
+            while let lines = try export.take() {
+                try Descriptor.standardOutput.write(lines.bytes)
+                written += UInt64(lines.bytes.count)
+                let done = lines.last.rawValue + 1 - first
+                progress?.update(count: written, fraction: Double(done) / Double(last + 1 - first))
+            }
+        }
+    }
+}

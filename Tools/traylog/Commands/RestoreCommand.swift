@@ -1,0 +1,38 @@
+import ArgumentParser
+import Traylog
+
+struct RestoreCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Make a store from the lines of an export.",
+        discussion: """
+            The log becomes the same to the byte; trays and counts are derived from it. The store must be missing or \
+            empty. Every line is checked: the first one that is not as it was exported ends the command with exit \
+            status 65 and its number. A store that was not finished, for whatever reason, cannot be opened; repeat the \
+            command, or delete the directory. Blank lines are skipped but counted in line numbers.
+
+            EXAMPLES
+              traylog --store copy restore trays.jsonl
+              gzip -dc trays.jsonl.gz | traylog --store copy restore -
+              traylog --store trays export | ssh host traylog --store trays restore - --json
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "Lines of an export, or - for standard input.", completion: .file())
+    var file: String
+
+    func run() throws {
+        // Opened before the store, which is not created when there is nothing to read.
+        let source = file == "-" ? Descriptor.standardInput : try Descriptor.reading(file)
+        var restorer = try Restorer(from: source, to: directory, isJSON: global.json)
+        let report = try restorer.run()
+        try printing { output in
+            if global.json {
+                try output.json { $0.write(report) }
+            } else {
+                try output.line("restored: \(report.events.grouped) events, head \(report.head)")
+            }
+        }
+    }
+}
