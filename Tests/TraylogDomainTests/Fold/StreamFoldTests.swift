@@ -7,7 +7,8 @@ import Testing
 @Suite struct StreamFoldTests {
     private static let ways: [StreamFold.Way] = [
         StreamFold.Way(keepsLandmarks: false), StreamFold.Way(), StreamFold.Way(keepsLandmarks: false, flushes: 30),
-        StreamFold.Way(landmarkDistance: 5, flushes: 20), StreamFold.Way(landmarkDistance: 40, flushes: 60, reloads: 40),
+        StreamFold.Way(landmarkDistance: 5, flushes: 20),
+        StreamFold.Way(landmarkDistance: 20, flushes: 60, reloads: 40),
     ]
 
     @Test(arguments: ways, seeds(2, long: 100))
@@ -34,11 +35,13 @@ import Testing
             try expectSame(past.state, past.source, naive, user, Seq(seq), seed)
         }
         #expect(naive.events.contains { $0.kind == .undone && $0.user == user }, "seed \(seed)")
+        #expect(fold.state.sealedPages > 0, "seed \(seed)")
         #expect(!way.keepsLandmarks || fold.landmarkCount > 3, "seed \(seed)")
     }
 
     private func expectSame(
-        _ state: TrayState, _ source: some StateSource, _ naive: NaiveStore, _ user: String, _ moment: Seq?, _ seed: UInt64
+        _ state: TrayState, _ source: some StateSource, _ naive: NaiveStore, _ user: String, _ moment: Seq?,
+        _ seed: UInt64
     ) throws {
         let place: Comment = "seed \(seed), after \(naive.head), as of \(moment?.description ?? "then")"
         let tray = try state.tray(of: user, asOf: moment ?? naive.head, source: source)
