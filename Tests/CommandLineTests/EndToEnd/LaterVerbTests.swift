@@ -20,7 +20,10 @@ struct LaterVerbTests {
 
     private static let verbs: [[String]] = [
         ["subscribe", "ada", "news", "--device", "phone"],
-        ["broadcast", "news", "--title", "One", "--key", "k", "--thread", "t", "--expires-at", "2030-01-01T01:00:00+01:00"],
+        [
+            "broadcast", "news", "--title", "One", "--key", "k", "--thread", "t", "--expires-at",
+            "2030-01-01T01:00:00+01:00",
+        ],
         ["broadcast", "news", "--title", "Two", "--level", "critical", "--actor", "eve", "--silent"],
         ["edit", "--broadcast", "2", "--title", "New", "--clear", "expiresAt", "--key", "k2"],
         ["retract", "--broadcast", "3"],
@@ -72,12 +75,14 @@ struct LaterVerbTests {
             try store.append(
                 #"{"kind":"subscribe","user":"ada","topic":"news"}"#,
                 #"{"kind":"broadcast","topic":"news","title":"One","key":"k"}"#,
-                #"{"kind":"edit","item":2,"title":null}"#, #"{"kind":"snooze","user":"ada","item":2,"until":"2030-01-01T00:00:00Z"}"#,
+                #"{"kind":"edit","item":2,"title":null}"#,
+                #"{"kind":"snooze","user":"ada","item":2,"until":"2030-01-01T00:00:00Z"}"#,
                 #"{"kind":"wake","user":"ada","item":2}"#, #"{"kind":"seeTray","user":"ada"}"#,
                 #"{"kind":"undo","user":"ada","event":6}"#, #"{"kind":"retract","item":2}"#,
                 #"{"kind":"unsubscribe","user":"ada","topic":"news"}"#)
             let kinds: [JSONValue] = [
-                "subscribed", "broadcast", "edited", "snoozed", "woken", "traySeen", "undone", "retracted", "unsubscribed",
+                "subscribed", "broadcast", "edited", "snoozed", "woken", "traySeen", "undone", "retracted",
+                "unsubscribed",
             ]
             #expect(try store.log().map { $0["kind"] } == kinds)
         }
@@ -94,7 +99,8 @@ struct LaterVerbTests {
                         + #""archived":false,"snoozedUntil":"2030-01-01T00:00:00.000Z","#
                         + #""expiresAt":"2030-01-01T00:00:00.000Z","recordedAt":NOW}],"next":null}"#
                 ])
-            #expect(lines(try store.run("inbox", "ada", "--json")) == [#"{"user":"ada","asOf":3,"items":[],"next":null}"#])
+            let inbox = lines(try store.run("inbox", "ada", "--json"))
+            #expect(inbox == [#"{"user":"ada","asOf":3,"items":[],"next":null}"#])
         }
     }
 
@@ -131,17 +137,20 @@ struct LaterVerbTests {
         Refused("unknownItem", "edit", "--broadcast", "3", "--title", "x"),
         Refused("unknownItem", "retract", "--broadcast", "99"),
         Refused("unknownItem", "retract", "--broadcast", "--keys", "k"),
-        Refused("itemGone", "snooze", "ada", "4", "--until", "2030-01-01T00:00:00Z"), Refused("itemGone", "wake", "ada", "4"),
+        Refused("itemGone", "snooze", "ada", "4", "--until", "2030-01-01T00:00:00Z"),
+        Refused("itemGone", "wake", "ada", "4"),
         Refused("notSnoozed", "wake", "ada", "3"), Refused("notUndoable", "undo", "ada", "1"),
         Refused("unknownEvent", "undo", "ada", "2"), Refused("unknownEvent", "undo", "ada", "99"),
-        Refused("unknownEvent", "undo", "bob", "1"), Refused("keyConflict", "broadcast", "news", "--title", "y", "--key", "k"),
+        Refused("unknownEvent", "undo", "bob", "1"),
+        Refused("keyConflict", "broadcast", "news", "--title", "y", "--key", "k"),
         Refused("invalid", "subscribe", "ada", ""), Refused("invalid", "broadcast", ""),
         Refused("invalid", "edit", "ada", "3"),
     ])
     func aRefusalIs65AndStoresNothing(refused: Refused) throws {
         try withStore { store throws in
             for verb in Self.verbs.prefix(2) { _ = try appended(store, verb) }
-            for verb in [["notify", "ada"], ["notify", "ada"], ["retract", "ada", "4"]] { _ = try appended(store, verb) }
+            let others = [["notify", "ada"], ["notify", "ada"], ["retract", "ada", "4"]]
+            for verb in others { _ = try appended(store, verb) }
             let run = try TraylogRun.of(["--store", store.directory, "--json"] + refused.arguments)
             #expect(run.status == 65)
             #expect(run.text.isEmpty)
@@ -152,8 +161,10 @@ struct LaterVerbTests {
 
     @Test(arguments: [
         ["snooze", "ada", "1"], ["snooze", "ada", "1", "--until", "tomorrow"], ["tick", "--now", "soon"],
-        ["edit", "--broadcast", "ada", "1", "--title", "x"], ["edit", "ada", "--title", "x"], ["retract", "--broadcast"],
-        ["undo", "ada", "one"], ["broadcast", "news", "--collapse-key", "c"], ["subscribe", "ada"], ["unsubscribe", "ada"],
+        ["edit", "--broadcast", "ada", "1", "--title", "x"], ["edit", "ada", "--title", "x"],
+        ["retract", "--broadcast"],
+        ["undo", "ada", "one"], ["broadcast", "news", "--collapse-key", "c"], ["subscribe", "ada"],
+        ["unsubscribe", "ada"],
     ])
     func whatCannotBeReadIs64(arguments: [String]) throws {
         try withStore { store throws in
