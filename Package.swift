@@ -47,7 +47,9 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["TraylogDomain", "Traylog"], path: "Tests/TestSupport",
             swiftSettings: strict),
-        .testTarget(name: "TraylogDomainTests", dependencies: ["TraylogDomain", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "TraylogDomainTests", dependencies: ["TraylogDomain", "TestSupport"], exclude: ["Fixtures"],
+            swiftSettings: strict),
         .testTarget(name: "TraylogLMDBTests", dependencies: ["TraylogLMDB"], swiftSettings: strict),
         .testTarget(
             name: "TraylogLogTests", dependencies: ["TraylogLog"], exclude: ["Fixtures"], swiftSettings: strict),

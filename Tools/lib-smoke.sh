@@ -97,6 +97,79 @@ smoke() {
 
     expect "replay" "$("$traylog" --store "$store" replay --json | jq -r '"\(.identical) \(.users)"')" "true 42"
     expect_exit "verify" 0 "$traylog" --store "$store" verify
+
+    topics_and_time "$traylog" "$work/smoke-2"
+    followers "$traylog" "$work/smoke-2"
+}
+
+# A tray in short: PROGRAM STORE USER [--as-of MOMENT]
+tray_of() {
+    "$1" --store "$2" tray "${@:3}" --json | jq -r '"\(.asOf): \(.total) \(.unseen) \(.unread)"'
+}
+
+# Broadcasts, snoozes, ticks, undo and the past, on a store of their own.
+topics_and_time() {
+    local traylog=$1 store=$2 time=2031-01-01T08:00:00Z
+    expect_exit "a tick makes no store" 66 "$traylog" --store "$store" tick
+    expect "subscribe" "$("$traylog" --store "$store" subscribe ann news)" "appended as event 1"
+    "$traylog" --store "$store" subscribe bob news >/dev/null
+    expect "broadcast" "$("$traylog" --store "$store" broadcast news --title Hello --key k --expires-at 2032-01-01T00:00:00Z --json)" \
+        '{"result":"appended","seq":3}'
+    expect "once for each key" "$("$traylog" --store "$store" broadcast news --title Hello --key k --expires-at 2032-01-01T00:00:00Z --json)" \
+        '{"result":"duplicate","seq":3}'
+    expect "it is in every tray" "$(tray_of "$traylog" "$store" ann), $(tray_of "$traylog" "$store" bob)" "3: 1 1 1, 3: 1 1 1"
+    expect_exit "it is not a user's to change" 65 "$traylog" --store "$store" edit ann 3 --title Mine
+    "$traylog" --store "$store" edit --broadcast 3 --title "Hello, all" >/dev/null
+    expect "an edit is for everyone" "$("$traylog" --store "$store" inbox bob --json | jq -r '.items[].title')" "Hello, all"
+    "$traylog" --store "$store" snooze ann 3 --until "$time" >/dev/null
+    expect "snooze" "$(tray_of "$traylog" "$store" ann), $("$traylog" --store "$store" inbox ann --snoozed --json | jq .items[].seq)" "5: 0 0 0, 3"
+    expect "nothing is due yet" "$("$traylog" --store "$store" tick --now 2031-01-01T07:59:59Z)" "woken 0, expired 0, head 5"
+    expect "tick" "$("$traylog" --store "$store" tick --now "$time" --json)" '{"woken":1,"expired":0,"head":6}'
+    expect "what woke is the newest" "$("$traylog" --store "$store" inbox ann --json | jq .items[0].position)" 6
+    "$traylog" --store "$store" mark-all ann deleted >/dev/null
+    expect "undo" "$("$traylog" --store "$store" undo ann 7), $(tray_of "$traylog" "$store" ann)" "appended as event 8, 8: 1 1 1"
+    expect "before it" "$(tray_of "$traylog" "$store" ann --as-of 7), $(tray_of "$traylog" "$store" ann --as-of 5)" "7: 0 0 0, 5: 0 0 0"
+    expect "before everything" "$(tray_of "$traylog" "$store" ann --as-of 2001-01-01T00:00:00Z)" "0: 0 0 0"
+    expect "the log as of then" "$("$traylog" --store "$store" log --as-of 2 --json | jq -r .kind | tr '\n' ' ')" "subscribed subscribed "
+    expect_exit "beyond the head" 65 "$traylog" --store "$store" users --as-of 9
+    expect_exit "no moment" 64 "$traylog" --store "$store" users --as-of tomorrow
+    "$traylog" --store "$store" unsubscribe bob news >/dev/null
+    expect "a broadcast expires once" "$("$traylog" --store "$store" tick --now 2032-01-01T00:00:00Z --json)" '{"woken":0,"expired":1,"head":10}'
+    expect "for everyone" "$(tray_of "$traylog" "$store" ann), $(tray_of "$traylog" "$store" bob)" "10: 0 0 0, 10: 0 0 0"
+    expect "replay" "$("$traylog" --store "$store" replay --json | jq .identical)" true
+    expect_exit "rebuild" 0 "$traylog" --store "$store" replay --rebuild
+    expect "the past after it" "$(tray_of "$traylog" "$store" ann --as-of 8)" "8: 1 1 1"
+}
+
+# Waits until the file $1 has $2 lines.
+await_lines() {
+    local round
+    for ((round = 0; round < 300; round++)); do
+        [[ $(wc -l <"$1") -lt $2 ]] || return 0
+        sleep 0.1
+    done
+    fail "$1 never had $2 lines: $(cat "$1")"
+}
+
+# `watch` and `log --follow` beside a program that writes, until they are told to end.
+followers() {
+    local traylog=$1 store=$2 watch follow
+    "$traylog" --store "$store" watch ann --json >"$work/watch" &
+    watch=$!
+    "$traylog" --store "$store" log --follow --from 10 --json >"$work/follow" &
+    follow=$!
+    await_lines "$work/watch" 1
+    await_lines "$work/follow" 1
+    "$traylog" --store "$store" broadcast news --title "For ann" >/dev/null
+    await_lines "$work/watch" 2
+    "$traylog" --store "$store" see ann >/dev/null
+    await_lines "$work/watch" 3
+    await_lines "$work/follow" 3
+    # By TERM: what the shell starts in the background has INT ignored.
+    kill "$watch" "$follow"
+    wait "$watch" "$follow"
+    expect "watch" "$(jq -r '"\(.asOf) \(.unseen)"' "$work/watch" | tr '\n' ',')" "10 0,11 1,12 0,"
+    expect "follow" "$(jq -r '"\(.seq) \(.kind)"' "$work/follow" | tr '\n' ',')" "10 expired,11 broadcast,12 traySeen,"
 }
 
 # While one process holds the store, another is sent away with the holder's pid, and readers are served.

@@ -40,9 +40,9 @@ struct AsOfOptionTests {
             let times = try store.log().map { try #require($0["recordedAt"]?.text) }
             for seq in 1...5 {
                 #expect(try ask(store, query, "--as-of", "\(seq)").text == answers[seq], "as of \(seq)")
-                let last = try #require(times.lastIndex(of: times[seq - 1])) + 1
-                #expect(
-                    try ask(store, query, "--as-of", times[seq - 1]).text == answers[last], "as of \(times[seq - 1])")
+                let time = times[seq - 1]
+                let last = try #require(times.lastIndex(of: time)) + 1
+                #expect(try ask(store, query, "--as-of", time).text == answers[last], "as of \(time)")
             }
             #expect(try ask(store, query, "--as-of", "9999-12-31T23:59:59Z").text == answers[5])
         }

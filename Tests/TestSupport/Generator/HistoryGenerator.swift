@@ -30,6 +30,9 @@ package struct HistoryGenerator: Sendable {
         topics = HistoryNames.names(mix.topics, "topic")
     }
 
+    /// Whom the mix's `heavyPercent` of the commands are for.
+    package var heavyUser: String { users[0] }
+
     /// The next step, given what the naive store holds by now.
     package mutating func next(given store: NaiveStore) -> HistoryStep {
         let passed = random.chance(5) ? -random.below(2_000) : random.below(1_000)

@@ -18,8 +18,8 @@ import Testing
             try expectAppended(writer, [command("ann", .subscribe(topic: "news")), notify("ann")])
             let reader = try StoreReader.open(path)
             defer { reader.close() }
-            try expectAppended(
-                writer, [shout("One"), shout("Two"), command("bob", .subscribe(topic: "news")), shout("Three")])
+            let bob = command("bob", .subscribe(topic: "news"))
+            try expectAppended(writer, [shout("One"), shout("Two"), bob, shout("Three")])
             #expect(try reader.inbox(of: "ann").items.map(\.seq) == [6, 4, 3, 2])
             #expect(try reader.inbox(of: "bob").items.map(\.seq) == [6])
             #expect(try reader.inbox(of: "ann", asOf: .seq(3)).items.map(\.seq) == [3, 2])
