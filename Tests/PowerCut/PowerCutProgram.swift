@@ -8,6 +8,7 @@ import TestSupport
 ///
 ///     traylog-powercut record DIRECTORY                          DIRECTORY/recording.json says what
 ///     traylog-powercut check DIRECTORY COUNT [SYNCS]             so many points
+///     traylog-powercut creation DIRECTORY COUNT                  the same before the first acknowledgement
 ///     traylog-powercut point DIRECTORY EVENTS VARIATION [SYNCS]  one again
 @main
 enum PowerCutProgram {
@@ -20,9 +21,9 @@ enum PowerCutProgram {
         let syncs = arguments.dropFirst(2).compactMap { SimulatedDisk.Syncs(rawValue: $0) }.first ?? .honest
         switch (arguments[0], numbers.count) {
         case ("record", 0): try recording.record()
-        case ("check", 1):
+        case ("check", 1), ("creation", 1):
             let check = try PowerCutCheck(recording)
-            try run(check, check.points(numbers[0]), syncs)
+            try run(check, check.points(numbers[0], isCreation: arguments[0] == "creation"), syncs)
         case ("point", 2):
             try run(PowerCutCheck(recording), [CutPoint(events: numbers[0], variation: numbers[1])], syncs)
         default: throw Usage()

@@ -109,6 +109,7 @@ package struct DiskFile: Sendable {
         let range = (change.offset..<change.end).clamped(to: bounds ?? 0..<change.end)
         guard !range.isEmpty else { return }
         if content.count < range.upperBound { content.append(Data(count: range.upperBound - content.count)) }
-        content.replaceSubrange(range, with: bytes[(range.lowerBound - change.offset)..<(range.upperBound - change.offset)])
+        content.replaceSubrange(
+            range, with: bytes[(range.lowerBound - change.offset)..<(range.upperBound - change.offset)])
     }
 }

@@ -33,7 +33,12 @@ package struct PowerCutCheck {
     }
 
     /// Points spread over the recording; see ``CutPoint/spread(_:over:seed:)``.
-    package func points(_ count: Int) -> [CutPoint] { CutPoint.spread(count, over: trace, seed: recording.seed) }
+    ///
+    /// - Parameter isCreation: only over what came before the first acknowledgement.
+    package func points(_ count: Int, isCreation: Bool) -> [CutPoint] {
+        let end = isCreation ? trace.firstIndex(where: \.isAcknowledgement).map { $0 + 1 } : nil
+        return CutPoint.spread(count, over: Array(trace[..<(end ?? trace.count)]), seed: recording.seed)
+    }
 
     /// Checks all points, in the order of the trace.
     ///
@@ -80,22 +85,22 @@ package struct PowerCutCheck {
     ) throws {
         var random = point.random
         let required = disk.requiredHead
-        // A reader cannot finish what a writer died over in its first moments; a writer can.
-        let head = try within("read") { try read(directory, required: required, isNew: required == 0, &random) }
+        let head = try within("read") { try read(directory, required: required, &random) }
         try within("opened for writing") { try write(directory, head: head, required: required, &random) }
         report.points += 1
         if disk.data.hasUnsynced { report.torn += 1 }
         if required > 0 { report.acknowledged += 1 }
-        if let head, head < disk.acknowledgedHead { report.behind += 1 }
+        if let head, head < disk.acknowledged { report.behind += 1 }
     }
 }
 
 // MARK: - One store
 
 extension PowerCutCheck {
-    /// - Returns: how far the log reaches; nil where there is no store that can be read yet.
+    /// - Returns: how far the log reaches; nil where there is no store that can be read yet: a reader cannot finish
+    ///   what a writer died over in its first moments, as a writer can.
     private mutating func read(
-        _ directory: String, required: UInt64, isNew: Bool, _ random: inout SeededRandom
+        _ directory: String, required: UInt64, _ random: inout SeededRandom
     ) throws -> UInt64? {
         do {
             let reader = try StoreReader.open(directory)
@@ -104,7 +109,7 @@ extension PowerCutCheck {
             reader.close()
             try checkFold(directory, head)
             return head
-        } catch where isNew && error is TraylogError {
+        } catch  where required == 0 && error is TraylogError {
             return nil
         }
     }

@@ -22,6 +22,10 @@ package enum RecordedEvent: Sendable {
 }
 
 extension RecordedEvent {
+    var isAcknowledgement: Bool {
+        if case .acknowledged = self { true } else { false }
+    }
+
     /// Reads a trace; its format is described in `recorder.c`.
     package static func all(in trace: Data) throws -> [RecordedEvent] {
         var events: [RecordedEvent] = []

@@ -2,7 +2,8 @@ import Foundation
 
 /// The files of a recorded store after some first part of the trace, and what a power cut would have to leave.
 package struct SimulatedDisk: Sendable {
-    /// What the disk does when it is told to sync; anything but ``honest`` loses data, which the checks must find.
+    /// What the disk does when it is told to sync, from the first acknowledgement on; anything but ``honest`` loses
+    /// data, which the checks must find.
     package enum Syncs: String, Sendable {
         case honest
         /// No sync and no synchronous write does anything.
@@ -16,10 +17,11 @@ package struct SimulatedDisk: Sendable {
     package private(set) var data = DiskFile()
     package private(set) var lease = DiskFile()
     package private(set) var events = 0
-    /// What was acknowledged, in all, and before the last commit.
-    private var acknowledged: UInt64 = 0
+    /// What the program told the world.
+    package private(set) var acknowledged: UInt64 = 0
+    /// The part of it that was told before the last commit.
     private var beforeLastCommit: UInt64 = 0
-    /// What was acknowledged before syncs that did not end yet, by number, and before those that did.
+    /// The part before each sync that did not end yet, by number, and before those that did.
     private var beforeSync: [Int: UInt64] = [:]
     private var synced: UInt64 = 0
 
@@ -32,9 +34,6 @@ package struct SimulatedDisk: Sendable {
     /// last commit wrote its meta page, and before the last sync.
     package var requiredHead: UInt64 { isRelaxed ? max(beforeLastCommit, synced) : acknowledged }
 
-    /// What the program told the world.
-    package var acknowledgedHead: UInt64 { acknowledged }
-
     package mutating func apply(_ event: RecordedEvent) {
         switch event {
         case .created(let file): self[file].create()
@@ -43,12 +42,12 @@ package struct SimulatedDisk: Sendable {
             self[file].write(bytes, at: offset, number: events)
             if file == .data, isMetaPage(offset, bytes) { beforeLastCommit = acknowledged }
         case .writeSynced(let file, let write):
-            if syncs != .ignored { self[file].keepWrite(write) }
+            if syncs != .ignored || acknowledged == 0 { self[file].keepWrite(write) }
         case .syncBegun(.data): beforeSync[events] = acknowledged
         case .syncBegun(.lease): break
         case .syncEnded(let file, let begin):
             if file == .data, let head = beforeSync.removeValue(forKey: begin) { synced = max(synced, head) }
-            if syncs == .honest { self[file].keepAll(before: begin) }
+            if syncs == .honest || acknowledged == 0 { self[file].keepAll(before: begin) }
         case .acknowledged(let head): acknowledged = max(acknowledged, head)
         }
         events += 1
