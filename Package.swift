@@ -57,8 +57,11 @@ let package = Package(
             name: "TraylogTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"], swiftSettings: strict),
         .testTarget(
             name: "ModelTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"], swiftSettings: strict),
+        .executableTarget(
+            name: "traylog-powercut", dependencies: ["TestSupport"], path: "Tests/PowerCut", swiftSettings: strict),
         .testTarget(
-            name: "CrashTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"], swiftSettings: strict),
+            name: "CrashTests", dependencies: ["Traylog", "TestSupport", "traylog-cli", "traylog-powercut"],
+            exclude: ["PowerCut/recorder.c"], swiftSettings: strict),
         .testTarget(
             name: "CommandLineTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"],
             swiftSettings: strict),

@@ -49,11 +49,19 @@ struct LockFile: Sendable {
         return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
     }
 
-    /// Replaces the whole content.
+    /// Replaces the whole content; after a power cut in between, the end of the old one may follow the new one.
     func replaceContents(_ text: String) throws(LMDBError) {
         let bytes = Array(text.utf8)
-        guard ftruncate(descriptor, 0) == 0, unsafe pwrite(descriptor, bytes, bytes.count, 0) == bytes.count else {
+        let length = bytes.count
+        guard unsafe pwrite(descriptor, bytes, length, 0) == length, ftruncate(descriptor, off_t(length)) == 0 else {
             throw .system(errno, operation: "write a lock file", path: path, descriptor: descriptor)
+        }
+    }
+
+    /// Makes the content safe against power loss.
+    func sync() throws(LMDBError) {
+        guard fsync(descriptor) == 0 else {
+            throw .system(errno, operation: "sync a lock file", path: path, descriptor: descriptor)
         }
     }
 }

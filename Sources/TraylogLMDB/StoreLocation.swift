@@ -70,6 +70,7 @@ struct StoreLocation: Sendable {
                 message: "The data file is empty: restore a backup, or delete the file to begin an empty store.")
         }
         try lease.sign(creating: true)
+        try sync(directory)
         let descriptor = unsafe Glibc.open(dataPath, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .system(errno, operation: "create", path: dataPath) }
         defer { Glibc.close(descriptor) }
@@ -80,14 +81,16 @@ struct StoreLocation: Sendable {
 
     /// Makes a new data file and its name safe against power loss; LMDB does not care for the name.
     func makeCreationDurable() throws(LMDBError) {
-        for path in [dataPath, directory, directory + "/.."] {
-            let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { throw .system(errno, operation: "sync", path: path) }
-            let result = fsync(descriptor)
-            let number = errno
-            Glibc.close(descriptor)
-            guard result == 0 else { throw .system(number, operation: "sync", path: path) }
-        }
+        for path in [dataPath, directory, directory + "/.."] { try sync(path) }
+    }
+
+    private func sync(_ path: String) throws(LMDBError) {
+        let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .system(errno, operation: "sync", path: path) }
+        let result = fsync(descriptor)
+        let number = errno
+        Glibc.close(descriptor)
+        guard result == 0 else { throw .system(number, operation: "sync", path: path) }
     }
 
     private func createDirectory() throws(LMDBError) {

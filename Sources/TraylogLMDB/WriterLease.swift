@@ -31,13 +31,19 @@ struct WriterLease: Sendable {
     }
 
     /// Signs the lease with process, host and time.
+    ///
+    /// The mark of a creation comes and goes durably: without it a data file that a power cut left half made would be
+    /// taken for a damaged store, and with it a damaged store for a half made one.
     func sign(creating isCreating: Bool) throws(LMDBError) {
         var name = [CChar](repeating: 0, count: 256)
         unsafe gethostname(&name, name.count - 1)
         let host = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         let seconds = SystemClock.nowMilliseconds() / 1000
-        let lines = ["pid \(getpid())", "host \(host)", "since \(seconds)"] + (isCreating ? [Self.creating] : [])
+        let isMarked = isCreating || wasCreating
+        // The mark comes first, so that it never is away while one signature replaces another.
+        let lines = (isCreating ? [Self.creating] : []) + ["pid \(getpid())", "host \(host)", "since \(seconds)"]
         try file.replaceContents(lines.joined(separator: "\n") + "\n")
+        if isMarked { try file.sync() }
     }
 
     /// Gives the lease up.

@@ -50,7 +50,7 @@ package struct TraylogProgram: Sendable {
     /// A run that has not begun, in a clean environment.
     package func process(_ arguments: [String]) throws -> Process {
         let process = Process()
-        process.executableURL = try Self.location()
+        process.executableURL = try Self.location(of: "traylog")
         process.arguments = ["--store", store] + arguments
         process.environment = ["PATH": "/usr/bin:/bin", "TZ": "UTC"]
         return process
@@ -76,14 +76,14 @@ package struct TraylogProgram: Sendable {
         return FileManager.default.isExecutableFile(atPath: url.path) ? url : nil
     }()
 
-    /// The program stands beside the test bundle.
-    private static func location() throws -> URL {
+    /// A built program, which stands beside the test bundle.
+    package static func location(of name: String) throws -> URL {
         let bundles = [Bundle.main] + Bundle.allBundles
         let candidates = bundles.flatMap { bundle in
-            [bundle.bundleURL, bundle.bundleURL.deletingLastPathComponent()].map { $0.appending(path: "traylog") }
+            [bundle.bundleURL, bundle.bundleURL.deletingLastPathComponent()].map { $0.appending(path: name) }
         }
         guard let program = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }) else {
-            throw Failure(description: "traylog is not beside the tests: \(candidates.map(\.path))")
+            throw Failure(description: "\(name) is not beside the tests: \(candidates.map(\.path))")
         }
         return program
     }

@@ -1,0 +1,77 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Power cuts, simulated: a program's writes and syncs are recorded, and its store is put together as a disk may have
+/// it at some moment, from all that was synced and any pieces of the rest.
+///
+/// A failure names the point and keeps the recording. `TRAYLOG_LONG_TESTS=1` checks some ten thousand points.
+@Suite(.enabled(if: Recorder.compiler != nil, "needs cc, to compile the recorder"))
+struct PowerCutTests {
+    private static let points = isLong ? 300 : 40
+    private static let steps = isLong ? 150 : 60
+
+    @Test(arguments: PowerCutWorkload.allCases, seeds(1, long: 3))
+    func aDurableStoreLosesNothingThatWasAcknowledged(workload: PowerCutWorkload, seed: UInt64) throws {
+        let report = try check(workload, isRelaxed: false, seed)
+        #expect(report.points == Self.points)
+        #expect(report.torn > 0)
+        #expect(report.behind == 0)
+    }
+
+    @Test(arguments: PowerCutWorkload.allCases, seeds(1, long: 3))
+    func aRelaxedStoreLosesAtMostItsLastCommit(workload: PowerCutWorkload, seed: UInt64) throws {
+        let report = try check(workload, isRelaxed: true, seed)
+        #expect(report.points == Self.points)
+        #expect(report.torn > 0)
+    }
+
+    @Test(arguments: [false, true])
+    func aStoreOpensByItselfWhateverMomentOfItsCreationWasTheLast(isRelaxed: Bool) throws {
+        let report = try Recorder.withRecording(.commands, isRelaxed: isRelaxed, seed: 1, steps: 6) { recorder in
+            try recorder.check(isLong ? 3_000 : 150, isCreation: true)
+        }
+        #expect(report.torn > 0)
+    }
+
+    private func check(_ workload: PowerCutWorkload, isRelaxed: Bool, _ seed: UInt64) throws -> PowerCutReport {
+        try Recorder.withRecording(workload, isRelaxed: isRelaxed, seed: seed, steps: Self.steps) { recorder in
+            try recorder.check(Self.points)
+        }
+    }
+}
+
+/// The tests above are worth what they would find.
+@Suite(.enabled(if: Recorder.compiler != nil, "needs cc, to compile the recorder"))
+struct PowerCutDetectionTests {
+    @Test(arguments: [SimulatedDisk.Syncs.ignored, .writesOnly])
+    func aDiskThatLiesAboutSyncsIsFoundOut(syncs: SimulatedDisk.Syncs) throws {
+        try Recorder.withRecording(.batches, isRelaxed: false, seed: 1, steps: 60) { recorder in
+            let honest = try recorder.checked(40)
+            #expect(honest.succeeded, "\(honest.lastLine)")
+            let runs = try recorder.points(in: honest).suffix(30).map { try recorder.check($0, syncs: syncs) }
+            // Lost in silence, or named as damage, or LMDB fell over its own pages.
+            #expect(runs.contains { !$0.succeeded })
+            if syncs == .ignored { #expect(runs.contains { $0.output.contains("which was acknowledged") }) }
+        }
+    }
+
+    @Test func aStoreThatAnswersBeforeItSyncsIsFoundOut() throws {
+        try Recorder.withRecording(.commands, isRelaxed: true, seed: 1, steps: 60) { recorder in
+            let run = try recorder.checked(300, isRelaxed: false)
+            #expect(run.output.contains("which was acknowledged"), "\(run.lastLine)")
+        }
+    }
+
+    @Test func aWriteThatTheRecorderMissedIsFoundOut() throws {
+        try Recorder.withRecording(.commands, isRelaxed: false, seed: 2, steps: 12) { recorder in
+            let file = URL(filePath: recorder.recording.store + "/data.mdb")
+            var data = try Data(contentsOf: file)
+            data[data.count / 2] ^= 1
+            try data.write(to: file)
+            let run = try recorder.checked(1)
+            #expect(!run.succeeded)
+            #expect(run.output.contains("recorded writes"), "\(run.lastLine)")
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import Traylog
+
+/// A store that tells the world, after each call that may have appended, how far its log reaches.
+struct AcknowledgingStore: StoreUnderTest {
+    let store: Store
+    let acknowledgements: FileHandle
+
+    func perform(_ command: Command) throws(TraylogError) -> Receipt {
+        let receipt = try store.perform(command)
+        try acknowledge()
+        return receipt
+    }
+
+    func perform(_ commands: [Command]) throws(TraylogError) -> [Receipt] {
+        let receipts = try store.perform(commands)
+        try acknowledge()
+        return receipts
+    }
+
+    func submit(
+        _ commands: [Command], stopAtRefusal: Bool
+    ) throws(TraylogError) -> [Result<Receipt, Refusal>] {
+        let results = try store.submit(commands, stopAtRefusal: stopAtRefusal)
+        try acknowledge()
+        return results
+    }
+
+    func advance(to time: Timestamp) throws(TraylogError) {
+        try store.advance(to: time)
+        try acknowledge()
+    }
+
+    func close() { store.close() }
+
+    private func acknowledge() throws(TraylogError) {
+        let head = try store.head()
+        do {
+            try acknowledgements.write(contentsOf: Data("\(head)\n".utf8))
+        } catch {
+            throw .failed(StoreFailure(code: .inputOutput, message: "\(error)"))
+        }
+    }
+}
+
+// The queries are the store's.
+extension AcknowledgingStore {
+    func head() throws(TraylogError) -> Seq { try store.head() }
+
+    func tray(of user: String, asOf: Moment?) throws(TraylogError) -> Tray { try store.tray(of: user, asOf: asOf) }
+
+    func inbox(of user: String, _ query: InboxQuery, asOf: Moment?) throws(TraylogError) -> InboxPage {
+        try store.inbox(of: user, query, asOf: asOf)
+    }
+
+    func threads(of user: String, limit: Int, cursor: Cursor?, asOf: Moment?) throws(TraylogError) -> ThreadsPage {
+        try store.threads(of: user, limit: limit, cursor: cursor, asOf: asOf)
+    }
+
+    func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> [Event] {
+        try store.history(of: user, from: from, limit: limit, asOf: asOf)
+    }
+
+    func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> [Event] {
+        try store.events(from: from, limit: limit, asOf: asOf)
+    }
+
+    func users(after name: String?, limit: Int, asOf: Moment?) throws(TraylogError) -> [String] {
+        try store.users(after: name, limit: limit, asOf: asOf)
+    }
+
+    func statistics() throws(TraylogError) -> StoreStatistics { try store.statistics() }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import Traylog
+
+/// A run of a workload on a new store, which a recorder under the program watches.
+package struct Recording: Codable, Hashable, Sendable {
+    /// Holds the `store`, what was `acknowledged`, and the `trace`.
+    package var directory: String
+    package var workload: PowerCutWorkload
+    package var isRelaxed: Bool
+    package var seed: UInt64
+    package var steps: Int
+
+    package init(directory: String, workload: PowerCutWorkload, isRelaxed: Bool, seed: UInt64, steps: Int) {
+        self.directory = directory
+        self.workload = workload
+        self.isRelaxed = isRelaxed
+        self.seed = seed
+        self.steps = steps
+    }
+
+    package var store: String { directory + "/store" }
+
+    package var options: StoreOptions { workload.options(isRelaxed: isRelaxed) }
+
+    package func trace() throws -> [RecordedEvent] {
+        try RecordedEvent.all(in: Data(contentsOf: URL(filePath: directory + "/trace")))
+    }
+
+    /// Does what is to be recorded, comparing the store with the naive model at the end.
+    package func record() throws {
+        let path = directory + "/acknowledged"
+        try Data().write(to: URL(filePath: path))
+        let acknowledgements = try FileHandle(forWritingTo: URL(filePath: path))
+        var openings = 0
+        var run = try ModelRun(seed: seed, mix: workload.mix) {
+            var options = options
+            // The next opening finds a map of another size in the file.
+            if workload == .growing { options.mapSizeBytes = (8 << 20) << min(openings, 4) }
+            openings += 1
+            let opened = try Store.open(store, options: options)
+            if workload == .projections {
+                _ = try opened.project(MainDigest.self, storedEveryMilliseconds: 0)
+                _ = try opened.project(Weighted<Bulk>.self, storedEveryMilliseconds: 0)
+            }
+            return AcknowledgingStore(store: opened, acknowledgements: acknowledgements)
+        }
+        try play(&run)
+        try run.finish(depth: .sample(2))
+    }
+
+    private func play(_ run: inout ModelRun) throws {
+        let part = max(1, steps / 6)
+        for number in 1...6 {
+            if workload == .batches {
+                try run.playBatches(part, size: 8, checkEvery: .max)
+            } else {
+                try run.play(steps: part, checkEvery: .max)
+            }
+            switch workload {
+            case .pauses: Thread.sleep(forTimeInterval: 0.3)
+            case .growing, .reopening: try run.reopen()
+            case .rebuilding where number % 2 == 0:
+                run.store.close()
+                _ = try Replay.run(directory: store, options: options, rebuild: true) { _, _ in }
+                try run.reopen()
+            default: break
+            }
+        }
+    }
+}
+
+/// A projection whose value soon takes more than one transaction.
+package enum Bulk: Weight {
+    package static let bytesPerEvent = 2_000
+}

@@ -1,0 +1,78 @@
+import Foundation
+
+/// The files of a recorded store after some first part of the trace, and what a power cut would have to leave.
+package struct SimulatedDisk: Sendable {
+    /// What the disk does when it is told to sync, from the first acknowledgement on; anything but ``honest`` loses
+    /// data, which the checks must find.
+    package enum Syncs: String, Sendable {
+        case honest
+        /// No sync and no synchronous write does anything.
+        case ignored
+        /// Only synchronous writes do: LMDB's meta pages arrive before what they point to.
+        case writesOnly
+    }
+
+    private let syncs: Syncs
+    private let isRelaxed: Bool
+    package private(set) var data = DiskFile()
+    package private(set) var lease = DiskFile()
+    package private(set) var events = 0
+    /// What the program told the world.
+    package private(set) var acknowledged: UInt64 = 0
+    /// The part of it that was told before the last commit.
+    private var beforeLastCommit: UInt64 = 0
+    /// The part before each sync that did not end yet, by number, and before those that did.
+    private var beforeSync: [Int: UInt64] = [:]
+    private var synced: UInt64 = 0
+
+    package init(isRelaxed: Bool, syncs: Syncs = .honest) {
+        self.isRelaxed = isRelaxed
+        self.syncs = syncs
+    }
+
+    /// The log must reach to this event: everything acknowledged, or in relaxed mode what was acknowledged before the
+    /// last commit wrote its meta page, and before the last sync.
+    package var requiredHead: UInt64 { isRelaxed ? max(beforeLastCommit, synced) : acknowledged }
+
+    package mutating func apply(_ event: RecordedEvent) {
+        switch event {
+        case .created(let file): self[file].create()
+        case .truncated(let file, let bytes): self[file].truncate(to: bytes, number: events)
+        case .written(let file, let offset, let bytes):
+            self[file].write(bytes, at: offset, number: events)
+            if file == .data, isMetaPage(offset, bytes) { beforeLastCommit = acknowledged }
+        case .writeSynced(let file, let write):
+            if syncs != .ignored || acknowledged == 0 { self[file].keepWrite(write) }
+        case .syncBegun(.data): beforeSync[events] = acknowledged
+        case .syncBegun(.lease): break
+        case .syncEnded(let file, let begin):
+            if file == .data, let head = beforeSync.removeValue(forKey: begin) { synced = max(synced, head) }
+            if syncs == .honest || acknowledged == 0 { self[file].keepAll(before: begin) }
+        case .acknowledged(let head): acknowledged = max(acknowledged, head)
+        }
+        events += 1
+    }
+
+    /// Writes what a power cut now may leave to an empty directory.
+    ///
+    /// The other files are as they may be, too: `lock.mdb` and `wake` are missing or hold anything.
+    package func cut(_ tear: Tear, into directory: String, _ random: inout SeededRandom) throws {
+        try data.cut(tear, &random)?.write(to: URL(filePath: directory + "/data.mdb"))
+        try lease.cut(random.chance(50) ? tear : .nothing, &random)?.write(
+            to: URL(filePath: directory + "/writer.lock"))
+        for (name, size) in [("lock.mdb", 65_664), ("wake", 8)] where random.chance(20) {
+            let filler = UInt8(truncatingIfNeeded: random.next())
+            try Data(repeating: filler, count: size).write(to: URL(filePath: directory + "/" + name))
+        }
+    }
+
+    /// A commit ends with its meta page, one of the first two.
+    private func isMetaPage(_ offset: Int, _ bytes: Data) -> Bool { offset < 8_192 && bytes.count < 4_096 }
+
+    private subscript(file: RecordedEvent.File) -> DiskFile {
+        get { file == .data ? data : lease }
+        _modify {
+            if file == .data { yield &data } else { yield &lease }
+        }
+    }
+}
