@@ -137,9 +137,7 @@ extension Replay {
         _ folded: LogFold.Folded, _ state: TrayState, _ source: FileSource
     ) throws -> String? {
         for (seq, entry) in folded.dues {
-            guard try state.holds(entry, setBy: seq, stored: NoStoredPages()), try !source.isDue(entry) else {
-                continue
-            }
+            guard try state.holds(entry, setBy: seq, stored: NoStoredPages()), try !source.isDue(entry) else { continue }
             // A tick may have come meanwhile; then the stored state says so.
             let now = try source.view(stream: entry.stream, name: folded.name)
             guard try now.state.holds(entry, setBy: seq, stored: now.pages) else { continue }

@@ -204,9 +204,7 @@ extension FileSource {
     /// A state that was kept of exactly this event; nil when none was.
     func landmark(_ stream: UInt32, at seq: UInt64) throws -> TrayState? {
         let states = tables.states(try snapshot().record.generation)
-        guard let row = try environment.read({ try states.floor(stream, .landmark, at: seq, in: $0) }) else {
-            return nil
-        }
+        guard let row = try environment.read({ try states.floor(stream, .landmark, at: seq, in: $0) }) else { return nil }
         var reader = PackedReader(row)
         let state = try StoredState(from: &reader).state
         return state.appliedSeq == seq ? state : nil

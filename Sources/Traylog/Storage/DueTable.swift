@@ -77,9 +77,7 @@ extension DueEntry {
 extension TrayState {
     /// Whether a time that the event `seq` set still holds: the item is not gone, and no later event set another.
     func holds(_ entry: DueEntry, setBy seq: UInt64, stored: some StatePages) throws -> Bool {
-        guard let item = try self.entry(of: entry.item, stored: stored), !item.flags.contains(.gone) else {
-            return false
-        }
+        guard let item = try self.entry(of: entry.item, stored: stored), !item.flags.contains(.gone) else { return false }
         let overrides = try shown(item, stored: stored).overrides
         switch entry.kind {
         case .expiry: return overrides.first { $0.field == .expiresAt }?.event ?? item.seq == seq

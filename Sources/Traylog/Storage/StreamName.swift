@@ -58,9 +58,7 @@ extension EventLog {
         let found = try item.flatMap { item in
             try self.record(item, in: transaction) { try nameOrItem(item, $0, in: transaction).name }
         }
-        guard case let name?? = found else {
-            throw CodecError(.damaged, seq: seq, "it names neither a user nor a topic")
-        }
+        guard case let name?? = found else { throw CodecError(.damaged, seq: seq, "it names neither a user nor a topic") }
         return name
     }
 

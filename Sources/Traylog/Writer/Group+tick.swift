@@ -19,9 +19,7 @@ extension Group {
     ) throws -> DueOutcome {
         guard let slot = try core.loadSlot(entry.stream) else { return .void }
         let (state, stored) = try settled(slot, core: &core)
-        guard let item = try state.entry(of: entry.item, stored: stored), !item.flags.contains(.gone) else {
-            return .void
-        }
+        guard let item = try state.entry(of: entry.item, stored: stored), !item.flags.contains(.gone) else { return .void }
         let shown = try state.shown(item, stored: stored)
         switch entry.kind {
         case .expiry:

@@ -227,9 +227,7 @@ struct Group {
 
     /// Makes the batch's newest event part of its user's tail.
     private mutating func link(_ fact: Fact, to slot: UserSlot, isNewUser: Bool, core: inout Core) -> Seq {
-        if fact.kind == .undone || (fact.kind == .marked && fact.mark == Mark.restored.rawValue) {
-            mayEndWaiting = true
-        }
+        if fact.kind == .undone || (fact.kind == .marked && fact.mark == Mark.restored.rawValue) { mayEndWaiting = true }
         core.tail.append(fact)
         link(fact.seq, to: slot, isNewUser: isNewUser, core: &core)
         return Seq(fact.seq)

@@ -132,9 +132,7 @@ final class Writer: Sendable {
     private func tickIfDue(_ loop: inout WriterLoop) {
         guard ticksByItself, let due = loop.nextDue, due <= now() else { return }
         // A failure shows to whoever appends next; what is due stays so, and is tried again after a pause.
-        if case .failure = perform(now(), &loop) {
-            loop.postponeTick(to: now().milliseconds + Writer.tickRetryMilliseconds)
-        }
+        if case .failure = perform(now(), &loop) { loop.postponeTick(to: now().milliseconds + Writer.tickRetryMilliseconds) }
     }
 
     /// The life of a second thread: makes slices while the writer waits for the disk, until the store is closed.
@@ -195,8 +193,7 @@ final class Writer: Sendable {
     private func millisecondsUntilDue(_ loop: WriterLoop) -> Int? {
         guard ticksByItself, let due = loop.nextDue else { return nil }
         let distance = due.milliseconds.subtractingReportingOverflow(now().milliseconds)
-        return distance.overflow
-            ? Writer.clockMilliseconds : Int(min(max(distance.partialValue, 0), Int64(Writer.clockMilliseconds)))
+        return distance.overflow ? Writer.clockMilliseconds : Int(min(max(distance.partialValue, 0), Int64(Writer.clockMilliseconds)))
     }
 
     private static func groupSize(of jobs: [Job]) -> Int {

@@ -33,8 +33,7 @@ extension ShownItem {
         return Item(
             seq: Seq(entry.seq), position: Seq(entry.position), key: origin.key, topic: topic, content: content,
             muted: entry.flags.contains(.muted), seen: isSeen, read: entry.flags.contains(.read),
-            archived: entry.flags.contains(.archived), snoozedUntil: snoozedUntil, actor: origin.actor,
-            occurredAt: origin.occurredAt,
+            archived: entry.flags.contains(.archived), snoozedUntil: snoozedUntil, actor: origin.actor, occurredAt: origin.occurredAt,
             recordedAt: origin.recordedAt)
     }
 }

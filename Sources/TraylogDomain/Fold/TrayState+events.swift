@@ -13,8 +13,7 @@ extension TrayState {
             if let last = seqs.last { next = last + 1 }
         }
         let firstAtHand = events.sealed.first?.first ?? (events.open.packed.isEmpty ? .max : events.open.first)
-        while seqs.count < limit, next < firstAtHand, let page = try stored.events(from: next),
-            page.first < firstAtHand,
+        while seqs.count < limit, next < firstAtHand, let page = try stored.events(from: next), page.first < firstAtHand,
             page.first <= end
         {
             let before = seqs.count

@@ -79,8 +79,7 @@ extension TrayState {
             try kept?.items(at: first)
         }
         for (space, index) in TrayState.keyIndexes where space == .collapseKeys || space == .moved {
-            let change = Replacement(
-                voiding: voiding, stored: try history.firsts(of: space, changedSince: voiding.event))
+            let change = Replacement(voiding: voiding, stored: try history.firsts(of: space, changedSince: voiding.event))
             let (new, old) = (self[keyPath: index], old[keyPath: index])
             let replaced = try change.pages(new.pages, old.pages, obsolete: old.obsolete) { first in
                 try kept?.keys(space, at: first)

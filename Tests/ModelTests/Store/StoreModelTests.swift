@@ -43,9 +43,7 @@ import Traylog
     @Test(arguments: seeds(2, long: 60))
     func transactionsAndGroupsAgree(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
-            var run = try ModelRun(seed: seed, mix: .typical.with(Self.features)) {
-                try Store.open(directory, options: tiny)
-            }
+            var run = try ModelRun(seed: seed, mix: .typical.with(Self.features)) { try Store.open(directory, options: tiny) }
             try run.playBatches(60, size: 8, checkEvery: 6)
             try run.finish(depth: .sample(20))
         }

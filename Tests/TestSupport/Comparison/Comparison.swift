@@ -98,8 +98,7 @@ extension Comparison {
             let limit = random.pick([0, 1, 2, 10, 1_000])
             try expectSame(
                 naive.log(from: from, limit: limit, asOf: seq).map(\.comparable),
-                try store.events(from: from, limit: limit, asOf: moment).map(\.comparable),
-                "events from \(from) limit \(limit)")
+                try store.events(from: from, limit: limit, asOf: moment).map(\.comparable), "events from \(from) limit \(limit)")
         }
     }
 
