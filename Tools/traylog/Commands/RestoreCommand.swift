@@ -12,9 +12,9 @@ struct RestoreCommand: StoreCommand {
             command, or delete the directory. Blank lines are skipped but counted in line numbers.
 
             EXAMPLES
-              traylog --store copy restore trays.jsonl
-              gzip -dc trays.jsonl.gz | traylog --store copy restore -
-              traylog --store trays export | ssh host traylog --store trays restore - --json
+              traylog restore trays.jsonl --store copy
+              gzip -dc trays.jsonl.gz | traylog restore - --store copy
+              traylog export | ssh host traylog restore - --store trays
             """)
 
     @OptionGroup var global: GlobalOptions
