@@ -2,7 +2,8 @@ import TraylogDomain
 import TraylogLMDB
 import TraylogLog
 
-/// The fold of the whole log, from its first event, independent of everything that is stored beside it.
+/// The fold of the whole log, independent of everything that is stored beside it, but for what a compaction kept of the
+/// events that it took.
 ///
 /// Memory stays bounded: the log is read once for each range of streams that fits. Events of topics are held
 /// throughout.
@@ -21,11 +22,17 @@ struct LogFold {
         var landmark: TrayState?
         /// Times that events set, with the event.
         var dues: [(seq: UInt64, entry: DueEntry)] = []
+        /// Where the fold began; nil at the first event.
+        let base: FoldBase?
 
-        init(name: StreamName, landmarkDistance: UInt64) {
+        init(name: StreamName, landmarkDistance: UInt64, base: FoldBase? = nil) {
             self.name = name
-            state = TrayState(landmarkDistance: landmarkDistance)
+            self.base = base
+            state = base?.state ?? TrayState(landmarkDistance: landmarkDistance)
         }
+
+        /// What is not at hand of the state's pages.
+        var pages: BasePages { BasePages(stored: base?.pages) }
     }
 
     let environment: Environment
@@ -33,6 +40,12 @@ struct LogFold {
     let record: StoreRecord
     /// The last event that is folded.
     let head: UInt64
+    /// How many events a pass takes.
+    var eventsPerPass = LogFold.eventsPerPass
+    /// The only stream to fold, beside the topics; nil for all.
+    var stream: UInt32?
+    /// What a compaction kept of a stream; nil for one that is folded from its first event.
+    var base: (UInt32) throws -> FoldBase? = { _ in nil }
     /// Told of an event that cannot be read; the fold goes on without it. Throws to end the fold.
     var damaged: (UInt64, CodecError) throws -> Void = { throw $1 }
     /// Told of each landmark of a stream when it is reached, and of the one before it.
@@ -50,7 +63,7 @@ struct LogFold {
     ) throws {
         var done: UInt64 = 0
         for range in try ranges() {
-            var pass = Pass(fold: self, range: range)
+            var pass = try Pass(fold: self, range: range)
             try scan { seq, header, payload in
                 guard try pass.fold(seq, header, payload) else { return }
                 done += 1
@@ -63,11 +76,12 @@ struct LogFold {
 
     /// Streams in runs that have no more events together than a pass can hold.
     private func ranges() throws -> [Range<UInt32>] {
-        guard head > UInt64(LogFold.eventsPerPass) else {
-            let end = try lastStream() + 1
+        if let stream { return [stream..<(stream + 1)] }
+        guard head > UInt64(eventsPerPass) else {
+            let end = try max(lastStream() + 1, record.floorStreams)
             return end > 1 ? [1..<end] : []
         }
-        var counts: [Int] = []
+        var counts: [Int] = Array(repeating: 0, count: Int(record.floorStreams))
         try headers { header in
             let stream = Int(header.stream)
             if stream >= counts.count { counts += Array(repeating: 0, count: stream + 1 - counts.count) }
@@ -76,7 +90,7 @@ struct LogFold {
         var ranges: [Range<UInt32>] = []
         var (start, sum) = (UInt32(1), 0)
         for (stream, count) in counts.enumerated().dropFirst() {
-            if sum > 0, sum + count > LogFold.eventsPerPass {
+            if sum > 0, sum + count > eventsPerPass {
                 ranges.append(start..<UInt32(stream))
                 (start, sum) = (UInt32(stream), 0)
             }
@@ -112,7 +126,9 @@ struct LogFold {
         while next <= head {
             next = try environment.read { transaction in
                 let end = min(head, next + 9_999)
-                let reached = try log.forEachRecord(from: next, in: transaction) { seq, record in
+                let floor = record.floor.seq.rawValue
+                let reached = try log.forEachRecord(from: next, floor: floor, in: transaction) { seq, record in
+                    guard seq <= head else { return false }
                     do {
                         try body(seq, record, transaction)
                     } catch let error as CodecError {
@@ -136,10 +152,19 @@ private struct Pass {
     private(set) var streams: [LogFold.Folded?]
     private var topics = TopicFacts()
 
-    init(fold: LogFold, range: Range<UInt32>) {
+    init(fold: LogFold, range: Range<UInt32>) throws {
         self.fold = fold
         self.range = range
         streams = Array(repeating: nil, count: Int(range.upperBound - range.lowerBound))
+        // Topics everywhere, because any user may need them.
+        for stream in 1..<max(fold.record.floorStreams, 1) {
+            guard let base = try fold.base(stream) else { continue }
+            if range.contains(stream) {
+                streams[Int(stream - range.lowerBound)] = LogFold.Folded(
+                    name: base.name, landmarkDistance: fold.record.landmarkDistance, base: base)
+            }
+            if base.name.isTopic { topics.begin(stream, base.name, fold.hasher) }
+        }
     }
 
     /// Folds one event in; false when it is of no stream of this pass.
@@ -153,6 +178,11 @@ private struct Pass {
         if isTopic { try topics.add(fact, header.stream, payload, fold.hasher) }
         guard isOurs else { return false }
         let folded = try stream(header.stream, seq, payload)
+        guard seq > folded.state.appliedSeq || folded.base == nil else {
+            // The base holds it; what it made due is nowhere else.
+            if let due, let entry = DueEntry(fact, due: due, stream: header.stream) { folded.dues.append((seq, entry)) }
+            return true
+        }
         if let due, let entry = DueEntry(fact, due: due, stream: header.stream) { folded.dues.append((seq, entry)) }
         try apply(fact, to: folded, stream: header.stream, isTopic: isTopic)
         folded.events += 1
@@ -175,13 +205,14 @@ private struct Pass {
     ) throws {
         var reached: [TrayState] = []
         if isTopic || (folded.state.topics.isEmpty && !fact.kind.needsHistory) {
-            try folded.state.apply(fact, stored: NoStoredPages())
+            try folded.state.apply(fact, stored: folded.pages)
             // By its fields: asked as a whole, the state would be copied for each event.
             if !isTopic, folded.state.lastLandmark == fact.seq { reached.append(folded.state) }
         } else {
-            let history = LogHistory(fold: fold, topics: topics, landmark: folded.landmark, current: copy fact)
+            let history = LogHistory(
+                fold: fold, topics: topics, landmark: folded.landmark, base: folded.base, current: copy fact)
             try folded.state.catchUp(
-                own: fact.seq, through: fact.seq, stored: NoStoredPages(), history: history, next: { _ in 0 },
+                own: fact.seq, through: fact.seq, stored: folded.pages, history: history, next: { _ in 0 },
                 landmark: { reached.append(copy $0) })
         }
         for landmark in reached {

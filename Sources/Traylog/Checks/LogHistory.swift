@@ -11,6 +11,11 @@ struct TopicFacts {
 
     func has(_ stream: UInt32) -> Bool { !identities.isEmpty && identities[stream] != nil }
 
+    /// Makes a topic known whose first event may have left the log.
+    mutating func begin(_ stream: UInt32, _ name: StreamName, _ hasher: IdentityHasher) {
+        identities[stream] = hasher.identity(of: name.text, as: .topic)
+    }
+
     /// Adds an event of a topic; the first one of a stream names it.
     mutating func add(_ fact: borrowing Fact, _ stream: UInt32, _ payload: RawSpan, _ hasher: IdentityHasher) throws {
         if identities[stream] == nil {
@@ -39,6 +44,7 @@ struct LogHistory: FoldHistory {
     let topics: TopicFacts
     /// The newest of the user.
     let landmark: TrayState?
+    let base: FoldBase?
     /// The event that is being folded.
     let current: Fact
 
@@ -56,9 +62,9 @@ struct LogHistory: FoldHistory {
         Array(topics.events(of: topic, after: seq, through: end))
     }
 
-    func landmark(atOrBefore seq: UInt64) -> Landmark<NoStoredPages>? {
-        guard let landmark, landmark.appliedSeq <= seq else { return nil }
-        return Landmark(state: landmark, pages: NoStoredPages())
+    func landmark(atOrBefore seq: UInt64) -> Landmark<BasePages>? {
+        guard let state = landmark ?? base?.state, state.appliedSeq <= seq else { return nil }
+        return Landmark(state: state, pages: BasePages(stored: base?.pages))
     }
 
     func firsts(of space: PageSpace, changedSince seq: UInt64) -> [UInt64] { [] }

@@ -29,10 +29,11 @@ struct Rebuild {
         try clear(record.generation)
         var report = ReplayReport()
         var fold = LogFold(environment: environment, tables: tables, record: record, head: head)
+        if let old { fold.base = bases(old) }
         let states = tables.states(record.generation)
         fold.landmark = { stream, name, reached, before in
             var rows = RowBuffer()
-            let kept = KeptRows(stream: stream, stored: nil)
+            let kept = KeptRows(stream: stream, floor: record.floor.seq.rawValue, stored: nil)
             try kept.append(for: reached, name: name, landmarks: before.map { [$0] } ?? [], to: &rows)
             try write(rows, to: states)
         }
@@ -43,7 +44,7 @@ struct Rebuild {
                 report.events += UInt64(folded.events)
                 record.nextStream = max(record.nextStream, first + UInt32(index) + 1)
             }
-            try write(users, first: first, hasher: record.hasher, to: record.generation)
+            try write(users, first: first, record)
         }
         try environment.write { try record.write(tables.meta, to: &$0) }
         try clear(record.generation.other)
@@ -61,32 +62,52 @@ struct Rebuild {
         }
     }
 
+    /// What a compaction kept, in the states that are in use; a rebuild reads nothing else of them.
+    private func bases(_ old: StoreRecord) -> (UInt32) throws -> FoldBase? {
+        FoldBase.reader(
+            of: StoredPages(
+                environment: environment, tables: tables, generation: old.generation, stream: 0,
+                view: .current(limit: .max), floor: old.floor, isShared: false),
+            below: old.floorStreams)
+    }
+
     private func write(_ rows: RowBuffer, to states: StateTable) throws {
         guard !rows.isEmpty else { return }
         try environment.write { try rows.write(to: states.database, in: &$0) }
     }
 
+    /// Writes the rows once there are enough for a transaction.
+    private func writeFull(_ rows: inout RowBuffer, to states: StateTable) throws {
+        guard rows.count >= Rebuild.rowsPerTransaction else { return }
+        try write(rows, to: states)
+        rows.removeAll()
+    }
+
     private func write(
-        _ users: [LogFold.Folded?], first: UInt32, hasher: IdentityHasher, to generation: Generation
+        _ users: [LogFold.Folded?], first: UInt32, _ record: StoreRecord
     ) throws {
+        let generation = record.generation
         let states = tables.states(generation)
         let names = tables.names(generation)
         var waiting = RowBuffer()
         for (index, folded) in users.enumerated() {
             guard let folded else { continue }
             let stream = first + UInt32(index)
+            if let base = folded.base {
+                let floor = record.floor.seq.rawValue
+                try BaseRows(stream: stream, floor: floor, base: base, folded: folded.state)
+                    .append(to: &waiting) { try writeFull(&$0, to: states) }
+            }
             if let landmark = folded.landmark {
-                let kept = KeptRows(stream: stream, stored: nil)
+                let kept = KeptRows(stream: stream, floor: 0, stored: nil)
                 try kept.append(for: folded.state, name: folded.name, landmarks: [landmark], to: &waiting)
             }
             folded.state.pack(into: &waiting, stream: stream, name: folded.name)
-            guard waiting.count >= Rebuild.rowsPerTransaction else { continue }
-            try write(waiting, to: states)
-            waiting.removeAll()
+            try writeFull(&waiting, to: states)
         }
         try write(waiting, to: states)
         let named = users.enumerated().compactMap { index, folded in
-            folded.map { (key: $0.name.key(hasher), stream: first + UInt32(index)) }
+            folded.map { (key: $0.name.key(record.hasher), stream: first + UInt32(index)) }
         }
         .sorted { $0.key.lexicographicallyPrecedes($1.key) }
         for start in stride(from: 0, to: named.count, by: Rebuild.rowsPerTransaction) {
@@ -100,10 +121,9 @@ struct Rebuild {
     }
 
     private func writeDues(_ users: [LogFold.Folded?], to generation: Generation) throws {
-        let entries = try users.flatMap { folded in
-            try (folded?.dues ?? []).filter { due in
-                try folded?.state.holds(due.entry, setBy: due.seq, stored: NoStoredPages()) ?? false
-            }
+        let entries = try users.flatMap { folded -> [(seq: UInt64, entry: DueEntry)] in
+            guard let folded else { return [] }
+            return try folded.dues.filter { try folded.state.holds($0.entry, setBy: $0.seq, stored: folded.pages) }
         }
         .map { (key: $0.entry.key, entry: $0.entry) }
         .sorted { $0.key.lexicographicallyPrecedes($1.key) }

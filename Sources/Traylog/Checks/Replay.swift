@@ -63,6 +63,7 @@ package enum Replay {
         let source = FileSource(directory: directory, environment: environment, tables: Tables(environment))
         let (record, head) = try source.state()
         var fold = LogFold(environment: environment, tables: source.tables, record: record, head: head)
+        fold.base = source.bases(record)
         if let damaged { fold.damaged = damaged }
         var report = ReplayReport()
         var landmarks: [String] = []
@@ -105,8 +106,8 @@ package enum Replay {
                     return index < own.count ? own[index] : 0
                 }
                 try state.catchUp(
-                    own: own.first ?? 0, through: view.state.appliedSeq, stored: NoStoredPages(),
-                    history: UnaidedHistory(source: source.history(stream: stream)), next: next)
+                    own: own.first ?? 0, through: view.state.appliedSeq, stored: folded.pages,
+                    history: UnaidedHistory(source: source.history(stream: stream), base: folded.base), next: next)
                 let difference = try StateComparison(stored: view.state, pages: view.pages, folded: state).difference()
                 return try difference ?? dueDifference(folded, state, source)
             } catch is StaleRead {
@@ -124,7 +125,7 @@ extension Replay {
         _ folded: LogFold.Folded, _ state: TrayState, _ source: FileSource
     ) throws -> String? {
         for (seq, entry) in folded.dues {
-            guard try state.holds(entry, setBy: seq, stored: NoStoredPages()), try !source.isDue(entry) else {
+            guard try state.holds(entry, setBy: seq, stored: folded.pages), try !source.isDue(entry) else {
                 continue
             }
             // A tick may have come meanwhile; then the stored state says so.
@@ -136,9 +137,10 @@ extension Replay {
     }
 }
 
-/// The past without anything that was kept of it.
+/// The past without anything that was kept of it but the base.
 private struct UnaidedHistory<Source: FoldHistory>: FoldHistory {
     let source: Source
+    let base: FoldBase?
 
     func fact(_ seq: UInt64) throws -> Fact { try source.fact(seq) }
 
@@ -146,7 +148,10 @@ private struct UnaidedHistory<Source: FoldHistory>: FoldHistory {
         try source.events(ofTopic: topic, after: seq, through: end)
     }
 
-    func landmark(atOrBefore seq: UInt64) -> Landmark<NoStoredPages>? { nil }
+    func landmark(atOrBefore seq: UInt64) -> Landmark<BasePages>? {
+        guard let base, base.state.appliedSeq <= seq else { return nil }
+        return Landmark(state: base.state, pages: BasePages(stored: base.pages))
+    }
 
     func firsts(of space: PageSpace, changedSince seq: UInt64) -> [UInt64] { [] }
 }

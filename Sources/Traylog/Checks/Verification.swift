@@ -43,10 +43,15 @@ package enum Verification {
     ) throws -> VerificationReport {
         let tables = Tables(environment)
         var findings = Findings()
-        let head = try environment.read { try tables.log.head(in: $0).seq }
+        let (head, floor) = try environment.read { transaction in
+            (
+                try tables.log.head(in: transaction).seq,
+                try StoreRecord.read(tables.meta, in: transaction).map { ($0.floor.seq.rawValue, $0.dropped) } ?? (0, 0)
+            )
+        }
         do {
             // Events count twice: once for the log, once for the states.
-            try checkLog(environment, tables, through: head, &findings) { progress($0, 2 * head) }
+            try checkLog(environment, tables, floor, through: head, &findings) { progress($0, 2 * head) }
             let report = try Replay.compare(
                 directory, environment, limit: namedFindings, damaged: { _, _ in },
                 progress: { done, _ in progress(head + done, 2 * head) })
@@ -64,16 +69,19 @@ package enum Verification {
     }
 
     private static func checkLog(
-        _ environment: Environment, _ tables: Tables, through head: UInt64, _ findings: inout Findings,
-        progress: (UInt64) -> Void
+        _ environment: Environment, _ tables: Tables, _ floor: (seq: UInt64, dropped: UInt64), through head: UInt64,
+        _ findings: inout Findings, progress: (UInt64) -> Void
     ) throws {
+        var present: UInt64 = 0
         var next: UInt64 = 1
         var newest = Timestamp(milliseconds: .min)
         var known: UInt32 = 0
         while next <= head {
             next = try environment.read { transaction in
                 let end = min(head, next + 9_999)
-                return try tables.log.forEachRecord(from: next, in: transaction) { seq, record in
+                return try tables.log.forEachRecord(from: next, floor: floor.seq, in: transaction) { seq, record in
+                    guard seq <= head else { return false }
+                    present += 1
                     do {
                         try tables.log.withPayload(of: seq, record, in: transaction) { header, payload in
                             _ = try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
@@ -81,7 +89,8 @@ package enum Verification {
                                 findings.add("event \(seq) was recorded before event \(seq - 1)")
                             }
                             newest = max(newest, header.recordedAt)
-                            if header.stream > known + 1 {
+                            // With the floor, what began a stream may be gone.
+                            if header.stream > known + 1, seq >= floor.seq {
                                 findings.add("event \(seq) belongs to stream \(header.stream), which nothing began")
                             }
                             known = max(known, header.stream)
@@ -93,6 +102,11 @@ package enum Verification {
                 }
             }
             progress(min(next - 1, head))
+        }
+        if head - present != floor.dropped {
+            findings.add(
+                "\(head - present) events below the floor are missing, of which compaction took \(floor.dropped); "
+                    + "restore a backup")
         }
     }
 }

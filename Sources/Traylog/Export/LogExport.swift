@@ -48,7 +48,9 @@ package struct LogExport {
     private func write(to writer: inout JSONWriter, in transaction: borrowing ReadTransaction) throws -> UInt64 {
         let log = queries.source.tables.log
         let end = min(last.rawValue, next + UInt64(Self.eventsAtOnce) - 1)
-        let reached = try log.forEachRecord(from: next, in: transaction) { seq, record in
+        let floor = try StoreRecord.read(queries.source.tables.meta, in: transaction)?.floor.seq.rawValue ?? 0
+        let reached = try log.forEachRecord(from: next, floor: floor, in: transaction) { seq, record in
+            guard seq <= last.rawValue else { return false }
             try log.withPayload(of: seq, record, in: transaction) { header, payload in
                 let event = try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
                 var bytes: [UInt8] = []

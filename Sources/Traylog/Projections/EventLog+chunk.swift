@@ -13,18 +13,20 @@ struct LogChunk {
     var position: UInt64
 }
 
-extension EventLog {
-    /// The next events after `position`, none beyond `head`; erased ones are left out.
+extension Tables {
+    /// The next events after `position`, none beyond `head`; erased ones, and those that a compaction took, are left out.
     ///
     /// - Parameter head: greater than `position`, and in the log.
     /// - Throws: ``CodecError``, ``LMDBError``.
     func chunk(after position: UInt64, through head: UInt64, _ environment: Environment) throws -> LogChunk {
         try environment.read { transaction in
+            let floor = try StoreRecord.read(meta, in: transaction)?.floor.seq.rawValue ?? 0
             var chunk = LogChunk(position: position)
             var bytes = 0
-            try forEachRecord(from: position + 1, in: transaction) { seq, record in
+            try log.forEachRecord(from: position + 1, floor: floor, in: transaction) { seq, record in
+                guard seq <= head else { return false }
                 do {
-                    let event = try withPayload(of: seq, record, in: transaction) { header, payload in
+                    let event = try log.withPayload(of: seq, record, in: transaction) { header, payload in
                         bytes += payload.byteCount
                         return try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
                     }

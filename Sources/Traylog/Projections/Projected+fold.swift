@@ -55,9 +55,9 @@ extension Projected {
     }
 
     /// Folds the log through `head` in.
-    mutating func advance(through head: UInt64, _ log: EventLog, _ environment: Environment) throws {
+    mutating func advance(through head: UInt64, _ tables: Tables, _ environment: Environment) throws {
         while position.rawValue < head {
-            apply(try log.chunk(after: position.rawValue, through: head, environment))
+            apply(try tables.chunk(after: position.rawValue, through: head, environment))
         }
     }
 }

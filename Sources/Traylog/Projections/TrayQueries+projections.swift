@@ -15,7 +15,7 @@ extension TrayQueries {
             let tables = source.tables
             let found = try tables.projections.find(type, name, log: tables.log, source.environment)
             var projected = found.projected
-            try projected.advance(through: source.head().rawValue, tables.log, source.environment)
+            try projected.advance(through: source.head().rawValue, tables, source.environment)
             return projected
         }
     }
@@ -25,7 +25,7 @@ extension TrayQueries {
     /// - Complexity: O(events after ``Projected/position``).
     public func advance<Value: Projection>(_ projected: inout Projected<Value>) throws(TraylogError) {
         try queries.answer { source in
-            try projected.advance(through: source.head().rawValue, source.tables.log, source.environment)
+            try projected.advance(through: source.head().rawValue, source.tables, source.environment)
         }
     }
 

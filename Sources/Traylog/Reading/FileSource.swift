@@ -69,7 +69,8 @@ final class FileSource: ViewSource {
     ) throws -> Answer {
         let names = tables.names(now.record.generation)
         return try environment.read { transaction in
-            guard try StoreRecord.read(tables.meta, in: transaction)?.generation == now.record.generation else {
+            let record = try StoreRecord.read(tables.meta, in: transaction)
+            guard record?.generation == now.record.generation, record?.floor == now.record.floor else {
                 throw StaleRead()
             }
             return try body(names, transaction)
@@ -110,7 +111,10 @@ final class FileSource: ViewSource {
             .sorted { $0.precedesInBytes($1) }
     }
 
-    func swappableGeneration() throws -> Generation? { try snapshot().record.generation }
+    func basis() throws -> StoreBasis {
+        let record = try snapshot().record
+        return StoreBasis(generation: record.generation, floor: record.floor)
+    }
 
     func progress() throws -> StoreProgress {
         let now = try snapshot()
@@ -123,7 +127,7 @@ final class FileSource: ViewSource {
     fileprivate func pages(_ stream: UInt32, _ now: Snapshot, limit: UInt64) -> StoredPages {
         StoredPages(
             environment: environment, tables: tables, generation: now.record.generation, stream: stream,
-            view: .current(limit: limit), isShared: true)
+            view: .current(limit: limit), floor: now.record.floor, isShared: true)
     }
 
     /// The seqs of a stream that the tail adds to what is stored.
@@ -168,6 +172,7 @@ final class FileSource: ViewSource {
             after: tail.end, through: now.head, environment,
             isKnown: { $0 < tail.firstNew || next.known.contains($0) },
             { event in
+                guard event.stream != 0 else { return }
                 next.seqs[event.stream, default: []].append(event.seq)
                 guard let name = event.name else { return }
                 next.known.insert(event.stream)
@@ -202,6 +207,15 @@ extension FileSource {
     func history(stream: UInt32) throws -> FileHistory {
         let now = try snapshot()
         return FileHistory(source: self, now: now, stored: pages(stream, now, limit: .max))
+    }
+
+    /// What a compaction kept of each stream.
+    func bases(_ record: StoreRecord) -> (UInt32) throws -> FoldBase? {
+        FoldBase.reader(
+            of: StoredPages(
+                environment: environment, tables: tables, generation: record.generation, stream: 0,
+                view: .current(limit: .max), floor: record.floor, isShared: true),
+            below: record.floorStreams)
     }
 
     /// A state that was kept of exactly this event; nil when none was.

@@ -39,7 +39,9 @@ struct LiveSource: ViewSource {
             .sorted { $0.precedesInBytes($1) }
     }
 
-    func swappableGeneration() -> Generation? { nil }
+    func basis() throws -> StoreBasis {
+        try withCore { StoreBasis(generation: $0.generation, floor: $0.record.floor) }
+    }
 
     func progress() throws -> StoreProgress {
         try withCore { core in

@@ -5,6 +5,7 @@ import TraylogLog
 /// One event of the log's tail, as its header and the name of its stream tell it.
 struct TailEvent {
     let seq: UInt64
+    /// 0 for an event of the store itself.
     let stream: UInt32
     /// Given where the caller did not know the stream.
     let name: StreamName?
@@ -25,7 +26,8 @@ extension EventLog {
                 let end = min(head, next + 9_999)
                 let reached = try forEachRecord(from: next, in: transaction) { seq, record in
                     let header = try RecordHeader.read(record, seq: seq)
-                    let name = try isKnown(header.stream) ? nil : streamName(of: seq, record, in: transaction)
+                    let isNobodys = header.stream == 0
+                    let name = try isNobodys || isKnown(header.stream) ? nil : streamName(of: seq, record, in: transaction)
                     try body(TailEvent(seq: seq, stream: header.stream, name: name))
                     return seq < end
                 }

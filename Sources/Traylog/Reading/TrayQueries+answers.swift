@@ -73,32 +73,37 @@ extension TrayQueries {
             try Limits.check(identifier: user, "user")
             let end = try source.seq(of: asOf) ?? .max
             let view = try source.view(of: user, at: nil)
-            let seqs = try view.state.events(from: from.rawValue, through: end, limit: limit, stored: view.pages)
-            return try seqs.map { try view.pages.event($0) }
+            return try view.events(from: from.rawValue, through: end, limit: limit)
         }
     }
 
     /// Events of the log from `from` on, at most `limit`; fewer only at the head, or at the moment `asOf`.
+    ///
+    /// What a compaction took is passed over.
+    ///
     public func events(
         from: Seq = 1, limit: Int = .max, asOf: Moment? = nil
     ) throws(TraylogError) -> [Event] {
         try queries.answer { source in
             let log = source.tables.log
+            let floor = try source.basis().floor.seq.rawValue
             let head = try source.seq(of: asOf) ?? source.head().rawValue
             var events: [Event] = []
             var seq = max(from.rawValue, 1)
             // In chunks, so that no read transaction lives long.
             while seq <= head, events.count < limit {
-                try source.environment.read { transaction in
-                    let chunk = min(head - seq + 1, 1_000, UInt64(limit - events.count))
-                    for seq in seq..<(seq + chunk) {
-                        guard let event = try log.event(seq, in: transaction) else {
-                            throw CodecError(.damaged, seq: seq, "it is missing from the log")
-                        }
-                        events.append(event)
+                let end = events.count + min(1_000, limit - events.count)
+                let next = try source.environment.read { transaction in
+                    try log.forEachRecord(from: seq, floor: floor, in: transaction) { seq, record in
+                        guard seq <= head else { return false }
+                        events.append(try log.event(seq, record, in: transaction))
+                        return events.count < end
                     }
-                    seq += chunk
                 }
+                guard next > head || events.count == end else {
+                    throw CodecError(.damaged, seq: next, "it is missing from the log")
+                }
+                seq = next
             }
             return events
         }
@@ -169,10 +174,10 @@ extension Queries {
         var triesLeft = 10_000
         while true {
             do {
-                let generation = try source.swappableGeneration()
+                let basis = try source.basis()
                 let answer = Result { try body(source) }
-                // A rebuild that ended meanwhile has emptied the copy that was read.
-                guard try source.swappableGeneration() == generation else { throw StaleRead() }
+                // A rebuild or a compaction that ended meanwhile took away what was read.
+                guard try source.basis() == basis else { throw StaleRead() }
                 return try answer.get()
             } catch is StaleRead where triesLeft > 0 {
                 triesLeft -= 1

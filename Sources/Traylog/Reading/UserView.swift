@@ -23,6 +23,26 @@ struct UserView {
     }
 }
 
+extension UserView {
+    /// The user's own events, without those that a compaction took.
+    ///
+    /// - Complexity: O(events returned), and those that are only in the index.
+    func events(from first: UInt64, through end: UInt64, limit: Int) throws -> [Event] {
+        var events: [Event] = []
+        var next = first
+        while events.count < limit {
+            let wanted = min(limit - events.count, 1_000)
+            let seqs = try state.events(from: next, through: end, limit: wanted, stored: pages)
+            for seq in seqs where try !pages.floor.isAbove(seq) || pages.holds(seq) {
+                events.append(try pages.event(seq))
+            }
+            guard seqs.count == wanted, let last = seqs.last else { break }
+            next = last + 1
+        }
+        return events
+    }
+}
+
 /// Where the answers of a store come from: the writing process's memory, or the file alone.
 protocol ViewSource: Sendable {
     var directory: String { get }
@@ -35,11 +55,17 @@ protocol ViewSource: Sendable {
     func head() throws -> Seq
     /// Users whose names are not in the table of names yet, those after `name`, sorted in byte order.
     func unnamedUsers(after name: String?) throws -> [String]
-    /// The copy of names and states in use, where another process may swap it for a rebuilt one; nil where this process
-    /// writes, so that none can.
-    func swappableGeneration() throws -> Generation?
+    /// What a rebuild or a compaction, also of another process, replaces.
+    func basis() throws -> StoreBasis
     /// How far the store is.
     func progress() throws -> StoreProgress
+}
+
+/// What all answers of one query must be taken from.
+struct StoreBasis: Hashable, Sendable {
+    /// The copy of names and states in use.
+    var generation: Generation
+    var floor: Floor
 }
 
 /// Counts that only the source of states knows.
@@ -63,19 +89,22 @@ extension ViewSource {
 
     /// The seq that a moment means; nil for the head.
     ///
-    /// - Throws: ``Refusal`` `upToBeyondHead`.
+    /// - Throws: ``Refusal`` `upToBeyondHead`, `compacted`.
     /// - Complexity: O(log n) lookups for a time.
     func seq(of moment: Moment?) throws -> UInt64? {
+        guard let moment else { return nil }
+        let floor = try basis().floor
         switch moment {
-        case nil:
-            return nil
         case .seq(let seq):
             let head = try head()
             guard seq <= head else { throw Refusal.upToBeyondHead(seq, head: head) }
+            guard seq >= floor.seq else { throw floor.refusal }
             return seq.rawValue
         case .time(let time):
-            // The last event that was recorded at or before the time; times never decrease along the log.
-            var (low, high) = (UInt64(0), try head().rawValue)
+            // The last event that was recorded at or before the time; times never decrease along the log, and from the
+            // floor on no event is missing.
+            var (low, high) = (floor.seq.rawValue, try head().rawValue)
+            if low > 0, try recordedAt(low) > time { throw floor.refusal }
             while low < high {
                 let middle = low + (high - low + 1) / 2
                 if try recordedAt(middle) <= time { low = middle } else { high = middle - 1 }

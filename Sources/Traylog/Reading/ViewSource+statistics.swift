@@ -7,7 +7,9 @@ extension ViewSource {
         let information = try environment.information()
         var statistics = StoreStatistics()
         statistics.head = try head()
-        statistics.events = statistics.head.rawValue
+        let record = try environment.read { try StoreRecord.read(tables.meta, in: $0) }
+        statistics.floor = record?.floor.seq ?? .zero
+        statistics.events = statistics.head.rawValue - min(record?.dropped ?? 0, statistics.head.rawValue)
         statistics.unflushed = progress.unflushed
         statistics.topics = progress.topics
         statistics.users = progress.streams - progress.topics

@@ -14,6 +14,9 @@ struct StateTable: Sendable {
         /// Roots as they were after certain events, by the event.
         static let landmark = Space(rawValue: 0x40)
 
+        /// Roots as they were right before a floor, by the floor.
+        static let base = Space(rawValue: 0x41)
+
         static func page(_ space: PageSpace) -> Space { Space(rawValue: space.rawValue) }
         /// Pages as they were, by page and by the event that changed them then. Empty where a page had ended.
         static func kept(_ space: PageSpace) -> Space { Space(rawValue: 0x80 | space.rawValue) }

@@ -20,6 +20,11 @@ struct StoreRecord: Hashable, Sendable {
     var topics: UInt64 = 0
     /// That of every state (``TrayState/landmarkDistance``).
     var landmarkDistance = TrayState.defaultLandmarkDistance
+    var floor = Floor()
+    /// Streams below this number began before the floor.
+    var floorStreams: UInt32 = 0
+    /// How many events left the log.
+    var dropped: UInt64 = 0
 
     init(hasher: IdentityHasher) {
         self.hasher = hasher
@@ -54,6 +59,7 @@ struct StoreRecord: Hashable, Sendable {
             record.topics = try reader.varint()
             guard record.topics < UInt64(next) || next == 0 else { throw PackedError.damaged("topics") }
             record.landmarkDistance = try reader.varint()
+            try record.readFloor(&reader)
             return (record, format == StoreRecord.format)
         }
     }
@@ -69,9 +75,34 @@ struct StoreRecord: Hashable, Sendable {
         bytes.appendVarint(UInt64(nextStream))
         bytes.appendVarint(topics)
         bytes.appendVarint(landmarkDistance)
+        writeFloor(&bytes)
         let key = StoreRecord.key
         Checked.seal(&bytes, key: RawSpan(_elements: key.span))
         try transaction.put(database, RawSpan(_elements: key.span), RawSpan(_elements: bytes.span))
+    }
+}
+
+extension StoreRecord {
+    fileprivate mutating func readFloor(_ reader: inout PackedReader) throws(PackedError) {
+        floor.seq = Seq(try reader.varint())
+        guard let streams = UInt32(exactly: try reader.varint()), streams <= nextStream else {
+            throw .damaged("streams below the floor")
+        }
+        floorStreams = streams
+        dropped = try reader.varint()
+        guard let name = String(validating: try reader.take(reader.count()), as: UTF8.self) else {
+            throw .damaged("the name of an archive")
+        }
+        floor.archive = name.isEmpty ? nil : name
+    }
+
+    fileprivate func writeFloor(_ bytes: inout [UInt8]) {
+        bytes.appendVarint(floor.seq.rawValue)
+        bytes.appendVarint(UInt64(floorStreams))
+        bytes.appendVarint(dropped)
+        let name = floor.archive ?? ""
+        bytes.appendVarint(UInt64(name.utf8.count))
+        bytes.append(contentsOf: name.utf8)
     }
 }
 

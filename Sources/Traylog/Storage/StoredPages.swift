@@ -21,14 +21,15 @@ struct StoredPages: StateSource {
     let generation: Generation
     let stream: UInt32
     let view: View
+    let floor: Floor
     /// Whether another process may swap the generations (``Rebuild``) while this value is in use.
     let isShared: Bool
 
-    /// The same stream's, for another state.
-    func viewing(_ view: View) -> StoredPages {
+    /// The same stream's, or another's, for another state.
+    func viewing(_ view: View, stream: UInt32? = nil) -> StoredPages {
         StoredPages(
-            environment: environment, tables: tables, generation: generation, stream: stream, view: view,
-            isShared: isShared)
+            environment: environment, tables: tables, generation: generation, stream: stream ?? self.stream, view: view,
+            floor: floor, isShared: isShared)
     }
 
     func items(at position: UInt64) throws -> ItemPage? {
@@ -70,6 +71,14 @@ struct StoredPages: StateSource {
         return event
     }
 
+    func holds(_ seq: UInt64) throws -> Bool {
+        try environment.read { try tables.log.record(seq, in: $0) { _ in } } != nil
+    }
+
+    func compactedFingerprint(_ seq: UInt64) throws -> UInt64? {
+        try environment.read { try tables.fingerprints.fingerprint(of: seq, in: $0) }
+    }
+
     /// The stored state of the stream; nil when it has none.
     func root(of name: StreamName) throws -> TrayState? {
         let states = tables.states(generation)
@@ -81,7 +90,8 @@ struct StoredPages: StateSource {
 
     private func checkGeneration(in transaction: borrowing ReadTransaction) throws {
         guard isShared else { return }
-        guard try StoreRecord.read(tables.meta, in: transaction)?.generation == generation else { throw StaleRead() }
+        let record = try StoreRecord.read(tables.meta, in: transaction)
+        guard record?.generation == generation, record?.floor == floor else { throw StaleRead() }
     }
 
     private func page<Page>(
@@ -110,16 +120,18 @@ extension StoredPages {
         return try environment.read { try states.row(stream, space, first: first, in: $0) }
     }
 
-    /// The newest landmark at or before `seq`.
+    /// The newest landmark at or before `seq`, or what was kept of the stream at the floor.
     func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
         let states = tables.states(generation)
-        let row = try environment.read { transaction in
+        let stored: StoredState? = try environment.read { transaction in
             try checkGeneration(in: transaction)
-            return try states.floor(stream, .landmark, at: seq, in: transaction)
+            if let row = try states.floor(stream, .landmark, at: seq, in: transaction) {
+                var reader = PackedReader(row)
+                return try StoredState(from: &reader)
+            }
+            return try states.base(stream, floor: floor.seq.rawValue, in: transaction)
         }
-        guard let row else { return nil }
-        var reader = PackedReader(row)
-        let state = try StoredState(from: &reader).state
+        guard let state = stored?.state, state.appliedSeq <= seq else { return nil }
         return Landmark(state: state, pages: viewing(.past(state.appliedSeq)))
     }
 

@@ -41,12 +41,13 @@ extension Core {
         try log.scanTail(
             after: flushedThrough, through: head.seq, environment, isKnown: { known.contains($0) },
             { event in
-                known.insert(event.stream)
+                if event.stream != 0 { known.insert(event.stream) }
                 found.append(event)
             })
         let firstNew = nextStream
         for event in found {
             tail.append(nil)
+            guard event.stream != 0 else { continue }
             let slot: UserSlot
             if let present = self.slot(event.stream) {
                 slot = present

@@ -12,6 +12,11 @@ struct Core {
     let generation: Generation
     let cacheBytes: Int
     let landmarkDistance: UInt64
+    /// The store's record as it was read or compacted last; how far states are stored, the core itself knows.
+    var record: StoreRecord
+    /// Stored states as they were right before it are not written over without being kept: the floor, or what is about
+    /// to be one.
+    var keptFloor: UInt64
 
     /// The newest durable event.
     var head: EventLog.Head
@@ -43,6 +48,8 @@ struct Core {
         self.tables = tables
         self.cacheBytes = cacheBytes
         self.head = head
+        self.record = record
+        keptFloor = record.floor.seq.rawValue
         hasher = record.hasher
         generation = record.generation
         landmarkDistance = record.landmarkDistance
@@ -205,8 +212,19 @@ struct Core {
     /// The stored state, with all that waits in the tail still to be applied.
     func load(_ slot: UserSlot) throws -> StateBox {
         let states = tables.states(generation)
-        let stored = try environment.read { try states.root(slot.stream, of: slot.name, in: $0) }
-        return StateBox(state: stored?.state ?? TrayState(landmarkDistance: landmarkDistance), next: slot.firstUnstored)
+        return try environment.read { transaction in
+            let stored = try states.root(slot.stream, of: slot.name, in: transaction)
+            let box = StateBox(
+                state: stored?.state ?? TrayState(landmarkDistance: landmarkDistance), next: slot.firstUnstored)
+            if keptFloor > 0, let state = stored?.state {
+                for floor in Set([record.floor.seq.rawValue, keptFloor]) where state.isBase(of: floor) {
+                    if try !states.hasBase(slot.stream, at: floor, in: transaction) {
+                        box.bases.append((floor, state))
+                    }
+                }
+            }
+            return box
+        }
     }
 
     /// Folds the stream's events in the tail through `seq` in, and those of its user's topics.
@@ -238,7 +256,7 @@ struct Core {
     func pages(of stream: UInt32, limit: UInt64) -> StoredPages {
         StoredPages(
             environment: environment, tables: tables, generation: generation, stream: stream,
-            view: .current(limit: limit), isShared: false)
+            view: .current(limit: limit), floor: record.floor, isShared: false)
     }
 
     func fact(_ seq: UInt64) throws -> Fact {

@@ -160,8 +160,10 @@ struct Flusher {
         let wasAtHand = slot.current != nil
         let box = try core.storable(slot)
         let rowsBefore = rows.count
-        if !slot.isTopic, box.state.lastLandmark != 0 {
-            let kept = KeptRows(stream: stream, stored: core.pages(of: stream, limit: .max))
+        if core.keptFloor != 0 || (!slot.isTopic && box.state.lastLandmark != 0) {
+            let kept = KeptRows(
+                stream: stream, floor: core.keptFloor, stored: core.pages(of: stream, limit: .max))
+            kept.append(box.bases, name: slot.name, to: &rows)
             try kept.append(for: box.state, name: slot.name, landmarks: box.landmarks, to: &rows)
         }
         box.state.pack(into: &rows, stream: stream, name: slot.name)
@@ -229,9 +231,7 @@ struct Slice {
     func rows(_ core: borrowing Core) -> SliceRows {
         var record: StoreRecord?
         if let completes {
-            var new = StoreRecord(hasher: core.hasher)
-            new.generation = generation
-            new.landmarkDistance = core.landmarkDistance
+            var new = core.record
             new.flushedThrough = completes.head
             new.nextStream = completes.nextStream
             new.topics = completes.topics

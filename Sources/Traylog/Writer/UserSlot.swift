@@ -53,6 +53,8 @@ final class StateBox {
     var topicsThrough: UInt64 = 0
     /// States worth keeping that are not stored yet, ascending.
     var landmarks: [TrayState] = []
+    /// The stored state, where it is what the stream was right before a floor and no row says so yet, and the floor.
+    var bases: [(floor: UInt64, state: TrayState)] = []
     /// What the cache counts it as.
     var countedBytes = 0
 
@@ -65,6 +67,7 @@ final class StateBox {
         let copy = StateBox(state: state, next: next)
         copy.topicsThrough = topicsThrough
         copy.landmarks = landmarks
+        copy.bases = bases
         return copy
     }
 
@@ -76,6 +79,7 @@ final class StateBox {
     func forget(storedThrough seq: UInt64) {
         state.forgetPages(storedThrough: seq)
         if !landmarks.isEmpty { landmarks.removeAll { $0.appliedSeq <= seq } }
+        bases = []
     }
 
     /// Roughly what it takes in memory.

@@ -31,15 +31,9 @@ extension TrayState {
     package func decide(
         _ command: Command, head: UInt64, fingerprint: UInt64, hasher: IdentityHasher, source: some StateSource
     ) throws -> Decision {
-        if let key = command.key {
-            for seq in try keys.seqs(of: hasher.identity(of: key, as: .key), load: source.load(.keys)) {
-                let event = try source.event(seq)
-                guard event.key.hasSameBytes(as: key) else { continue }
-                guard event.commandFingerprint == fingerprint else {
-                    throw Refusal.keyConflict(key: key, seq: event.seq)
-                }
-                return .duplicate(event.seq)
-            }
+        if let key = command.key, let (seq, known) = try answered(key, hasher: hasher, source: source) {
+            guard known == fingerprint else { throw Refusal.keyConflict(key: key, seq: Seq(seq)) }
+            return .duplicate(Seq(seq))
         }
         switch command.action {
         case .notify(let content):
@@ -83,6 +77,18 @@ extension TrayState {
         }
     }
 
+    /// The event that carries a key, and the fingerprint of its command; nil when none does.
+    private func answered(
+        _ key: String, hasher: IdentityHasher, source: some StateSource
+    ) throws -> (seq: UInt64, fingerprint: UInt64?)? {
+        for seq in try keys.seqs(of: hasher.identity(of: key, as: .key), load: source.load(.keys)) {
+            if try source.compaction(of: seq) != nil { return (seq, try source.compactedFingerprint(seq)) }
+            let event = try source.event(seq)
+            if event.key.hasSameBytes(as: key) { return (seq, event.commandFingerprint) }
+        }
+        return nil
+    }
+
     private func decideSeen(upTo: UInt64, source: some StateSource) throws -> Decision {
         let position = try newestPosition(atOrBelow: upTo, stored: source)
         return position > seenUpTo ? .append(.traySeen(upTo: Seq(position))) : .unchanged
@@ -100,7 +106,10 @@ extension TrayState {
             if isSeen(entry) { flags.insert(.seen) }
             let before = flags
             mark.apply(to: &flags)
-            if flags != before { changing.append(Seq(entry.seq)) }
+            guard flags != before else { continue }
+            // What it showed left the log while it was deleted.
+            if mark == .restored, let refusal = try source.compaction(of: entry.seq) { throw refusal }
+            changing.append(Seq(entry.seq))
         }
         return changing.isEmpty ? .unchanged : .append(.marked(mark, items: changing.sorted()))
     }
@@ -109,6 +118,7 @@ extension TrayState {
         of event: Seq, by command: Command, head: UInt64, source: some StateSource
     ) throws -> Decision {
         guard event > .zero, event.rawValue <= head else { throw Refusal.unknownEvent(event) }
+        guard !source.floor.isAbove(event.rawValue) else { throw source.floor.refusal }
         let undone = try source.event(event.rawValue)
         guard undone.user.hasSameBytes(as: command.user) else { throw Refusal.unknownEvent(event) }
         guard undone.kind.isUndoable else { throw Refusal.notUndoable(event, kind: undone.kind) }
@@ -127,6 +137,9 @@ extension TrayState {
     ) throws -> ShownItem {
         if command.user == nil, case .key = reference { throw Refusal.unknownItem(reference) }
         let entry = try entry(of: reference, hasher: hasher, source: source)
+        if let refusal = try source.compaction(of: entry.seq) {
+            throw entry.flags.contains(.gone) ? Refusal.itemGone(Seq(entry.seq)) : refusal
+        }
         // What a topic brought is its publisher's, not the user's.
         if command.user != nil, try source.event(entry.seq).user == nil { throw Refusal.unknownItem(reference) }
         guard !entry.flags.contains(.gone) else { throw Refusal.itemGone(Seq(entry.seq)) }
@@ -163,7 +176,10 @@ extension TrayState {
             if let entry = try entry(of: seq.rawValue, stored: source) { return entry }
         case .key(let key):
             for seq in try keys.seqs(of: hasher.identity(of: key, as: .key), load: source.load(.keys)) {
-                guard try source.event(seq).key.hasSameBytes(as: key) else { continue }
+                // Of an event that left the log, only the identity is known.
+                if try source.compaction(of: seq) == nil {
+                    guard try source.event(seq).key.hasSameBytes(as: key) else { continue }
+                }
                 if let entry = try entry(of: seq, stored: source) { return entry }
             }
         }

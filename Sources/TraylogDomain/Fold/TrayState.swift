@@ -115,4 +115,21 @@ package protocol StateSource: StatePages {
     ///
     /// - Throws: when it cannot be read; a state of ours names only events that the log holds.
     func event(_ seq: UInt64) throws -> Event
+    /// Before it events may have left the log.
+    var floor: Floor { get }
+    /// Whether the log holds an event below the floor.
+    func holds(_ seq: UInt64) throws -> Bool
+    /// What an event that left the log carried as ``Event/commandFingerprint``; nil where it carried no key.
+    func compactedFingerprint(_ seq: UInt64) throws -> UInt64?
+}
+
+extension StateSource {
+    package var floor: Floor { Floor() }
+    package func holds(_ seq: UInt64) throws -> Bool { true }
+    package func compactedFingerprint(_ seq: UInt64) throws -> UInt64? { nil }
+
+    /// The refusal of what needs an event that left the log; nil for all others.
+    func compaction(of seq: UInt64) throws -> Refusal? {
+        try floor.isAbove(seq) && !holds(seq) ? floor.refusal : nil
+    }
 }

@@ -1,0 +1,33 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+
+extension StateTable {
+    /// The state from which a stream is folded after the log was compacted up to `floor`; nil for a stream that is
+    /// folded from its first event.
+    ///
+    /// As a rule a row of its own. As long as a stream without topics has no event at the floor or above, its root is as
+    /// good; the flush that replaces it keeps it.
+    func base(_ stream: UInt32, floor: UInt64, in transaction: borrowing ReadTransaction) throws -> StoredState? {
+        guard floor > 0 else { return nil }
+        if let row = try self.floor(stream, .base, at: floor, in: transaction) {
+            var reader = PackedReader(row)
+            return try StoredState(from: &reader)
+        }
+        guard let root = try root(stream, in: transaction), root.state.isBase(of: floor) else { return nil }
+        return root
+    }
+
+    /// Whether a row was made of the stream at exactly this floor.
+    func hasBase(_ stream: UInt32, at floor: UInt64, in transaction: borrowing ReadTransaction) throws -> Bool {
+        let key = StateTable.key(stream, .base, floor)
+        return try transaction.get(database, RawSpan(_elements: key.span)) { _ in } != nil
+    }
+}
+
+extension TrayState {
+    /// Whether the state, as it is stored, is what the stream was right before `floor`.
+    ///
+    /// Stored states hold all own events before the floor, but with topics perhaps not all of theirs.
+    func isBase(of floor: UInt64) -> Bool { appliedSeq < floor && topics.isEmpty }
+}
