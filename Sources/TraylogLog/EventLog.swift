@@ -7,12 +7,12 @@ import TraylogLMDB
 package struct EventLog: Sendable {
     package static let tableNames = ["log", "chunks"]
 
-    private let log: Database
-    private let chunks: Database
+    let records: Database
+    let largePayloads: Database
 
     package init(_ environment: Environment) {
-        log = environment.database("log")
-        chunks = environment.database("chunks")
+        records = environment.database("log")
+        largePayloads = environment.database("chunks")
     }
 
     /// The newest event's seq and when it was recorded.
@@ -26,7 +26,7 @@ package struct EventLog: Sendable {
     /// - Throws: ``LMDBError``, ``CodecError``.
     /// - Complexity: O(log n).
     package func head(in transaction: borrowing ReadTransaction) throws -> Head {
-        try transaction.withCursor(log) { cursor in
+        try transaction.withCursor(records) { cursor in
             var head = Head()
             guard try cursor.last() else { return head }
             try cursor.withEntry { key, record in
@@ -42,7 +42,7 @@ package struct EventLog: Sendable {
     /// - Throws: ``LMDBError``; `outOfOrder` when the batch does not start right after the head.
     package func append(_ batch: borrowing RecordBatch, to transaction: inout WriteTransaction) throws(LMDBError) {
         let (bytes, ends) = batch.records
-        try transaction.append(log, from: batch.firstSeq, RawSpan(_elements: bytes.span), ends: ends.span)
+        try transaction.append(records, from: batch.firstSeq, RawSpan(_elements: bytes.span), ends: ends.span)
         var key: [UInt8] = []
         for (seq, payload) in batch.largePayloads {
             for index in 0..<RecordCodec.chunkCount(of: payload.count) {
@@ -50,14 +50,14 @@ package struct EventLog: Sendable {
                 RecordCodec.appendChunkKey(seq: seq, index: index, to: &key)
                 let range = RecordCodec.chunkRange(index, of: payload.count)
                 try transaction.put(
-                    chunks, RawSpan(_elements: key.span), RawSpan(_elements: payload.span).extracting(range))
+                    largePayloads, RawSpan(_elements: key.span), RawSpan(_elements: payload.span).extracting(range))
             }
         }
     }
 
     /// The event with this seq; nil when the log does not hold it.
     package func event(_ seq: UInt64, in transaction: borrowing ReadTransaction) throws -> Event? {
-        try transaction.get(log, seq) { try event(seq, $0, in: transaction) }
+        try transaction.get(records, seq) { try event(seq, $0, in: transaction) }
     }
 
     /// The event that a record of the log holds.
@@ -71,14 +71,14 @@ package struct EventLog: Sendable {
     package func record<R>(
         _ seq: UInt64, in transaction: borrowing ReadTransaction, _ body: (RawSpan) throws -> R
     ) throws -> R? {
-        try transaction.get(log, seq) { try body($0) }
+        try transaction.get(records, seq) { try body($0) }
     }
 
     /// What the fold needs of the event; nil when the log does not hold it.
     package func fact(
         _ seq: UInt64, hasher: IdentityHasher, in transaction: borrowing ReadTransaction
     ) throws -> Fact? {
-        try transaction.get(log, seq) { record in
+        try transaction.get(records, seq) { record in
             try withPayload(of: seq, record, in: transaction) { header, payload in
                 try EventDecoder.fact(seq: seq, header: header, payload: payload, hasher: hasher)
             }
@@ -95,7 +95,7 @@ package struct EventLog: Sendable {
         from seq: UInt64, floor: UInt64 = 0, in transaction: borrowing ReadTransaction,
         _ body: (UInt64, RawSpan) throws -> Bool
     ) throws -> UInt64 {
-        try transaction.withCursor(log) { cursor in
+        try transaction.withCursor(records) { cursor in
             var expected = seq
             var found = try cursor.seek(seq)
             while found {
@@ -143,7 +143,7 @@ package struct EventLog: Sendable {
         for index in 0..<RecordCodec.chunkCount(of: byteCount) {
             key.removeAll(keepingCapacity: true)
             RecordCodec.appendChunkKey(seq: seq, index: index, to: &key)
-            let found: Void? = try transaction.get(chunks, RawSpan(_elements: key.span)) { chunk in
+            let found: Void? = try transaction.get(largePayloads, RawSpan(_elements: key.span)) { chunk in
                 payload.append(copying: chunk)
             }
             guard found != nil else {

@@ -41,6 +41,14 @@ struct RowBuffer: Sendable {
         rows.append((start, bytes.count, bytes.count))
     }
 
+    /// Visits the rows that are to be written, in order.
+    func forEach(_ body: (_ key: RawSpan, _ value: RawSpan) throws -> Void) rethrows {
+        let span = RawSpan(_elements: bytes.span)
+        for row in rows where row.end > row.value {
+            try body(span.extracting(row.start..<row.value), span.extracting(row.value..<row.end))
+        }
+    }
+
     /// Carries out all rows, in order.
     func write(to database: Database, in transaction: inout WriteTransaction) throws(LMDBError) {
         let span = RawSpan(_elements: bytes.span)

@@ -112,7 +112,7 @@ extension StateTable {
     }
 
     /// What the first fields of a packed page say.
-    private static func identity(
+    static func identity(
         of content: [UInt8], _ space: PageSpace
     ) throws(PackedError) -> (first: UInt64, changedBy: UInt64) {
         var reader = PackedReader(content)

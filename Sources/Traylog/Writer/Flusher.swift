@@ -176,6 +176,7 @@ struct Flusher {
     /// The slice is durable.
     mutating func publish(_ slice: Slice, to core: inout Core) {
         for slot in slice.names { slot.isNamed = true }
+        core.capture?.note(slice)
         for state in slice.states {
             let slot = state.slot
             slot.current?.forget(storedThrough: state.appliedSeq)
@@ -195,6 +196,11 @@ struct Flusher {
             core.tail.dropThrough(head)
             round = nil
         }
+    }
+
+    /// Gives up the slice that was made in advance, and with it the round: another one will find what is to be stored.
+    mutating func startAnew(core: inout Core) {
+        abandon(Slice(generation: core.generation), core: &core)
     }
 
     /// Takes a finished slice's buffer back, to be filled again.

@@ -96,6 +96,7 @@ struct Group {
             if let fact = prepared.fact(index) {
                 return .appended(append(prepared, index, fact, name: name, slot: slot, core: &core, random: &random))
             }
+            if let slot, core.capture != nil { try noteRestored(body, slot, core: &core) }
             let before = body.kind == .undone ? slot?.working ?? slot?.current : nil
             let old = before?.state
             let seq = append(
@@ -114,6 +115,11 @@ struct Group {
         case .broadcast(let topic, _):
             return .topic(topic)
         case .edit(let item, _), .retract(let item):
+            if case .seq(let seq) = item, core.record.floor.isAbove(seq.rawValue),
+                try !core.pages(of: 0, limit: .max).holds(seq.rawValue)
+            {
+                throw core.record.floor.refusal
+            }
             guard case .seq(let seq) = item, seq > .zero, seq.rawValue < batch.nextSeq,
                 case .broadcast(let topic, _) = try event(seq.rawValue, core).body
             else { throw Refusal.unknownItem(item) }
@@ -187,12 +193,14 @@ struct Group {
         _ command: Command, head: UInt64, fingerprint: UInt64, slot: UserSlot?, core: inout Core
     ) throws -> Decision {
         guard let slot else {
-            let nobody = GroupSource(stored: core.pages(of: 0, limit: .max), batch: batch)
+            let nobody = GroupSource(
+                stored: core.pages(of: 0, limit: .max), batch: batch, keptFloor: core.keptFloor)
             return try TrayState().decide(
                 command, head: head, fingerprint: fingerprint, hasher: core.hasher, source: nobody)
         }
         let box = try state(of: slot, core: &core)
-        let source = GroupSource(stored: core.pages(of: slot.stream, limit: box.state.appliedSeq), batch: batch)
+        let source = GroupSource(
+            stored: core.pages(of: slot.stream, limit: box.state.appliedSeq), batch: batch, keptFloor: core.keptFloor)
         return try box.state.decide(
             command, head: head, fingerprint: fingerprint, hasher: core.hasher, source: source)
     }
@@ -200,7 +208,8 @@ struct Group {
     /// The stream's state with every event of this transaction so far, and what can be read beside it.
     mutating func settled(_ slot: UserSlot, core: inout Core) throws -> (state: TrayState, stored: some StateSource) {
         let box = try state(of: slot, core: &core)
-        let source = GroupSource(stored: core.pages(of: slot.stream, limit: box.state.appliedSeq), batch: batch)
+        let source = GroupSource(
+            stored: core.pages(of: slot.stream, limit: box.state.appliedSeq), batch: batch, keptFloor: core.keptFloor)
         return (box.state, source)
     }
 
@@ -282,7 +291,10 @@ struct Group {
 
     /// Makes the transaction's events the newest of the store: it is durable.
     mutating func publish(to core: inout Core) {
-        guard !batch.isEmpty else { return }
+        guard !batch.isEmpty else {
+            core.capture?.note(added: [], settled: settled)
+            return
+        }
         core.head.seq = batch.nextSeq - 1
         core.head.recordedAt = now
         for step in journal {
@@ -299,6 +311,7 @@ struct Group {
             slot.working = nil
             core.setCurrent(working, of: slot)
         }
+        core.capture?.note(added: dueEntries, settled: settled)
         for due in dues { core.nextDue = min(core.nextDue ?? due.entry.due, due.entry.due) }
         if mayEndWaiting, core.hasWaitingDues {
             core.hasWaitingDues = false
@@ -328,6 +341,18 @@ extension RandomPool {
 private struct GroupSource: StateSource {
     let stored: StoredPages
     let batch: RecordBatch
+    /// The floor, or what is about to be one: what it will forbid is refused already.
+    var floor: Floor
+
+    init(stored: StoredPages, batch: RecordBatch, keptFloor: UInt64) {
+        self.stored = stored
+        self.batch = batch
+        floor = stored.floor.isAbove(keptFloor) || stored.floor.seq.rawValue == keptFloor
+            ? stored.floor : Floor(seq: Seq(keptFloor))
+    }
+
+    func holds(_ seq: UInt64) throws -> Bool { try stored.holds(seq) }
+    func compactedFingerprint(_ seq: UInt64) throws -> UInt64? { try stored.compactedFingerprint(seq) }
 
     func items(at position: UInt64) throws -> ItemPage? { try stored.items(at: position) }
     func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page? {

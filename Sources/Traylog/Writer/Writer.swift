@@ -23,9 +23,12 @@ final class Writer: Sendable {
         var jobs: [Job] = []
         var ticks: [TickRequest] = []
         var chores: [Chore] = []
+        var tasks: [WriterTask] = []
+        /// Chores wait until the data file was replaced.
+        var holdsChores = false
         var isClosing = false
 
-        var isEmpty: Bool { jobs.isEmpty && ticks.isEmpty && chores.isEmpty }
+        var isEmpty: Bool { jobs.isEmpty && ticks.isEmpty && tasks.isEmpty && (chores.isEmpty || holdsChores) }
     }
 
     private let directory: String
@@ -82,9 +85,31 @@ final class Writer: Sendable {
         queue.signalAll()
     }
 
+    /// Does something on the writer's thread, between two transactions, and waits for it.
+    func perform(_ body: @escaping @Sendable (inout WriterLoop) throws -> Void) throws(TraylogError) {
+        try Waiting.blocking { (answer: @escaping Waiting.Answer<Void>) in
+            let task = WriterTask(directory: directory, body, answer: answer)
+            let isOpen = queue.withLock { queue in
+                if !queue.isClosing { queue.tasks.append(task) }
+                return !queue.isClosing
+            }
+            guard isOpen else { return task.fail(.closed(directory)) }
+            queue.signalAll()
+        }
+    }
+
+    /// Lets chores wait, or go on.
+    func holdChores(_ holds: Bool) {
+        queue.withLock { $0.holdsChores = holds }
+        queue.signalAll()
+    }
+
     /// Lets the thread end once the queue is empty and everything is stored.
     func finishSoon() {
-        queue.withLock { $0.isClosing = true }
+        queue.withLock { queue in
+            queue.isClosing = true
+            queue.holdsChores = false
+        }
         queue.signalAll()
     }
 
@@ -99,23 +124,24 @@ final class Writer: Sendable {
         var lastGroup = (jobs: 0, nanoseconds: Int64(0))
         while true {
             gather(after: lastGroup)
-            let (jobs, ticks, chore, isClosing) = next(loop)
+            let (jobs, ticks, chore, task, isClosing) = next(loop)
             if !jobs.isEmpty {
                 let start = SystemClock.monotonicNanoseconds()
                 loop.perform(jobs)
                 lastGroup = (jobs.count, SystemClock.monotonicNanoseconds() - start)
-            } else if ticks.isEmpty, chore == nil, isClosing {
+            } else if ticks.isEmpty, chore == nil, task == nil, isClosing {
                 loop.storeEverything()
                 shared.withLock { $0.isClosed = true }
                 shared.signalAll()
                 return
             } else if ticks.isEmpty {
                 lastGroup = (0, 0)
-                if chore == nil { loop.idle(isRelaxed: isRelaxed) }
+                if chore == nil, task == nil { loop.idle(isRelaxed: isRelaxed) }
             }
             for tick in ticks { tick.finish(perform(tick.now ?? now(), &loop)) }
             tickIfDue(&loop)
             if let chore { loop.perform(chore) }
+            task?.run(&loop)
         }
     }
 
@@ -164,7 +190,7 @@ final class Writer: Sendable {
     /// What waits to be done, or nothing after a while without anything.
     private func next(
         _ loop: WriterLoop
-    ) -> (jobs: [Job], ticks: [TickRequest], chore: Chore?, isClosing: Bool) {
+    ) -> (jobs: [Job], ticks: [TickRequest], chore: Chore?, task: WriterTask?, isClosing: Bool) {
         let idle: Int? =
             if loop.hasUnsynced && isRelaxed {
                 Writer.relaxedMilliseconds
@@ -185,10 +211,11 @@ final class Writer: Sendable {
                 queue.jobs.removeFirst(count)
                 let ticks = queue.ticks
                 queue.ticks = []
-                let chore = queue.chores.isEmpty ? nil : queue.chores.removeFirst()
-                return (jobs, ticks, chore, queue.isClosing && queue.jobs.isEmpty)
+                let chore = queue.chores.isEmpty || queue.holdsChores ? nil : queue.chores.removeFirst()
+                let task = queue.tasks.isEmpty ? nil : queue.tasks.removeFirst()
+                return (jobs, ticks, chore, task, queue.isClosing && queue.jobs.isEmpty)
             })
-        return answer ?? ([], [], nil, false)
+        return answer ?? ([], [], nil, nil, false)
     }
 
     /// How long to wait for the next tick of an own; not for ever, because the clock may be set.

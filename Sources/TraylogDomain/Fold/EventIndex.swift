@@ -42,6 +42,16 @@ package struct EventIndex: Hashable, Sendable {
 }
 
 extension EventIndex.Page {
+    /// Of some seqs, ascending, none below `first`.
+    package init(first: UInt64, seqs: [UInt64]) {
+        self.init(first: first, packed: [])
+        var before = first
+        for seq in seqs {
+            packed.appendVarint(seq - before)
+            before = seq
+        }
+    }
+
     /// The seqs, ascending.
     package func seqs() throws(PackedError) -> [UInt64] {
         var seqs: [UInt64] = []

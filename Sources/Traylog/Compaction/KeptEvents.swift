@@ -1,0 +1,61 @@
+import TraylogDomain
+
+/// Which events below a floor some query at or above it needs, and which streams keep all of theirs.
+struct KeptEvents {
+    let floor: UInt64
+    private(set) var seqs = SeqSet()
+    /// An event from before the floor was undone after it: to fold that, the stream's whole past is needed.
+    private(set) var wholeStreams: Set<UInt32> = []
+    /// Topics that such a stream has, by identity.
+    private(set) var wholeTopics: Set<UInt64> = []
+    /// Deleted items that were restored at the floor or above, by the user's stream.
+    private var restored: [UInt32: Set<UInt64>] = [:]
+
+    init(floor: UInt64) {
+        self.floor = floor
+    }
+
+    func contains(_ seq: UInt64) -> Bool { seqs.contains(seq) }
+
+    mutating func insert(_ seq: UInt64) {
+        if seq < floor { seqs.insert(seq) }
+    }
+
+    /// Looks at an event at the floor or above.
+    mutating func note(_ fact: borrowing Fact, stream: UInt32) {
+        switch fact.kind {
+        case .undone where fact.target < floor:
+            wholeStreams.insert(stream)
+        case .marked where fact.mark == Mark.restored.rawValue:
+            for item in fact.items where item < floor { restored[stream, default: []].insert(item) }
+        default:
+            break
+        }
+    }
+
+    /// Takes up what the stream's state right before the floor needs.
+    ///
+    /// - Complexity: O(the stream's items).
+    mutating func note(_ state: TrayState, stream: UInt32, pages: some StatePages) throws {
+        if wholeStreams.contains(stream) { wholeTopics.formUnion(state.topics.map(\.topic)) }
+        let back = restored[stream] ?? []
+        // A category's name is looked up in the event that brought it up.
+        for category in state.categories { insert(category.namedBy) }
+        note(state.tail, back)
+        try state.forEachSealedPage(below: .max, stored: pages) { page in
+            note(page, back)
+            return true
+        }
+    }
+
+    private mutating func note(_ page: ItemPage, _ back: Set<UInt64>) {
+        var items: Set<UInt64> = []
+        for entry in page.entries where entry.flags.isLive || back.contains(entry.seq) {
+            // Gone is gone, whatever was restored.
+            guard !entry.flags.contains(.gone) else { continue }
+            insert(entry.seq)
+            items.insert(entry.seq)
+        }
+        for override in page.overrides where items.contains(override.item) { insert(override.event) }
+    }
+}
