@@ -22,6 +22,11 @@ let package = Package(
             pkgConfig: "lmdb",
             providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]
         ),
+        .systemLibrary(
+            name: "CTraylogZstd",
+            pkgConfig: "libzstd",
+            providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]
+        ),
         .target(name: "CTraylogCRC"),
         .target(name: "TraylogDomain", swiftSettings: strict),
         .target(name: "TraylogLMDB", dependencies: ["CTraylogLMDB"], swiftSettings: strict),
@@ -31,8 +36,13 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "TraylogArchive",
+            dependencies: ["TraylogDomain", "TraylogLog", "CTraylogZstd"],
+            swiftSettings: strict
+        ),
+        .target(
             name: "Traylog",
-            dependencies: ["TraylogDomain", "TraylogLMDB", "TraylogLog"],
+            dependencies: ["TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogArchive"],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -53,6 +63,8 @@ let package = Package(
         .testTarget(name: "TraylogLMDBTests", dependencies: ["TraylogLMDB"], swiftSettings: strict),
         .testTarget(
             name: "TraylogLogTests", dependencies: ["TraylogLog"], exclude: ["Fixtures"], swiftSettings: strict),
+        .testTarget(
+            name: "TraylogArchiveTests", dependencies: ["TraylogArchive", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "TraylogTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"], swiftSettings: strict),
         .testTarget(

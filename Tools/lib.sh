@@ -45,12 +45,12 @@ install_packages() {
         fail "apt-get could not install $packages"
 }
 
-# need COMMAND=PACKAGE … and `lmdb` for the library: installs those that are not there, in one go.
+# need COMMAND=PACKAGE … and `lmdb` and `libzstd` for the libraries: installs those that are not there, in one go.
 need() {
     local wanted missing=()
     for wanted in "$@"; do
-        if [[ $wanted == lmdb ]]; then
-            { has pkg-config && pkg-config --exists lmdb; } || missing+=(liblmdb-dev)
+        if [[ $wanted == lmdb || $wanted == libzstd ]]; then
+            { has pkg-config && pkg-config --exists "$wanted"; } || missing+=("lib${wanted#lib}-dev")
         else
             has "${wanted%%=*}" || missing+=("${wanted#*=}")
         fi
@@ -58,6 +58,7 @@ need() {
     if [[ ${#missing[@]} -gt 0 ]]; then
         install_packages "${missing[@]}"
     fi
+    pkg-config --exists 'libzstd >= 1.4' || fail "pkg-config does not find libzstd 1.4 or newer; is libzstd-dev installed?"
     case $(pkg-config --modversion lmdb 2>/dev/null) in
         0.9.*) ;;
         '') fail "pkg-config does not find lmdb; is liblmdb-dev installed?" ;;

@@ -1,0 +1,88 @@
+import TraylogLog
+
+/// A place in an archive: at an event, or behind the last. Holds one block in memory. For one thread.
+package struct ArchiveCursor {
+    /// Of the event; nil behind the last.
+    package private(set) var seq: UInt64?
+    private let reader: ArchiveReader
+    private let zstd = ZstdDecompressor()
+    /// The block that is loaded, and its events.
+    private var index = -1
+    private var block: [UInt8] = []
+    private var event = ArchivedEvent(seq: 0, record: 0..<0, payload: 0..<0)
+    /// Behind the event.
+    private var offset = 0
+    private var eventsLeft: UInt32 = 0
+
+    init(_ reader: ArchiveReader, from seq: UInt64) throws(ArchiveError) {
+        self.reader = reader
+        try seek(seq)
+    }
+
+    /// Goes to the first event at or after `seq`.
+    package mutating func seek(_ seq: UInt64) throws(ArchiveError) {
+        // The last block that begins at or before it.
+        var (low, high) = (0, reader.blocks.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if reader.blocks[middle].first <= seq { low = middle + 1 } else { high = middle }
+        }
+        let wanted = max(low - 1, 0)
+        if wanted != index || (self.seq ?? .max) > seq {
+            guard wanted < reader.blocks.count else { return self.seq = nil }
+            try load(wanted)
+        }
+        while let here = self.seq, here < seq { try advance() }
+    }
+
+    /// Goes to the next event.
+    package mutating func advance() throws(ArchiveError) {
+        guard seq != nil else { return }
+        if eventsLeft == 0 {
+            guard index + 1 < reader.blocks.count else {
+                guard seq == reader.footer.last else {
+                    throw reader.damage(in: reader.blocks[index], "its last event is not that which its footer says")
+                }
+                return seq = nil
+            }
+            return try load(index + 1)
+        }
+        try read(after: seq)
+    }
+
+    /// Lends record and payload of the event, unchecked but for the checksum of the block; there must be one.
+    package func withEvent<R, E: Error>(
+        _ body: (_ record: RawSpan, _ payload: RawSpan) throws(E) -> R
+    ) throws(E) -> R {
+        precondition(seq != nil, "behind the last event")
+        let span = RawSpan(_elements: block.span)
+        return try body(span.extracting(event.record), span.extracting(event.payload))
+    }
+
+    private mutating func load(_ wanted: Int) throws(ArchiveError) {
+        let previous = wanted == index + 1 ? seq : nil
+        (seq, index) = (nil, wanted)
+        // Its memory is given back at once: many archives may be open.
+        var stored: [UInt8] = []
+        let row = reader.blocks[wanted]
+        try reader.load(row, into: &block, stored: &stored, with: zstd)
+        (offset, eventsLeft) = (0, row.events)
+        try read(after: previous)
+        guard seq == row.first else { throw reader.damage(in: row, "its block begins with another event") }
+    }
+
+    private mutating func read(after previous: UInt64?) throws(ArchiveError) {
+        let row = reader.blocks[index]
+        guard let next = ArchivedEvent.read(RawSpan(_elements: block.span), at: offset) else {
+            throw reader.damage(in: row, "its block ends within an event")
+        }
+        if let previous, next.seq <= previous { throw reader.damage(in: row, "its events are out of order") }
+        event = next
+        offset = next.payload.upperBound
+        eventsLeft -= 1
+        guard eventsLeft > 0 || offset == block.count else {
+            throw reader.damage(in: row, "its block has more than its events")
+        }
+        seq = next.seq
+    }
+}

@@ -1,0 +1,152 @@
+import TraylogLog
+
+/// Writes one archive. It has its name when ``finish()`` has read all of it back; before that, and after an error, there
+/// is no archive. For one thread.
+///
+/// ```swift
+/// let writer = try ArchiveWriter(directory: path, header: ArchiveHeader(store: identity, through: floor))
+/// try writer.append(seq: 1, record: record, payload: payload)
+/// let summary = try writer.finish()
+/// ```
+package final class ArchiveWriter {
+    /// The name that the file is to get, without the directory.
+    package let name: String
+    package private(set) var events: UInt64 = 0
+    private let header: ArchiveHeader
+    /// Nil once it is finished, or given up.
+    private var partial: PartialFile?
+    private let zstd = ZstdCompressor()
+    /// The events of the block that is being filled.
+    private var block: [UInt8] = []
+    private var blockFirst: UInt64 = 0
+    private var blockEvents: UInt32 = 0
+    private var stored: [UInt8] = []
+    private var index: [UInt8] = []
+    private var (first, last, rawBytes) = (UInt64(0), UInt64(0), UInt64(0))
+    private var offset: UInt64 = 0
+    private var fileChecksum: UInt32 = 0
+
+    /// Begins a file in `directory`, which is made (0700) where it is missing, and takes away what runs left there that
+    /// were killed.
+    ///
+    /// - Throws: ``ArchiveError``: `unusableDirectory`, `permissionDenied`, `diskFull`.
+    package convenience init(directory: String, header: ArchiveHeader) throws {
+        let directory = ArchiveDirectory(directory)
+        try directory.create()
+        try directory.removeLeftovers()
+        try self.init(directory, header, name: nil)
+    }
+
+    /// - Parameter name: that of the archive which is to be replaced; nil for a new one.
+    init(_ directory: ArchiveDirectory, _ header: ArchiveHeader, name: String?) throws(ArchiveError) {
+        let partial = try PartialFile(in: directory, name: name) { ArchiveDirectory.newName(through: header.through) }
+        self.name = partial.name
+        self.header = header
+        self.partial = consume partial
+        block.reserveCapacity(ArchiveBlock.usualRawBytes + 4_096)
+        try write(header.bytes, to: file())
+    }
+
+    /// Adds the next event.
+    ///
+    /// - Parameters:
+    ///   - seq: above 0, and above that of the event before.
+    ///   - record: as in the log.
+    ///   - payload: put together, where the log keeps it in chunks; else empty.
+    /// - Throws: ``CodecError`` when these are not the bytes of that event; ``ArchiveError`` `diskFull` and others of
+    ///   writing, after which nothing can be added.
+    package func append(seq: UInt64, record: RawSpan, payload: RawSpan) throws {
+        precondition(seq > last, "events come in their order")
+        try ArchivedEvent.verify(seq: seq, record: record, payload: payload)
+        if blockEvents == 0 { blockFirst = seq }
+        if events == 0 { first = seq }
+        ArchivedEvent.append(seq: seq, record: record, payload: payload, to: &block)
+        last = seq
+        events += 1
+        blockEvents += 1
+        if block.count >= ArchiveBlock.usualRawBytes { try closeBlock(file()) }
+    }
+
+    /// Makes the archive durable, reads it back, checks all of it, and gives it its name. Afterwards nothing can be added.
+    ///
+    /// - Throws: ``ArchiveError``; then there is no archive.
+    package func finish() throws(ArchiveError) -> ArchiveSummary {
+        guard var partial = partial.take() else { preconditionFailure("an archive is finished once") }
+        return try finish(&partial)
+    }
+
+    /// Takes the unfinished file away; so does letting go of the writer.
+    package func cancel() {
+        partial = nil
+    }
+}
+
+extension ArchiveWriter {
+    private func finish(_ partial: inout PartialFile) throws(ArchiveError) -> ArchiveSummary {
+        let file = partial.file
+        try closeBlock(file)
+        let index = index
+        let footer = ArchiveFooter(
+            indexOffset: offset, blocks: UInt64(index.count / ArchiveBlock.byteCount), events: events, first: first,
+            last: last, rawBytes: rawBytes, indexChecksum: crc32c(RawSpan(_elements: index.span)),
+            fileChecksum: crc32c(RawSpan(_elements: index.span), from: fileChecksum))
+        try write(index, to: file)
+        try write(footer.bytes, to: file)
+        try file.sync()
+        let written = try ArchiveReader.open(file.path, name: name)
+        try written.check(footer, header)
+        try partial.publish()
+        return written.summary
+    }
+
+    private func file() -> ArchiveFile {
+        guard let file = partial?.file else { preconditionFailure("the archive is finished, or could not be written") }
+        return file
+    }
+
+    /// Compresses the events so far, if there are any, and writes them.
+    private func closeBlock(_ file: ArchiveFile) throws(ArchiveError) {
+        guard blockEvents > 0 else { return }
+        // Out of `self` while they are lent, and back with their memory at the end.
+        var (raw, stored): ([UInt8], [UInt8]) = ([], [])
+        swap(&raw, &block)
+        swap(&stored, &self.stored)
+        do throws(ZstdFailure) {
+            try zstd.compress(RawSpan(_elements: raw.span), into: &stored)
+        } catch {
+            throw ArchiveError(.inputOutput, path: file.path, "zstd: \(error.reason)")
+        }
+        try write(frame(of: raw, stored), to: file)
+        try write(stored, to: file)
+        rawBytes += UInt64(raw.count)
+        raw.removeAll(keepingCapacity: raw.count <= 2 * ArchiveBlock.usualRawBytes)
+        blockEvents = 0
+        swap(&raw, &block)
+        swap(&stored, &self.stored)
+    }
+
+    /// What stands before the compressed bytes; also adds the block to the index.
+    private func frame(of raw: borrowing [UInt8], _ stored: borrowing [UInt8]) -> [UInt8] {
+        var row = ArchiveBlock(
+            first: blockFirst, offset: offset, storedBytes: UInt32(stored.count), rawBytes: UInt32(raw.count),
+            events: blockEvents, checksum: 0)
+        var frame = row.checkedFrame
+        let checksum = crc32c(RawSpan(_elements: stored.span), from: crc32c(RawSpan(_elements: frame.span)))
+        row.checksum = checksum
+        frame.append(addingCapacity: 4) { $0.append(littleEndian: checksum) }
+        row.append(to: &index)
+        return frame
+    }
+
+    private func write(_ bytes: [UInt8], to file: ArchiveFile) throws(ArchiveError) {
+        do throws(ArchiveError) {
+            try file.write(RawSpan(_elements: bytes.span))
+        } catch {
+            // A block that is written in part has no place in an archive.
+            partial = nil
+            throw error
+        }
+        offset += UInt64(bytes.count)
+        fileChecksum = crc32c(RawSpan(_elements: bytes.span), from: fileChecksum)
+    }
+}

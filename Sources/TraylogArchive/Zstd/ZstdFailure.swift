@@ -1,0 +1,4 @@
+/// What zstd says went wrong.
+struct ZstdFailure: Error {
+    let reason: String
+}
