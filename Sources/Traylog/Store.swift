@@ -11,6 +11,8 @@ public final class Store: TrayQueries {
     private let environment: Environment
     let writer: Writer
     let projections: ProjectionBoard
+    /// Whether the store is being written anew.
+    let rewriting = Monitor(false)
     private let thread: OSThread
     private let hasher: IdentityHasher
 

@@ -44,6 +44,10 @@ public struct StoreFailure: Error, Hashable, Sendable {
         case unusableTarget
         /// The installed LMDB, file system or environment cannot carry a store.
         case unsupported
+        /// A compaction or an erasure of this store is under way: wait for it.
+        case busy
+        /// The caller gave the work up; nothing was changed.
+        case cancelled
         /// Any other error of the operating system.
         case inputOutput
     }

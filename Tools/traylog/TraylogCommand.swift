@@ -40,7 +40,7 @@ struct TraylogCommand: ParsableCommand {
             CommandGroup(
                 name: "Look after",
                 subcommands: [
-                    TickCommand.self, StatsCommand.self, ReplayCommand.self, VerifyCommand.self, BackupCommand.self,
+                    TickCommand.self, StatsCommand.self, ReplayCommand.self, CompactCommand.self, VerifyCommand.self, BackupCommand.self,
                     ExportCommand.self, RestoreCommand.self,
                 ]),
         ]

@@ -19,7 +19,6 @@ struct LogCopy {
     /// What was left out, and how much of each kind.
     private(set) var dropped = SeqSet()
     private(set) var droppedKinds: [UInt8: UInt64] = [:]
-    private(set) var droppedBytes: UInt64 = 0
     /// Takes each event that is left out, with its whole payload.
     var archive: ((UInt64, RawSpan, RawSpan) throws -> Void)?
 
@@ -79,13 +78,11 @@ struct LogCopy {
         }
         dropped.insert(seq)
         droppedKinds[header.kindNumber, default: 0] += 1
-        droppedBytes += UInt64(record.byteCount)
         guard !header.isErased else {
             try archive?(seq, record, RawSpan())
             return
         }
         try log.withPayload(of: seq, record, in: transaction) { _, payload in
-            if header.isChunked { droppedBytes += UInt64(payload.byteCount) }
             let identity = try EventDecoder.identity(seq: seq, payload: payload)
             if identity.key != nil { fingerprints.append((seq, identity.commandFingerprint)) }
             try archive?(seq, record, header.isChunked ? payload : RawSpan())
@@ -108,17 +105,23 @@ struct LogCopy {
     }
 
     /// Puts an event back that was left out and is needed after all.
-    mutating func restore(_ seq: UInt64, in transaction: inout WriteTransaction) throws {
-        guard dropped.contains(seq) else { return }
+    ///
+    /// - Returns: what the event is; nil when it was not left out.
+    mutating func restore(
+        _ seq: UInt64, in transaction: inout WriteTransaction
+    ) throws -> (stream: UInt32, body: Event.Body)? {
+        guard dropped.contains(seq) else { return nil }
         dropped.remove(seq)
         let (logTable, chunkTable) = log.tables
-        try source.environment.read { reading in
-            _ = try log.record(seq, in: reading) { record in
+        return try source.environment.read { reading in
+            try log.record(seq, in: reading) { record in
                 try transaction.put(logTable, seq, record)
                 let header = try RecordHeader.read(record, seq: seq)
                 droppedKinds[header.kindNumber, default: 1] -= 1
-                guard header.isChunked else { return }
-                try log.forEachChunk(of: seq, in: reading) { try transaction.put(chunkTable, $0, $1) }
+                if header.isChunked {
+                    try log.forEachChunk(of: seq, in: reading) { try transaction.put(chunkTable, $0, $1) }
+                }
+                return (header.stream, try log.event(seq, record, in: reading).body)
             }
         }
     }

@@ -14,9 +14,11 @@ struct StateCopy {
     let record: StoreRecord
     let target: Environment
     let floor: UInt64
-    var kept: KeptEvents
+    private(set) var kept: KeptEvents
     /// From where each stream is folded from now on, by number.
     private(set) var bases: [StreamBase] = []
+    /// Streams below this number began before the floor.
+    private(set) var streamsBelowFloor: UInt32 = 0
     private var rows = CopiedRows()
 
     init(source: FileSource, record: StoreRecord, target: Environment, floor: UInt64, kept: KeptEvents) {
@@ -54,11 +56,15 @@ struct StateCopy {
         try rows.write(to: targetStates, of: target, isAtEnd: true)
     }
 
+    /// An event is needed after all.
+    mutating func keep(_ seq: UInt64) { kept.insert(seq) }
+
     private mutating func copy(_ stream: UInt32, _ folded: LogFold.Folded?) throws {
         while bases.count < stream { bases.append(.asBefore) }
         var added: [(key: [UInt8], value: [UInt8])] = []
         var base = StreamBase.asBefore
         if let folded {
+            streamsBelowFloor = max(streamsBelowFloor, stream + 1)
             try kept.note(folded.state, stream: stream, pages: folded.pages)
             if !kept.wholeStreams.contains(stream) { base = try makeBase(stream, folded, &added) }
         }
@@ -81,7 +87,7 @@ struct StateCopy {
         try source.environment.read { transaction in
             try stored.forEach(in: transaction) { key, value in
                 while next < added.count {
-                    let order = key.compare(to: RawSpan(_elements: added[next].key.span))
+                    let order = key.compare(to: added[next].key)
                     if order < 0 { break }
                     rows.append(added[next])
                     next += 1
@@ -201,10 +207,10 @@ extension CopiedRows {
 
 extension RawSpan {
     /// Negative, zero or positive, as the bytes stand to those of `other`.
-    fileprivate func compare(to other: RawSpan) -> Int {
-        for index in 0..<min(byteCount, other.byteCount) where byte(at: index) != other.byte(at: index) {
-            return byte(at: index) < other.byte(at: index) ? -1 : 1
+    fileprivate func compare(to other: [UInt8]) -> Int {
+        for index in 0..<min(byteCount, other.count) where byte(at: index) != other[index] {
+            return byte(at: index) < other[index] ? -1 : 1
         }
-        return byteCount - other.byteCount
+        return byteCount - other.count
     }
 }

@@ -1,3 +1,4 @@
+import TraylogArchive
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
@@ -28,13 +29,26 @@ final class StoreRewrite {
         var streams: UInt32
     }
 
+    /// What the writer changed since the copy, and the state of the file.
+    struct Late {
+        var changes: CopyCapture
+        var record: StoreRecord
+        var head: EventLog.Head
+    }
+
+    /// What the store is with the new file.
+    struct Finished {
+        var record: StoreRecord
+        var head: EventLog.Head
+    }
+
     /// What came of it.
     struct Outcome {
         var dropped: UInt64 = 0
         var droppedKinds: [UInt8: UInt64] = [:]
-        var droppedBytes: UInt64 = 0
+        /// What the new file takes.
+        var bytes: UInt64 = 0
         var archive: String?
-        var head: UInt64 = 0
     }
 
     init(
@@ -62,7 +76,7 @@ final class StoreRewrite {
                 throw error
             }
         } catch {
-            try? writer.endCapture()
+            try? writer.perform { $0.endRewrite() }
             throw error
         }
     }
@@ -83,37 +97,34 @@ final class StoreRewrite {
     }
 
     private func fill(_ successor: Environment, _ start: Start) throws -> Outcome {
-        let floor = max(goal.floor, start.record.floor.seq.rawValue)
+        // Without a new one, nothing lies below.
+        let floor = goal.floor > start.record.floor.seq.rawValue ? goal.floor : 0
         var kept = KeptEvents(floor: floor)
-        if floor > start.record.floor.seq.rawValue { try note(through: start.head, from: floor, &kept, start.record) }
-        var states = StateCopy(
-            source: source, record: start.record, target: successor, floor: floor, kept: kept)
+        if floor > 0 { try note(from: floor, through: start.head, &kept, start.record) }
+        var copy = StoreCopy(source: source, target: successor, record: start.record, floor: floor, kept: kept)
         let total = 2 * start.head
-        try states.run(before: start.streams) { try progress($0, total) }
-        var log = LogCopy(
-            source: source, target: successor, oldFloor: start.record.floor.seq.rawValue, kept: states.kept,
-            wholeTopics: try streams(ofTopics: states.kept.wholeTopics, start.record))
-        let archive = try goal.archive?.begin(floor: floor)
-        log.archive = archive.map { archive in { try archive.append($0, $1, $2) } }
-        do {
-            try log.run(through: start.head) { try progress(start.head + $0, total) }
-            let name = log.dropped.count > 0 ? try archive?.finish() : nil
-            if name == nil { archive?.cancel() }
-            try copyRest(to: successor, start.record, log)
-            return try close(successor, start, &states, &log, archive: name)
-        } catch {
-            archive?.cancel()
-            throw error
+        try copy.copyStates(before: start.streams) { try progress($0, total) }
+        let archive = try (floor > 0 ? goal.archiveDirectory : nil).map {
+            try ArchiveWriter(
+                directory: $0, header: ArchiveHeader(store: start.record.identity, through: floor - 1))
         }
+        // Without `finish` there will be no archive.
+        defer { archive?.cancel() }
+        try copy.copyLog(through: start.head, archive) { try progress(start.head + $0, total) }
+        let name = copy.log.dropped.count > 0 ? try archive?.finish().name : nil
+        try copy.copyRest()
+        return try close(successor, &copy, archive: name)
     }
 
     /// Looks at what was restored and undone above the floor.
-    private func note(through head: UInt64, from floor: UInt64, _ kept: inout KeptEvents, _ record: StoreRecord) throws {
+    private func note(
+        from floor: UInt64, through head: UInt64, _ kept: inout KeptEvents, _ record: StoreRecord
+    ) throws {
+        let log = tables.log
         var next = floor
         while next <= head {
             next = try environment.read { transaction in
                 let end = min(head, next + 9_999)
-                let log = tables.log
                 return try log.forEachRecord(from: next, in: transaction) { seq, bytes in
                     let header = try RecordHeader.read(bytes, seq: seq)
                     if header.kind == .undone || header.kind == .marked, !header.isErased {
@@ -128,44 +139,76 @@ final class StoreRewrite {
         }
     }
 
-    private func streams(ofTopics identities: Set<UInt64>, _ record: StoreRecord) throws -> Set<UInt32> {
-        let names = tables.names(record.generation)
-        return Set(
-            try identities.compactMap { identity in
-                try environment.read { try names.stream(ofTopic: identity, in: $0) }
-            })
-    }
-
-    /// Copies the tables that are as they are, but for what is due with events that leave.
-    private func copyRest(to successor: Environment, _ record: StoreRecord, _ log: LogCopy) throws {
-        for table in tables.unchanged(record.generation) {
-            try TableCopy(table: table, source: environment, target: successor).run()
-        }
-        try TableCopy(table: tables.dues(record.generation).database, source: environment, target: successor).run {
-            key in try !log.dropped.contains(DueEntry(key: key).item)
-        }
-    }
-
     /// Brings the copy up to the head, as near as it gets while the writer goes on, and then quite.
-    private func close(
-        _ successor: Environment, _ start: Start, _ states: inout StateCopy, _ log: inout LogCopy, archive: String?
-    ) throws -> Outcome {
-        // Values of projections are copied last, and must not change any more.
+    private func close(_ successor: Environment, _ copy: inout StoreCopy, archive: String?) throws -> Outcome {
+        // Only chores change what is copied now, and they wait until the end.
         writer.holdChores(true)
         defer { writer.holdChores(false) }
         try writer.perform { _ in }
-        for table in tables.chored {
-            try TableCopy(table: table, source: environment, target: successor).run()
+        try copy.copyChored()
+        try catchUp(successor, &copy, archive)
+        if goal.checks {
+            try check(successor)
+            try catchUp(successor, &copy, archive)
         }
-        var late = CopyCapture()
-        for _ in 0..<StoreRewrite.roundsAtMost {
-            let (more, head) = try writer.takeCapture()
-            try successor.write { try late.take(more, &states, &log, to: &$0, self.tables, start.record.generation) }
-            try log.run(through: head) { _ in try progress(0, 0) }
-            if head - log.next < StoreRewrite.eventsAtEnd, more.streams.count < StoreRewrite.streamsAtEnd { break }
+        let bytes = UInt64(try successor.information().fileBytes)
+        var outcome = Outcome(dropped: copy.log.dropped.count, droppedKinds: copy.log.droppedKinds)
+        (outcome.bytes, outcome.archive) = (bytes, archive)
+        guard !goal.isDryRun else {
+            try writer.perform { $0.endRewrite() }
+            successor.close()
+            return outcome
         }
-        try successor.sync()
-        if goal.checks { try check(successor) }
-        return try finish(successor, start, states, log, late, archive)
+        let handover = Handover((copy, outcome))
+        let movesFloor = copy.movesFloor
+        try writer.perform { loop in
+            try loop.replace(by: successor) { late in
+                try handover.value.0.finish(late, archive: archive, appendsEvent: movesFloor)
+            }
+        }
+        (copy, outcome) = handover.value
+        outcome.dropped = copy.log.dropped.count
+        return outcome
     }
+
+    private func catchUp(_ successor: Environment, _ copy: inout StoreCopy, _ archive: String?) throws {
+        for _ in 0..<StoreRewrite.roundsAtMost {
+            let late = try takeCapture()
+            try copy.take(late, archive: archive)
+            let isNear = try takeHead() - late.head.seq < StoreRewrite.eventsAtEnd
+            if isNear, late.changes.streams.count < StoreRewrite.streamsAtEnd { break }
+            try progress(0, 0)
+        }
+        // So that there is little left to sync while the writer waits.
+        try successor.sync()
+    }
+
+    private func takeHead() throws -> UInt64 { try environment.read { try tables.log.head(in: $0).seq } }
+
+    private func takeCapture() throws -> Late {
+        let taken = Monitor<Late?>(nil)
+        try writer.perform { loop in
+            let late = loop.takeCapture()
+            taken.withLock { $0 = late }
+        }
+        guard let late = taken.withLock({ $0 }) else { preconditionFailure("the writer answers") }
+        return late
+    }
+
+    /// Folds what the new file has and compares it with its states, which are those of the old one.
+    private func check(_ successor: Environment) throws {
+        let report = try Replay.compare(directory, successor, limit: 1, progress: { _, _ in })
+        guard let difference = report.difference else { return }
+        throw StoreFailure(
+            code: .damaged,
+            message: "nothing was compacted: \(difference); run `traylog verify`, then `traylog replay --rebuild`")
+    }
+}
+
+/// Lends a value to the writer's thread, for which the caller waits.
+private final class Handover<Value>: @unchecked Sendable {
+    // @unchecked: one thread waits while the other one uses it.
+    var value: Value
+
+    init(_ value: Value) { self.value = value }
 }

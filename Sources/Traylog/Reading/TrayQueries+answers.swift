@@ -116,7 +116,7 @@ extension TrayQueries {
         after name: String? = nil, limit: Int = .max, asOf: Moment? = nil
     ) throws(TraylogError) -> [String] {
         guard let asOf else { return try users(after: name, limit: limit) }
-        let end = Moment.seq(try seq(of: asOf))
+        let end = try seq(of: asOf)
         var found: [String] = []
         var last = name
         while found.count < limit {
@@ -124,10 +124,20 @@ extension TrayQueries {
             guard let newLast = chunk.last else { break }
             last = newLast
             for user in chunk where found.count < limit {
-                if try !history(of: user, limit: 1, asOf: end).isEmpty { found.append(user) }
+                if try hadEvent(user, by: end) { found.append(user) }
             }
         }
         return found
+    }
+
+    private func hadEvent(_ user: String, by end: Seq) throws(TraylogError) -> Bool {
+        try queries.answer { source in
+            let view = try source.view(of: user, at: nil)
+            let record = try source.environment.read { try StoreRecord.read(source.tables.meta, in: $0) }
+            // Its first events may have left the log.
+            if view.pages.stream != 0, view.pages.stream < record?.floorStreams ?? 0 { return true }
+            return try !view.events(from: 1, through: end.rawValue, limit: 1).isEmpty
+        }
     }
 
     private func users(after name: String?, limit: Int) throws(TraylogError) -> [String] {

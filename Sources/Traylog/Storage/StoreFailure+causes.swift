@@ -12,6 +12,8 @@ extension TraylogError {
         case let error as LMDBError: self = .failed(StoreFailure(error))
         case let error as CodecError: self = .failed(StoreFailure(error))
         case let error as PackedError: self = .failed(StoreFailure(error, in: directory))
+        case is CancellationError:
+            self = .failed(StoreFailure(code: .cancelled, message: "\(directory): given up; nothing was changed"))
         default: self = .failed(StoreFailure(code: .inputOutput, message: "\(directory): \(error)"))
         }
     }

@@ -30,6 +30,11 @@ struct Tables: Sendable {
         dues = [environment.database("due.0"), environment.database("due.1")]
     }
 
+    /// Tables that a compaction leaves as they are, of those that change with appends.
+    func unchanged(_ generation: Generation) -> [Database] { [names(generation).database] }
+    /// The same of those that only chores change.
+    var chored: [Database] { [projections.database, meta] }
+
     func names(_ generation: Generation) -> NameTable { NameTable(database: names[generation.index]) }
     func states(_ generation: Generation) -> StateTable { StateTable(database: states[generation.index]) }
     func dues(_ generation: Generation) -> DueTable { DueTable(database: dues[generation.index]) }

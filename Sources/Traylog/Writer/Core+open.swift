@@ -1,3 +1,4 @@
+import TraylogArchive
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
@@ -77,6 +78,9 @@ extension StoreRecord {
     static func new() -> StoreRecord {
         var random = RandomPool()
         let (key0, key1) = random.next16()
-        return StoreRecord(hasher: IdentityHasher(key0: key0, key1: key1))
+        var record = StoreRecord(hasher: IdentityHasher(key0: key0, key1: key1))
+        let (first, second) = random.next16()
+        record.identity = StoreIdentity(first, second)
+        return record
     }
 }

@@ -190,8 +190,9 @@ struct Flusher {
                 core.unstored.remove(slot.stream)
             }
         }
-        if let (head, _, _) = slice.completes {
+        if let (head, nextStream, topics) = slice.completes {
             core.flushedThrough = head
+            (core.record.flushedThrough, core.record.nextStream, core.record.topics) = (head, nextStream, topics)
             core.nextSweepBytes = 0
             core.tail.dropThrough(head)
             round = nil

@@ -132,14 +132,25 @@ struct WriterLoop {
         try? environment.sync()
     }
 
+    /// Brings some of the stored states up to the log.
+    mutating func storeSliceNow() throws {
+        try shared.withLock { shared in
+            shared.group.begin(shared.core, now: shared.core.head.recordedAt)
+            shared.slice = try shared.flusher.slice(core: &shared.core)
+        }
+        try commit()
+    }
+
+    /// Tells of an event of the store itself.
+    func announce(_ head: UInt64) {
+        projections.headMoved(to: head)
+        announcer.announce(head, Touched(users: [], topics: false))
+    }
+
     @discardableResult
     private mutating func storeSlice() -> Bool {
         do {
-            try shared.withLock { shared in
-                shared.group.begin(shared.core, now: shared.core.head.recordedAt)
-                shared.slice = try shared.flusher.slice(core: &shared.core)
-            }
-            try commit()
+            try storeSliceNow()
             if !hasUnstored { isStoring = false }
             return true
         } catch {

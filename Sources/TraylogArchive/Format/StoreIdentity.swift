@@ -6,8 +6,8 @@ package struct StoreIdentity: Hashable, Sendable {
     /// Of an archive that fits every store.
     package static let none = StoreIdentity(0, 0)
 
-    let first: UInt64
-    let second: UInt64
+    package let first: UInt64
+    package let second: UInt64
 
     package init(_ first: UInt64, _ second: UInt64) {
         self.first = first

@@ -61,8 +61,33 @@ package struct ModelRun {
         }
     }
 
-    package mutating func reopen() throws {
+    /// Compacts both, then compares some answers.
+    ///
+    /// - Parameter percent: where the floor goes, of the log.
+    package mutating func compact(atPercent percent: Int, archive: String? = nil) throws {
+        step += 1
+        guard let store = store as? Store else { preconditionFailure("only a store can be compacted") }
+        let head = naive.head.rawValue
+        let floor = Seq(head * UInt64(percent) / 100)
+        try within("seed \(seed), step \(step), compaction to \(floor)") {
+            let before = Set(try store.events().map(\.seq))
+            let report = try store.compact(before: .seq(floor), archive: archive)
+            guard floor > max(naive.floor, 1) else {
+                return try expectSame(head, try store.head().rawValue, "head without a compaction")
+            }
+            let dropped = before.subtracting(try store.events().map(\.seq))
+            try expectSame(UInt64(dropped.count), report.dropped, "dropped")
+            let left = naive.superfluous(below: floor).subtracting(naive.dropped).subtracting(dropped)
+            try expectSame([], left.sorted(), "events that nobody needs and that are still there")
+            naive.compact(to: floor, dropped: dropped, archive: report.archive, now: generator.now)
+            try check(someUsers(3), depth: .sample(12))
+        }
+    }
+
+    /// - Parameter body: runs while the store is closed.
+    package mutating func reopen(after body: () throws -> Void = {}) throws {
         store.close()
+        try within("seed \(seed), after step \(step)") { try body() }
         store = try open()
     }
 

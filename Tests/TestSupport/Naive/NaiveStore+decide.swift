@@ -70,12 +70,15 @@ extension NaiveStore {
             let item = try find(reference, state)
             var marked = item
             marked.take(mark)
-            if !item.gone && marked != item { changing.insert(item.seq) }
+            guard !item.gone, marked != item else { continue }
+            if mark == .restored, dropped.contains(item.seq) { throw compacted }
+            changing.insert(item.seq)
         }
         return changing.isEmpty ? nil : .marked(mark, items: changing.sorted())
     }
 
     private func undo(_ seq: Seq, _ user: String) throws(Refusal) -> Event.Body? {
+        if seq > .zero, seq < floor { throw compacted }
         guard let event = event(seq), Name(event.user) == Name(user) else { throw .unknownEvent(seq) }
         switch event.kind {
         case .traySeen, .marked, .allMarked: return isVoided(seq) ? nil : .undone(event: seq)
@@ -113,12 +116,14 @@ extension NaiveStore {
     /// An item notified to this user, which the publisher can still change; deleted ones, too.
     private func own(_ reference: ItemReference, _ state: NaiveUser) throws(Refusal) -> NaiveItem {
         let item = try find(reference, state)
+        if dropped.contains(item.seq) { throw item.gone ? .itemGone(item.seq) : compacted }
         if item.topic != nil { throw .unknownItem(reference) }
         if item.gone { throw .itemGone(item.seq) }
         return item
     }
 
     private func broadcast(_ reference: ItemReference) throws(Refusal) -> NaiveItem {
+        if case .seq(let seq) = reference, dropped.contains(seq) { throw compacted }
         guard case .seq(let seq) = reference, let item = broadcasts().first(where: { $0.seq == seq }) else {
             throw .unknownItem(reference)
         }

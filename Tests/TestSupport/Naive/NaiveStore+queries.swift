@@ -75,18 +75,20 @@ extension NaiveStore {
 
     package func history(of user: String, from: Seq = 1, limit: Int = .max, asOf: Seq? = nil) -> [Event] {
         let own = events.filter { event in
-            event.seq >= from && event.seq <= asOf ?? head && event.user != nil && Name(event.user) == Name(user)
+            event.seq >= from && event.seq <= asOf ?? head && !dropped.contains(event.seq) && event.user != nil
+                && Name(event.user) == Name(user)
         }
         return Array(own.prefix(limit))
     }
 
     package func log(from: Seq = 1, limit: Int = .max, asOf: Seq? = nil) -> [Event] {
-        Array(events.filter { $0.seq >= from && $0.seq <= asOf ?? head }.prefix(limit))
+        let range = events.filter { $0.seq >= from && $0.seq <= asOf ?? head && !dropped.contains($0.seq) }
+        return Array(range.prefix(limit))
     }
 
     /// Everyone who has an event, in byte order.
     package func users(after name: String? = nil, limit: Int = .max, asOf: Seq? = nil) -> [String] {
-        let names = Set(log(asOf: asOf).compactMap { Name($0.user) }).sorted()
+        let names = Set(events.filter { $0.seq <= asOf ?? head }.compactMap { Name($0.user) }).sorted()
         let rest = names.filter { candidate in Name(name).map { $0 < candidate } ?? true }
         return rest.prefix(limit).map(\.text)
     }

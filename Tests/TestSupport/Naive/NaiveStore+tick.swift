@@ -26,7 +26,8 @@ extension NaiveStore {
             }
         }
         for (user, state) in current {
-            for item in state.items where !item.gone {
+            // What was deleted and left the log comes back to nobody.
+            for item in state.items where !item.gone && !dropped.contains(item.seq) {
                 if item.topic == nil, let expiresAt = item.content.expiresAt, expiresAt <= time {
                     dues.append(Due(due: expiresAt, item: item.seq, user: user, expires: true))
                 }

@@ -3,7 +3,7 @@ import TraylogDomain
 /// The reference that the store is compared with: written from spec.md alone, obvious and slow.
 ///
 /// It keeps all events in an array and a plain state for each user. Being a value, a copy of it is a snapshot.
-/// `erase` and `compact` are not modelled.
+/// `erase` is not modelled; of `compact`, which events leave the log is the store's to say.
 ///
 /// ```swift
 /// var naive = NaiveStore()
@@ -17,6 +17,10 @@ package struct NaiveStore: Sendable {
     private var seqOfKey: [KeyScope: Seq] = [:]
     /// The state of every user who has an event, at the head.
     package private(set) var current: [Name: NaiveUser] = [:]
+    package private(set) var floor: Seq = .zero
+    package private(set) var archive: String?
+    /// Events that left the log.
+    package private(set) var dropped: Set<Seq> = []
 
     package init() {}
 
@@ -47,6 +51,19 @@ package struct NaiveStore: Sendable {
         for event in past where !voided.contains(event.seq) { state.apply(event) }
         return state
     }
+
+    /// Takes events out of the log: answers from the floor on stay, and nothing else is asked.
+    package mutating func compact(
+        to floor: Seq, dropped: Set<Seq>, archive: String?, now: Timestamp
+    ) {
+        self.floor = floor
+        if let archive { self.archive = archive }
+        self.dropped.formUnion(dropped)
+        append(
+            .compacted(through: Seq(floor.rawValue - 1), dropped: UInt64(dropped.count), archive: archive), now: now)
+    }
+
+    package var compacted: Refusal { .compacted(floor: floor, archive: archive) }
 
     package func isVoided(_ seq: Seq) -> Bool {
         events.contains { $0.body == .undone(event: seq) }

@@ -40,6 +40,23 @@ extension JSONWriter {
         endObject()
     }
 
+    mutating func write(_ report: CompactionReport, isDryRun: Bool) {
+        beginObject()
+        member("floor", report.floor)
+        member("dropped", report.dropped)
+        name("kinds")
+        beginObject()
+        for (kind, count) in report.kinds.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            member(kind.name, count)
+        }
+        endObject()
+        member("archive", report.archive)
+        member("bytesBefore", report.bytesBefore)
+        member("bytesAfter", report.bytesAfter)
+        member("dryRun", isDryRun)
+        endObject()
+    }
+
     mutating func write(_ report: RestoreReport) {
         beginObject()
         member("events", report.events)

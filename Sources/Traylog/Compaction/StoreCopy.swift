@@ -1,0 +1,151 @@
+import TraylogArchive
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+
+/// A store on its way into a new file: what goes there first, and what follows while the writer goes on.
+struct StoreCopy {
+    /// Streams that one transaction renews.
+    private static let streamsAtOnce = 256
+
+    let source: FileSource
+    let target: Environment
+    let record: StoreRecord
+    let floor: UInt64
+    private(set) var states: StateCopy
+    private(set) var log: LogCopy
+
+    init(source: FileSource, target: Environment, record: StoreRecord, floor: UInt64, kept: KeptEvents) {
+        self.source = source
+        self.target = target
+        self.record = record
+        self.floor = floor
+        states = StateCopy(source: source, record: record, target: target, floor: floor, kept: kept)
+        log = LogCopy(source: source, target: target, oldFloor: record.floor.seq.rawValue, kept: kept, wholeTopics: [])
+    }
+
+    var movesFloor: Bool { floor > record.floor.seq.rawValue }
+    private var tables: Tables { source.tables }
+    private var environment: Environment { source.environment }
+
+    mutating func copyStates(before end: UInt32, progress: (UInt64) throws -> Void) throws {
+        try states.run(before: end, progress: progress)
+    }
+
+    mutating func copyLog(
+        through head: UInt64, _ archive: ArchiveWriter?, progress: (UInt64) throws -> Void
+    ) throws {
+        try TableCopy(table: tables.fingerprints.database, source: environment, target: target).run()
+        log = LogCopy(
+            source: source, target: target, oldFloor: record.floor.seq.rawValue, kept: states.kept,
+            wholeTopics: try wholeTopics())
+        log.archive = archive.map { archive in { try archive.append(seq: $0, record: $1, payload: $2) } }
+        try log.run(through: head, progress: progress)
+        log.archive = nil
+    }
+
+    private func wholeTopics() throws -> Set<UInt32> {
+        let names = tables.names(record.generation)
+        return Set(
+            try states.kept.wholeTopics.compactMap { identity in
+                try environment.read { try names.stream(ofTopic: identity, in: $0) }
+            })
+    }
+
+    /// Names as they are, and of what is due all that is not of events which leave.
+    func copyRest() throws {
+        for table in tables.unchanged(record.generation) {
+            try TableCopy(table: table, source: environment, target: target).run()
+        }
+        let dropped = log.dropped
+        try TableCopy(table: tables.dues(record.generation).database, source: environment, target: target).run { key in
+            try !dropped.contains(DueEntry(key: key).item)
+        }
+    }
+
+    /// What only chores change.
+    func copyChored() throws {
+        for table in tables.chored { try TableCopy(table: table, source: environment, target: target).run() }
+    }
+
+    // MARK: What changed since
+
+    /// Brings the copy up to what the writer said, in transactions of bounded size.
+    mutating func take(_ late: StoreRewrite.Late, archive: String?) throws {
+        try log.run(through: late.head.seq) { _ in }
+        var changes = late.changes
+        try target.write { try putBack(&changes, in: &$0) }
+        var next: UInt32 = 0
+        while let first = changes.streams.next(from: next) {
+            var some = StreamSet()
+            next = first
+            while some.count < StoreCopy.streamsAtOnce, let stream = changes.streams.next(from: next) {
+                some.insert(stream)
+                next = stream + 1
+            }
+            try target.write { try states.renew(some, in: &$0) }
+        }
+        try target.write { transaction in
+            try put(changes, in: &transaction)
+            try finalRecord(late.record, archive: archive, dropped: log.dropped.count)
+                .write(tables.meta, to: &transaction)
+        }
+    }
+
+    /// The same in one transaction, while the writer waits; and the event that tells of it.
+    mutating func finish(
+        _ late: StoreRewrite.Late, archive: String?, appendsEvent: Bool
+    ) throws -> StoreRewrite.Finished {
+        var head = late.head
+        var record = late.record
+        try target.write { transaction in
+            try log.run(through: late.head.seq, in: &transaction)
+            var changes = late.changes
+            try putBack(&changes, in: &transaction)
+            try states.renew(changes.streams, in: &transaction)
+            try put(changes, in: &transaction)
+            record = finalRecord(late.record, archive: archive, dropped: log.dropped.count)
+            if appendsEvent {
+                let body = Event.Body.compacted(
+                    through: Seq(floor - 1), dropped: log.dropped.count, archive: archive)
+                head = try tables.log.append(body, after: head, to: &transaction)
+            }
+            try record.write(tables.meta, to: &transaction)
+        }
+        return StoreRewrite.Finished(record: record, head: head)
+    }
+
+    /// What a restored item needs, which had been left out.
+    private mutating func putBack(_ changes: inout CopyCapture, in transaction: inout WriteTransaction) throws {
+        for seq in changes.needed where log.dropped.contains(seq) {
+            states.keep(seq)
+            guard let (stream, body) = try log.restore(seq, in: &transaction) else { continue }
+            changes.streams.insert(stream)
+            // Whether it still holds, the tick will see.
+            guard let due = DueEntry(body, seq: seq, stream: stream) else { continue }
+            try tables.dues(record.generation).add([due], to: &transaction)
+        }
+    }
+
+    private func put(_ changes: CopyCapture, in transaction: inout WriteTransaction) throws {
+        for (key, stream) in changes.names {
+            try tables.names(record.generation).put(key, stream: stream, to: &transaction)
+        }
+        for (entry, isAdded) in changes.dues {
+            if isAdded {
+                try tables.dues(record.generation).add([entry], to: &transaction)
+            } else {
+                try tables.dues(record.generation).remove([entry], from: &transaction)
+            }
+        }
+    }
+
+    private func finalRecord(_ stored: StoreRecord, archive: String?, dropped: UInt64) -> StoreRecord {
+        var record = stored
+        guard movesFloor else { return record }
+        record.floor = Floor(seq: Seq(floor), archive: archive ?? stored.floor.archive)
+        record.floorStreams = states.streamsBelowFloor
+        record.dropped += dropped
+        return record
+    }
+}

@@ -1,0 +1,61 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+
+extension WriterLoop {
+    /// Notes from now on what changes in the file, and keeps what states were right before `floor`.
+    ///
+    /// - Returns: nil as long as states below the floor are not stored; each call stores some.
+    mutating func beginRewrite(floor: UInt64) throws -> StoreRewrite.Start? {
+        let (flushed, kept) = shared.withLock { ($0.core.flushedThrough, $0.core.record.floor.seq.rawValue) }
+        if floor > kept, flushed < floor - 1 {
+            try storeSliceNow()
+            return nil
+        }
+        return shared.withLock { shared in
+            shared.flusher.startAnew(core: &shared.core)
+            shared.core.keptFloor = max(floor, kept)
+            shared.core.capture = CopyCapture()
+            return StoreRewrite.Start(
+                record: shared.core.record, head: shared.core.head.seq, streams: shared.core.record.nextStream)
+        }
+    }
+
+    /// Ends what ``beginRewrite(floor:)`` began.
+    mutating func endRewrite() {
+        shared.withLock { shared in
+            shared.core.capture = nil
+            shared.core.keptFloor = shared.core.record.floor.seq.rawValue
+        }
+    }
+
+    /// Hands over what changed since the last call, with the state of the file.
+    func takeCapture() -> StoreRewrite.Late {
+        shared.withLock { shared in
+            let late = StoreRewrite.Late(
+                changes: shared.core.capture ?? CopyCapture(), record: shared.core.record, head: shared.core.head)
+            shared.core.capture = CopyCapture()
+            return late
+        }
+    }
+
+    /// Lets the successor, which holds everything and `record`, take the place of the file.
+    ///
+    /// - Parameter fill: writes what is missing in it, and says what the store is then.
+    mutating func replace(
+        by successor: Environment, _ fill: (StoreRewrite.Late) throws -> StoreRewrite.Finished
+    ) throws {
+        var finished: StoreRewrite.Finished?
+        try environment.replace(by: successor, beforeRename: { finished = try fill(takeCapture()) })
+        guard let finished else { preconditionFailure("a file is filled before it is used") }
+        shared.withLock { shared in
+            shared.core.record = finished.record
+            shared.core.keptFloor = finished.record.floor.seq.rawValue
+            shared.core.capture = nil
+            guard finished.head.seq > shared.core.head.seq else { return }
+            shared.core.head = finished.head
+            shared.core.tail.append(nil)
+        }
+        announce(finished.head.seq)
+    }
+}

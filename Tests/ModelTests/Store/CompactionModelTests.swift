@@ -1,0 +1,70 @@
+import Foundation
+import TestSupport
+import Testing
+import Traylog
+
+/// Stores that are compacted again and again, against a model that only hides what left the log.
+@Suite struct CompactionModelTests {
+    @Test(arguments: seeds(4, long: 150))
+    func answersFromTheFloorOnStayWhateverWasDropped(seed: UInt64) throws {
+        try play(seed, .typical, options(), rounds: 5, steps: 80)
+    }
+
+    @Test(arguments: seeds(3, long: 100))
+    func answersStayWhileStatesAreFlushedAndEvictedAllTheTime(seed: UInt64) throws {
+        try play(seed, .typical, tiny(), rounds: 5, steps: 80, reopenPercent: 30)
+    }
+
+    @Test(arguments: seeds(2, long: 60))
+    func answersStayWhereEveryCommandMeetsTheOneBefore(seed: UInt64) throws {
+        try play(seed, .crowded, tiny(), rounds: 6, steps: 50, reopenPercent: 30)
+    }
+
+    @Test(arguments: seeds(1, long: 20))
+    func aLargeTrayStays(seed: UInt64) throws {
+        try play(seed, .heavy, tiny(), rounds: 4, steps: isLong ? 1_500 : 400, reopenPercent: 30)
+    }
+}
+
+private func play(
+    _ seed: UInt64, _ mix: HistoryMix, _ options: StoreOptions, rounds: Int, steps: Int, reopenPercent: Int = 0
+) throws {
+    try withTemporaryDirectory { directory in
+        var random = SeededRandom(seed: seed &+ 77)
+        var run = try ModelRun(seed: seed, mix: mix.with(.all)) { try Store.open(directory, options: options) }
+        for round in 0..<rounds {
+            try run.play(steps: steps, checkEvery: max(steps / 3, 1), reopenPercent: reopenPercent)
+            try run.compact(atPercent: random.pick([30, 60, 90, 99, 100]))
+            if round % 2 == 1 { try run.reopen { try check(directory) } }
+        }
+        try run.play(steps: steps, checkEvery: max(steps / 3, 1))
+        try run.finish(depth: .sample(20))
+        try within("seed \(seed)") { try check(directory, rebuild: true) }
+    }
+}
+
+/// Everything that is stored is what the log gives, with the log's gaps.
+private func check(_ directory: String, rebuild: Bool = false) throws {
+    let report = try Verification.run(directory: directory) { _, _ in }
+    try expectSame([], report.findings, "findings")
+    guard rebuild else { return }
+    _ = try Replay.run(directory: directory, rebuild: true) { _, _ in }
+    let again = try Verification.run(directory: directory) { _, _ in }
+    try expectSame([], again.findings, "findings after a rebuild")
+}
+
+private func options() -> StoreOptions {
+    var options = StoreOptions()
+    options.ticking = .manual
+    options.durability = .relaxed
+    return options
+}
+
+/// So little memory that every few commands are flushed and every state is evicted.
+private func tiny() -> StoreOptions {
+    var options = options()
+    options.tailEvents = 8
+    options.landmarkDistance = 5
+    options.cacheBytes = 4_096
+    return options
+}

@@ -1,0 +1,32 @@
+import TraylogDomain
+
+extension NaiveStore {
+    /// Events below a floor that surely nothing at the floor or above shows anything of; there may be more.
+    ///
+    /// Where an event from before the floor was undone after it, nothing of that user is.
+    package func superfluous(below floor: Seq) -> Set<Seq> {
+        var whole: Set<Name> = []
+        var restored: Set<Seq> = []
+        for event in events where event.seq >= floor {
+            if case .undone(let target) = event.body, target < floor, let user = Name(event.user) { whole.insert(user) }
+            if case .marked(.restored, let items) = event.body { restored.formUnion(items) }
+        }
+        var states: [Name: NaiveUser] = [:]
+        for user in current.keys { states[user] = state(of: user.text, asOf: Seq(floor.rawValue - 1)) }
+        let superfluous = events.filter { event in
+            guard event.seq < floor, let user = Name(event.user), !whole.contains(user) else { return false }
+            switch event.body {
+            case .traySeen, .marked, .allMarked, .muted, .unmuted, .woken, .retracted, .subscribed, .unsubscribed,
+                .undone, .expired:
+                return true
+            case .notified(let content):
+                // An unread category is named by whatever event brought it up.
+                guard content.category == nil, !restored.contains(event.seq) else { return false }
+                return states[user]?.item(event.seq)?.isLive == false
+            default:
+                return false
+            }
+        }
+        return Set(superfluous.map(\.seq))
+    }
+}

@@ -1,0 +1,85 @@
+import ArgumentParser
+import Traylog
+
+struct CompactCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "compact",
+        abstract: "Take out of the log what nobody needs any more, and shrink the file.",
+        discussion: """
+            The floor moves up to the given event, or to what a query of the given time sees last. Events below it leave \
+            the log, but for those of items that are still somewhere to be seen. Every answer from the floor on stays as \
+            it is, which is checked before anything goes; earlier moments cannot be asked for any more. With --archive \
+            what goes is first written to a file, which 'history', 'log' and 'export' can include.
+
+            The store is written anew and takes the place of the old one in one step: killed at any moment, it is as it \
+            was before or after. That needs room on the disk for what stays. Others may read meanwhile; a program that \
+            has the store open for writing compacts it itself.
+
+            EXAMPLES
+              traylog compact --keep-days 90 --archive /var/lib/trays/archive
+              traylog compact --before 2026-01-01T00:00:00Z --dry-run
+              traylog compact --before 120000 --json
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Option(
+        help: ArgumentHelp("The floor: an event (a seq), or a time (RFC 3339).", valueName: "seq-or-time"))
+    var before: Moment?
+
+    @Option(
+        help: ArgumentHelp("What happened in so many days stays (instead of --before).", valueName: "n"))
+    var keepDays: UInt32?
+
+    @Option(
+        help: ArgumentHelp("Write what goes to a file in this directory.", valueName: "dir"), completion: .directory)
+    var archive: String?
+
+    @Flag(help: "Say what would go, and change nothing.")
+    var dryRun = false
+
+    func validate() throws {
+        try requireStore()
+        guard (before == nil) != (keepDays == nil) else {
+            throw ValidationError("Give either '--before <seq-or-time>' or '--keep-days <n>'.")
+        }
+    }
+
+    func run() throws {
+        // There is nothing to compact in a store that does not exist.
+        try withReader { _ in }
+        let moment = before ?? .daysAgo(Int(keepDays ?? 0))
+        var progress = ProgressBar(dryRun ? "compact (dry run)" : "compact", unit: "events")
+        let result = Result { () throws(TraylogError) in
+            try writing { store throws(TraylogError) in
+                try store.compact(before: moment, archive: archive, isDryRun: dryRun) { done, total in
+                    guard total > 0 else { return }
+                    progress.update(count: done, fraction: Double(done) / Double(total))
+                }
+            }
+        }
+        progress.clear()
+        let report = try result.get()
+        try printing { output in
+            if global.json {
+                try output.json { $0.write(report, isDryRun: dryRun) }
+            } else {
+                try output.lines(report.words(isDryRun: dryRun))
+            }
+        }
+    }
+}
+
+extension CompactionReport {
+    fileprivate func words(isDryRun: Bool) -> [String] {
+        var lines = [
+            "\(isDryRun ? "would drop" : "dropped"): \(dropped.grouped) events below the floor, which is \(floor)"
+        ]
+        for (kind, count) in kinds.sorted(by: { ($1.value, $0.key.name) < ($0.value, $1.key.name) }) {
+            lines.append("  \(count.grouped) \(kind.name)")
+        }
+        lines.append("bytes: \(bytesBefore.grouped) before, \(bytesAfter.grouped) after")
+        if let archive { lines.append("archive: \(VisibleText(archive).text)") }
+        return lines
+    }
+}
