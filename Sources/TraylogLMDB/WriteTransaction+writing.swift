@@ -36,6 +36,14 @@ extension WriteTransaction {
         if result != 0 { throw poisoned(result, "append") }
     }
 
+    /// The same for a key of any kind.
+    package mutating func append(_ database: Database, _ key: RawSpan, _ value: RawSpan) throws(LMDBError) {
+        let result = unsafe key.withUnsafeBytes { key in
+            unsafe value.withUnsafeBytes { unsafe store(database, key, $0, flags: UInt32(MDB_APPEND)) }
+        }
+        if result != 0 { throw poisoned(result, "append") }
+    }
+
     /// Appends values under successive keys; the end of the database is looked for once.
     ///
     /// - Parameters:
