@@ -1,26 +1,41 @@
 import CTraylogLMDB
 import Glibc
 
-/// A data file that nobody else knows yet, looked at without the lock file that a store has.
+/// A data file that nobody else writes, looked at without the lock file that a store has.
 enum CopiedFile {
     /// The greatest key of a table; nil when that is empty.
     ///
     /// - Throws: ``LMDBError/Code/missingDatabase`` and what else keeps LMDB from reading the file.
     static func lastKey(of table: String, path: String) throws(LMDBError) -> [UInt8]? {
+        try unsafe read(path) { (transaction) throws(LMDBError) in
+            var database = MDB_dbi()
+            try check(unsafe mdb_dbi_open(transaction, table, 0, &database), path)
+            return try unsafe lastKey(transaction, database, path)
+        }
+    }
+
+    /// Whether it has the mark of a replacement; the caller keeps writers away.
+    static func isMarked(path: String) throws(LMDBError) -> Bool {
+        try unsafe read(path) { unsafe ReplacementMark.isSet($0) }
+    }
+
+    @unsafe private static func read<R>(
+        _ path: String, _ body: (OpaquePointer) throws(LMDBError) -> R
+    ) throws(LMDBError) -> R {
         var created: OpaquePointer?
         try check(unsafe mdb_env_create(&created), path)
-        guard let handle = unsafe created else { return nil }
+        guard let handle = unsafe created else { throw LMDBError(result: ENOMEM, operation: "open", path: path) }
         defer { unsafe mdb_env_close(handle) }
         unsafe mdb_env_set_maxdbs(handle, 1)
         let flags = UInt32(MDB_NOSUBDIR | MDB_RDONLY | MDB_NOLOCK)
         try check(unsafe mdb_env_open(handle, path, flags, 0o600), path)
         var opened: OpaquePointer?
         try check(unsafe mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &opened), path)
-        guard let transaction = unsafe opened else { return nil }
+        guard let transaction = unsafe opened else {
+            throw LMDBError(result: ENOMEM, operation: "open", path: path)
+        }
         defer { unsafe mdb_txn_abort(transaction) }
-        var database = MDB_dbi()
-        try check(unsafe mdb_dbi_open(transaction, table, 0, &database), path)
-        return try unsafe lastKey(transaction, database, path)
+        return try unsafe body(transaction)
     }
 
     private static func lastKey(

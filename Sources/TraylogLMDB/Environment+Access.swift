@@ -13,5 +13,8 @@ extension Environment {
         case durable
         /// At the next commit or ``Environment/sync()``: power loss may take the last commit, never more or part of it.
         case relaxed
+        /// At ``Environment/sync()`` only, and before it power loss may damage the file: for one that is being filled,
+        /// and that nobody relies on yet.
+        case deferred
     }
 }

@@ -12,10 +12,11 @@ extension Environment {
         reapDeadReaders()
         var result: Int32 = 0
         for _ in 0..<3 {
-            result = try use("copy") { () throws(LMDBError) in
-                unsafe mdb_env_copyfd2(handle, descriptor, UInt32(MDB_CP_COMPACT))
+            let file = try use("copy") { (file) throws(LMDBError) in
+                result = unsafe mdb_env_copyfd2(file.handle, descriptor, UInt32(MDB_CP_COMPACT))
+                return file
             }
-            guard result == MDB_MAP_RESIZED, remap() else { break }
+            guard result == MDB_MAP_RESIZED, file.remap() else { break }
         }
         if result == MDB_INCOMPATIBLE {
             throw LMDBError(

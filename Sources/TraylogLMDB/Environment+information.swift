@@ -23,34 +23,27 @@ extension Environment {
     ///
     /// - Complexity: O(free pages / 500), to count them.
     package func information() throws(LMDBError) -> Information {
-        let state = try use("ask") { mapState() }
-        return Information(
-            mapSizeBytes: state.sizeBytes,
-            fileBytes: Int(FileIdentity.status(descriptor: dataDescriptor)?.size ?? 0),
-            pageSizeBytes: pageSizeBytes,
-            lastPage: state.lastPage,
-            freePages: try countFreePages(),
-            lastTransactionID: state.lastTransaction,
-            usedReaderSlots: state.usedReaders,
-            maximumReaderSlots: state.maximumReaders,
-            availableDiskBytes: FileSystem.availableBytes(descriptor: dataDescriptor))
+        let freePages = try countFreePages()
+        return try use("ask") { file in
+            let state = file.mapState()
+            return Information(
+                mapSizeBytes: state.sizeBytes,
+                fileBytes: Int(FileIdentity.status(descriptor: file.dataDescriptor)?.size ?? 0),
+                pageSizeBytes: file.pageSizeBytes,
+                lastPage: state.lastPage,
+                freePages: freePages,
+                lastTransactionID: state.lastTransaction,
+                usedReaderSlots: state.usedReaders,
+                maximumReaderSlots: state.maximumReaders,
+                availableDiskBytes: FileSystem.availableBytes(descriptor: file.dataDescriptor))
+        }
     }
 
-    /// The last commit's number, for a poll: about 5 ns.
+    /// The last commit's number, for a poll.
     ///
     /// It may show a commit up to a second before that can be read; the number to trust is ``ReadTransaction/id``.
     package func lastTransactionHint() throws(LMDBError) -> UInt64 {
-        try use("ask") { mapState().lastTransaction }
-    }
-
-    /// What LMDB tells without a transaction.
-    func mapState() -> MapState {
-        var raw = unsafe MDB_envinfo()
-        unsafe mdb_env_info(handle, &raw)
-        return MapState(
-            sizeBytes: unsafe raw.me_mapsize, lastPage: unsafe raw.me_last_pgno,
-            lastTransaction: UInt64(unsafe raw.me_last_txnid), usedReaders: Int(unsafe raw.me_numreaders),
-            maximumReaders: Int(unsafe raw.me_maxreaders))
+        try use("ask") { $0.mapState().lastTransaction }
     }
 
     private func countFreePages() throws(LMDBError) -> Int {

@@ -22,10 +22,9 @@ extension Environment {
         do throws(LMDBError) {
             let opened = try openClaimed(
                 location, claim: claim, access: access, databases: databases, configuration: configuration)
-            let environment = Environment(
-                opened, directory: directory, access: access, configuration: configuration)
-            environment.reap()
-            return environment
+            opened.file.reap()
+            return Environment(
+                opened, directory: directory, access: access, databases: databases, configuration: configuration)
         } catch {
             claim.release()
             throw error
@@ -58,15 +57,19 @@ extension Environment {
             do throws(LMDBError) {
                 try openLock.acquire()
                 defer { openLock.release() }
+                if lease != nil { try RewriteDirectory(directory: location.directory).settle() }
                 let creates = try location.createDataFile(lease: lease, configuration: configuration)
                 let mapped = try MappedStore(
                     location, access: access, databases: databases, configuration: configuration)
-                if creates { try location.makeCreationDurable() }
-                try lease?.sign(creating: false)
-                return unsafe OpenedEnvironment(
-                    handle: mapped.handle, dataDescriptor: mapped.dataDescriptor,
-                    pageSizeBytes: mapped.pageSizeBytes, databases: mapped.databases, openLock: openLock,
-                    lease: lease, claim: claim)
+                let file = try own(mapped, location)
+                do throws(LMDBError) {
+                    if creates { try location.makeCreationDurable() }
+                    try lease?.sign(creating: false)
+                } catch {
+                    file.close(nil)
+                    throw error
+                }
+                return OpenedEnvironment(file: file, openLock: openLock, lease: lease, claim: claim)
             } catch {
                 openLock.close()
                 throw error

@@ -3,7 +3,7 @@ import CTraylogLMDB
 extension Environment {
     /// The reader slots in use, in every process; empty when the environment is closed.
     package func readers() -> [ReaderSlot] {
-        (try? use("list readers") { () throws(LMDBError) in readerSlots() }) ?? []
+        (try? use("list readers") { $0.readerSlots() }) ?? []
     }
 
     /// Frees the slots of processes that died inside a read transaction, whose snapshots keep the file growing.
@@ -13,17 +13,12 @@ extension Environment {
     /// - Returns: how many slots were freed.
     @discardableResult
     package func reapDeadReaders() -> Int {
-        (try? use("reap readers") { () throws(LMDBError) in reap() }) ?? 0
+        (try? use("reap readers") { $0.reap() }) ?? 0
     }
+}
 
-    @discardableResult
-    func reap() -> Int {
-        var dead: Int32 = 0
-        unsafe mdb_reader_check(handle, &dead)
-        return Int(dead)
-    }
-
-    private func readerSlots() -> [ReaderSlot] {
+extension EnvironmentFile {
+    fileprivate func readerSlots() -> [ReaderSlot] {
         final class Lines {
             var text = ""
         }

@@ -9,9 +9,9 @@ extension Environment {
     /// - Throws: ``LMDBError`` and what `body` throws.
     @inlinable
     package func read<R: ~Copyable>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
-        let (slot, handle) = try beginRead()
-        defer { endRead(slot, handle) }
-        let transaction = unsafe ReadTransaction(handle: handle.pointer, environment: self)
+        let reading = try beginRead()
+        defer { endRead(reading) }
+        let transaction = unsafe ReadTransaction(handle: reading.handle.pointer, environment: self)
         return try body(transaction)
     }
 
@@ -24,64 +24,90 @@ extension Environment {
     ///   commit, after which nothing was stored (except ``LMDBError/Code/panic``: unknown until the next opening).
     @inlinable
     package func write<R: ~Copyable>(_ body: (inout WriteTransaction) throws -> R) throws -> R {
-        let handle = unsafe try beginWrite()
+        let (file, handle) = unsafe try beginWrite()
         var transaction = unsafe WriteTransaction(handle: handle, environment: self)
         let result: R
         do {
             result = try body(&transaction)
         } catch {
-            unsafe abortWrite(handle, after: transaction.poison)
+            unsafe abortWrite(file, handle, after: transaction.poison)
             throw error
         }
         unsafe precondition(transaction.reads.handle == handle, "A transaction was swapped out of its closure.")
         if let poison = transaction.poison {
-            unsafe abortWrite(handle, after: poison)
+            unsafe abortWrite(file, handle, after: poison)
             throw poison
         }
-        unsafe try commit(handle)
+        unsafe try commit(file, handle)
         return result
     }
 
+    /// A read transaction under way.
     @usableFromInline
-    func beginRead() throws(LMDBError) -> (slot: Int, handle: ReadHandle) {
+    typealias Reading = (file: EnvironmentFile, slot: Int, handle: ReadHandle)
+
+    /// Begins a read transaction on the newest file.
+    @usableFromInline
+    func beginRead() throws(LMDBError) -> Reading {
         try checkProcess("read")
-        guard let (slot, idle) = gate.enter() else { throw closedError("read") }
-        if let idle {
-            if unsafe mdb_txn_renew(idle.pointer) == 0 { return (slot, idle) }
-            unsafe mdb_txn_abort(idle.pointer)
+        var mayFollow = access == .readOnly
+        while true {
+            let reading = try beginCurrentRead()
+            guard mayFollow, reading.file.isMarked(reading.handle), isReplaced(reading.file) else { return reading }
+            endRead(reading)
+            mayFollow = try follow(reading.file)
         }
-        return try beginNewRead(slot)
+    }
+
+    /// The same on the file that this process has.
+    private func beginCurrentRead() throws(LMDBError) -> Reading {
+        while true {
+            let file = try openFile("read")
+            guard let (slot, idle) = file.gate.enter() else {
+                try checkIsOpen(file, "read")
+                continue
+            }
+            if let idle {
+                if unsafe mdb_txn_renew(idle.pointer) == 0 { return (file, slot, idle) }
+                unsafe mdb_txn_abort(idle.pointer)
+            }
+            if let reading = try beginNewRead(file, slot) { return reading }
+        }
     }
 
     /// Begins a read transaction without a predecessor, giving the slot back when that fails.
-    private func beginNewRead(_ slot: Int) throws(LMDBError) -> (slot: Int, handle: ReadHandle) {
+    ///
+    /// - Returns: nil when the file was closed or replaced meanwhile.
+    private func beginNewRead(_ file: EnvironmentFile, _ slot: Int) throws(LMDBError) -> Reading? {
         var slot = slot
         var attempts = 0
         while true {
             var handle: OpaquePointer?
-            let result = unsafe mdb_txn_begin(self.handle, nil, UInt32(MDB_RDONLY), &handle)
-            if result == 0, let handle = unsafe handle { return (slot, unsafe ReadHandle(handle)) }
+            let result = unsafe mdb_txn_begin(file.handle, nil, UInt32(MDB_RDONLY), &handle)
+            if result == 0, let handle = unsafe handle { return (file, slot, unsafe ReadHandle(handle)) }
             attempts += 1
             if result == MDB_READERS_FULL, attempts == 1 {
-                reap()
+                file.reap()
                 continue
             }
-            _ = gate.leave(slot, keeping: nil)
-            guard result == MDB_MAP_RESIZED, attempts < 8, remap() else { throw failure(result, "read") }
-            guard let entered = gate.enter() else { throw closedError("read") }
+            _ = file.gate.leave(slot, keeping: nil)
+            guard result == MDB_MAP_RESIZED, attempts < 8, file.remap() else { throw failure(result, "read") }
+            guard let entered = file.gate.enter() else { return nil }
             if let idle = entered.handle { unsafe mdb_txn_abort(idle.pointer) }
             slot = entered.index
         }
     }
 
     @usableFromInline
-    func endRead(_ slot: Int, _ handle: ReadHandle) {
-        unsafe mdb_txn_reset(handle.pointer)
-        if let surplus = gate.leave(slot, keeping: handle) { unsafe mdb_txn_abort(surplus.pointer) }
+    func endRead(_ reading: Reading) {
+        unsafe mdb_txn_reset(reading.handle.pointer)
+        if let surplus = reading.file.gate.leave(reading.slot, keeping: reading.handle) {
+            unsafe mdb_txn_abort(surplus.pointer)
+        }
     }
 
     @usableFromInline
-    @unsafe func beginWrite() throws(LMDBError) -> OpaquePointer {
+    @unsafe func beginWrite() throws(LMDBError) -> (EnvironmentFile, OpaquePointer) {
         try checkProcess("write")
         guard access == .readWrite else {
             throw LMDBError(
@@ -90,53 +116,67 @@ extension Environment {
         }
         var attempts = 0
         while true {
-            try enterWriter()
+            let file = try enterWriter("write")
             var handle: OpaquePointer?
-            let result = unsafe mdb_txn_begin(self.handle, nil, 0, &handle)
-            if result == 0, let handle = unsafe handle { return unsafe handle }
-            gate.leaveWriter()
+            let result = unsafe mdb_txn_begin(file.handle, nil, 0, &handle)
+            if result == 0, let handle = unsafe handle { return unsafe (file, handle) }
+            file.gate.leaveWriter()
             attempts += 1
-            guard result == MDB_MAP_RESIZED, attempts < 8, remap() else { throw failure(result, "write") }
+            guard result == MDB_MAP_RESIZED, attempts < 8, file.remap() else { throw failure(result, "write") }
         }
     }
 
-    private func enterWriter() throws(LMDBError) {
-        switch gate.enterWriter() {
-        case .success(let isTimeToReap):
-            if isTimeToReap { reap() }
-        case .failure(.closed):
-            throw closedError("write")
-        case .failure(.nested):
-            throw LMDBError(
-                .nestedWrite, operation: "write", path: directory,
-                message: "This thread is writing already: use the transaction it has.")
+    /// Waits for the writer's turn.
+    ///
+    /// - Returns: the file to write; its gate has to be left.
+    func enterWriter(_ operation: String) throws(LMDBError) -> EnvironmentFile {
+        while true {
+            let file = try openFile(operation)
+            switch file.gate.enterWriter() {
+            case .success(let isTimeToReap):
+                if isTimeToReap { file.reap() }
+                guard file.isAbandoned.load(ordering: .acquiring) else { return file }
+                file.gate.leaveWriter()
+                throw failure(MDB_PANIC, operation)
+            case .failure(.closed):
+                try checkIsOpen(file, operation)
+            case .failure(.nested):
+                throw LMDBError(
+                    .nestedWrite, operation: operation, path: directory,
+                    message: "This thread is writing already: use the transaction it has.")
+            }
         }
     }
 
     /// Ends the writer's turn without storing anything.
     @usableFromInline
-    @unsafe func abortWrite(_ handle: OpaquePointer, after poison: LMDBError?) {
+    @unsafe func abortWrite(_ file: EnvironmentFile, _ handle: OpaquePointer, after poison: LMDBError?) {
         unsafe mdb_txn_abort(handle)
         // Pages that a dead reader pins may be all that was missing: the next attempt can succeed.
-        if poison?.code == .mapFull { reap() }
-        gate.leaveWriter()
+        if poison?.code == .mapFull { file.reap() }
+        file.gate.leaveWriter()
     }
 
     @usableFromInline
-    @unsafe func commit(_ handle: OpaquePointer) throws(LMDBError) {
-        defer { gate.leaveWriter() }
+    @unsafe func commit(_ file: EnvironmentFile, _ handle: OpaquePointer) throws(LMDBError) {
+        defer { file.gate.leaveWriter() }
         // LMDB frees the handle even when the commit fails.
         let result = unsafe mdb_txn_commit(handle)
         guard result == 0 else {
-            if result == MDB_MAP_FULL { reap() }
+            if result == MDB_MAP_FULL { file.reap() }
             throw failure(result, "commit")
         }
-        coverLastPage()
+        file.coverLastPage()
     }
 
-    /// Takes over the map size that another process gave the file; false when a transaction of this thread is in the
-    /// way.
-    func remap() -> Bool {
-        gate.drain { unsafe _ = mdb_env_set_mapsize(self.handle, 0) }
+    /// What new transactions begin on.
+    func openFile(_ operation: String) throws(LMDBError) -> EnvironmentFile {
+        guard let file else { throw closedError(operation) }
+        return file
+    }
+
+    /// Tells a file that was closed, which is an error, from one that was replaced.
+    func checkIsOpen(_ file: EnvironmentFile, _ operation: String) throws(LMDBError) {
+        if self.file === file { throw closedError(operation) }
     }
 }

@@ -1,10 +1,12 @@
 import CTraylogLMDB
 import Glibc
+import Synchronization
 
 /// An open store directory: one data file, its map, and the locks that keep processes apart.
 ///
 /// A process opens a directory at most once. Any number of processes may read it; one may write it, and holds the
-/// writer lease as long as its environment is open.
+/// writer lease as long as its environment is open. Another data file may take the place of the one that was opened
+/// (``replace(by:beforeRename:onStep:)``); an environment then goes on with that, in every process.
 ///
 /// ```swift
 /// let environment = try Environment.open(directory: path, access: .readWrite, databases: ["log"])
@@ -12,24 +14,24 @@ import Glibc
 /// try environment.write { try $0.append(log, 1, record.span.bytes) }
 /// let size = try environment.read { try $0.get(log, 1) { $0.byteCount } }
 /// ```
-@safe
-@usableFromInline package final class Environment: @unchecked Sendable {
-    // @unchecked: the fields are constants. LMDB's environment may be used by all threads (MDB_NOTLS), and the gate
-    // keeps every use of it before its closing.
-    @usableFromInline let handle: OpaquePointer
+@usableFromInline package final class Environment: Sendable {
     package let directory: String
     package let access: Access
     package let configuration: Configuration
-    let gate = TransactionGate()
     /// The number of forks when it was opened; another number means that this is a child of that process.
     @usableFromInline let generation: UInt32
-    /// The data file as LMDB opened it; closed with the environment.
-    let dataDescriptor: Int32
-    let pageSizeBytes: Int
-    private let databases: [String: Database]
-    private let openLock: OpenLock
+    /// In the order in which they were opened.
+    let databaseNames: [String]
+    let databases: [String: Database]
+    /// What new transactions begin on; nil for a successor that took its predecessor's place.
+    private let current: Mutex<EnvironmentFile?>
+    let succession = Monitor(Succession())
+    /// Nil for a successor, which no other process opens.
+    let openLock: OpenLock?
     private let lease: WriterLease?
     private let claim: EnvironmentRegistry.Claim
+    /// The files to take away at the end, of a successor.
+    private let temporary: RewriteDirectory?
 
     /// Reader slots of the store; the first process to open it decides, so all must agree.
     package static let maximumReaders = 1024
@@ -37,22 +39,38 @@ import Glibc
     /// The greatest length of a key in bytes; the least is 1.
     package static let maximumKeyBytes = 511
 
-    init(_ opened: OpenedEnvironment, directory: String, access: Access, configuration: Configuration) {
-        unsafe self.handle = opened.handle
+    init(
+        _ opened: OpenedEnvironment, directory: String, access: Access, databases: [String],
+        configuration: Configuration, temporary: RewriteDirectory? = nil
+    ) {
         self.directory = directory
         self.access = access
         self.configuration = configuration
-        self.generation = ForkGuard.generation
-        self.dataDescriptor = opened.dataDescriptor
-        self.pageSizeBytes = opened.pageSizeBytes
-        self.databases = opened.databases
-        self.openLock = opened.openLock
-        self.lease = opened.lease
-        self.claim = opened.claim
+        self.temporary = temporary
+        generation = ForkGuard.generation
+        databaseNames = databases
+        self.databases = opened.file.databases
+        current = Mutex(opened.file)
+        openLock = opened.openLock
+        lease = opened.lease
+        claim = opened.claim
     }
 
     deinit {
         close()
+    }
+
+    /// What new transactions begin on; nil when there is nothing any more.
+    var file: EnvironmentFile? { current.withLock { $0 } }
+
+    /// Lets new transactions begin on another file, and closes the old one when its last transaction has ended.
+    func go(on file: EnvironmentFile?) {
+        let old = current.withLock { current in
+            let old = current
+            current = file
+            return old
+        }
+        if let old, file != nil { retire(old) }
     }
 
     /// A database that was named when the environment was opened.
@@ -69,28 +87,25 @@ import Glibc
     /// when the last transaction ends. Later calls on the environment throw ``LMDBError/Code/closed``; another
     /// `close` does nothing. In a child of `fork` it does nothing either, because the locks are the parent's.
     package func close() {
-        guard generation == ForkGuard.generation, gate.beginClosing() else { return }
-        finishClosing()
-    }
-
-    /// Gives everything back; called once, when no transaction is left.
-    @usableFromInline
-    func finishClosing() {
-        gate.takeIdleHandles { unsafe mdb_txn_abort($0.pointer) }
-        // Without the lock, libraries from 0.9.26 to 0.9.31 break a process that opens the store right now.
-        let isLocked = openLock.tryAcquire()
-        unsafe mdb_env_close(handle)
-        if isLocked { openLock.release() }
-        openLock.close()
+        guard generation == ForkGuard.generation, beginClosing() else { return }
+        let last = file
+        if let last {
+            _ = last.gate.beginClosing()
+            last.close(openLock)
+            temporary?.remove()
+        }
+        waitForRetired()
+        openLock?.close()
         lease?.release()
         claim.release()
-        gate.finishClosing()
+        last?.gate.finishClosing()
+        finishClosing()
     }
 
     /// The error for a return code of LMDB on this environment.
     @usableFromInline
     func failure(_ result: Int32, _ operation: String) -> LMDBError {
-        LMDBError(result: result, operation: operation, path: directory, descriptor: dataDescriptor)
+        LMDBError(result: result, operation: operation, path: directory, descriptor: file?.dataDescriptor)
     }
 
     @usableFromInline

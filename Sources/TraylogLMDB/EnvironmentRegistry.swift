@@ -13,7 +13,7 @@ enum EnvironmentRegistry {
 
     private static let state = Mutex(State())
 
-    /// The right to open one store, until released.
+    /// The right to open a directory or a data file, until released.
     struct Claim: Sendable {
         fileprivate let identities: [FileIdentity]
 
@@ -22,13 +22,13 @@ enum EnvironmentRegistry {
         }
     }
 
-    /// Claims the directory and, if it exists, the data file; nil when one of them is open.
-    static func claim(_ identities: [FileIdentity]) -> Claim? {
+    /// Claims directories or data files; nil when one of them, or `other`, is open.
+    static func claim(_ identities: [FileIdentity], unlessOpen other: FileIdentity? = nil) -> Claim? {
         state.withLock { state in
             if state.generation != ForkGuard.generation {
                 state = State(generation: ForkGuard.generation)
             }
-            guard state.open.isDisjoint(with: identities) else { return nil }
+            guard state.open.isDisjoint(with: identities + [other].compactMap { $0 }) else { return nil }
             state.open.formUnion(identities)
             return Claim(identities: identities)
         }

@@ -11,6 +11,8 @@ struct FileIdentity: Hashable, Sendable {
         var size: Int64
         var owner: uid_t
         var group: gid_t
+        /// Permissions without the kind of file.
+        var mode: mode_t
         var isRegular: Bool
         var isDirectory: Bool
 
@@ -19,6 +21,7 @@ struct FileIdentity: Hashable, Sendable {
             size = Int64(raw.st_size)
             owner = raw.st_uid
             group = raw.st_gid
+            mode = raw.st_mode & 0o7777
             isRegular = raw.st_mode & S_IFMT == S_IFREG
             isDirectory = raw.st_mode & S_IFMT == S_IFDIR
         }

@@ -47,11 +47,12 @@ struct MappedStore {
     ) throws(LMDBError) {
         var flags = UInt32(MDB_NOTLS)
         if access == .readOnly { flags |= UInt32(MDB_RDONLY) }
-        if access == .readWrite, configuration.durability == .relaxed { flags |= UInt32(MDB_NOMETASYNC) }
+        if access == .readWrite { flags |= configuration.durability.flags }
         // A map of part of a page makes LMDB round down to nothing.
         let pageMask = 0xFFFF
         let mapSize = (max(configuration.mapSizeBytes, 1 << 20) + pageMask) & ~pageMask
-        unsafe mdb_env_set_maxdbs(handle, UInt32(max(names.count, 1)))
+        // One more for the mark of a replacement.
+        unsafe mdb_env_set_maxdbs(handle, UInt32(names.count + 1))
         unsafe mdb_env_set_maxreaders(handle, UInt32(Environment.maximumReaders))
         unsafe mdb_env_set_mapsize(handle, mapSize)
         let result = unsafe mdb_env_open(handle, path, flags, 0o600)
@@ -103,6 +104,13 @@ struct MappedStore {
                 throw failure(result, name: name, path: path)
             }
             databases[name] = Database(handle: number)
+        }
+        if access == .readWrite {
+            result = unsafe ReplacementMark.remove(transaction)
+            guard result == 0 else {
+                unsafe mdb_txn_abort(transaction)
+                throw LMDBError(result: result, operation: "open", path: path)
+            }
         }
         result = unsafe mdb_txn_commit(transaction)
         guard result == 0 else { throw LMDBError(result: result, operation: "open", path: path) }

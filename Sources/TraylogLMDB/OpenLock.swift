@@ -7,7 +7,7 @@ import Glibc
 struct OpenLock: Sendable {
     /// Nil on a read-only file system, where LMDB uses no locks either.
     private let file: LockFile?
-    private static let limitMilliseconds = 10_000
+    static let limitMilliseconds = 10_000
 
     init(directory: String, access: Environment.Access, owner: FileIdentity.Status?) throws(LMDBError) {
         do {
@@ -22,20 +22,21 @@ struct OpenLock: Sendable {
     ///
     /// - Throws: ``LMDBError/Code/openLocked`` after that; the holder has stopped in the middle of opening.
     func acquire() throws(LMDBError) {
-        guard tryAcquire() else {
-            throw LMDBError(
-                .openLocked, operation: "open", path: file?.path,
-                message:
-                    "Another process has been opening or closing the store for 10 seconds: find it with `fuser` and "
-                    + "continue or end it."
-            )
-        }
+        guard tryAcquire() else { throw Self.failure(path: file?.path) }
+    }
+
+    static func failure(path: String?) -> LMDBError {
+        LMDBError(
+            .openLocked, operation: "open", path: path,
+            message:
+                "Another process has been opening or closing the store for long: find it with `fuser` and continue or "
+                + "end it.")
     }
 
     /// The same, giving false instead of an error.
-    func tryAcquire() -> Bool {
+    func tryAcquire(milliseconds: Int = limitMilliseconds) -> Bool {
         guard let file else { return true }
-        for _ in 0..<Self.limitMilliseconds {
+        for _ in 0..<milliseconds {
             if file.tryLock() { return true }
             usleep(1000)
         }

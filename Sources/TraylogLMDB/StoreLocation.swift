@@ -31,16 +31,20 @@ struct StoreLocation: Sendable {
 
     /// Reserves the store in this process.
     ///
-    /// - Throws: ``LMDBError/Code/alreadyOpen``.
+    /// - Throws: ``LMDBError/Code/alreadyOpen``, also when another name leads to the same data file.
     func claim() throws(LMDBError) -> EnvironmentRegistry.Claim {
         guard let status = FileIdentity.status(path: directory) else { throw missing(errno, path: directory) }
-        let files = [status.identity] + [FileIdentity.status(path: dataPath)?.identity].compactMap { $0 }
-        guard let claim = EnvironmentRegistry.claim(files) else {
-            throw LMDBError(
-                .alreadyOpen, operation: "open", path: directory,
-                message: "This process has the store open already: share that one, or close it first.")
+        let data = FileIdentity.status(path: dataPath)?.identity
+        guard let claim = EnvironmentRegistry.claim([status.identity], unlessOpen: data) else {
+            throw Self.alreadyOpen(directory)
         }
         return claim
+    }
+
+    static func alreadyOpen(_ directory: String) -> LMDBError {
+        LMDBError(
+            .alreadyOpen, operation: "open", path: directory,
+            message: "This process has the store open already: share that one, or close it first.")
     }
 
     /// Makes sure that there is a data file that LMDB can open.

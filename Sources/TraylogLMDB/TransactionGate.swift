@@ -19,6 +19,8 @@ final class TransactionGate: Sendable {
 
     struct State {
         var phase = Phase.open
+        /// Whether another file took the place of this one: nothing begins any more, and what began goes on.
+        var isRetired = false
         var slots: [Slot] = []
         /// Slots with an idle read transaction, the last used one last.
         var idle: [Int] = []
@@ -32,12 +34,15 @@ final class TransactionGate: Sendable {
         var waiting = 0
         var nextReap: Int64 = 0
 
+        /// Nothing will begin here any more.
+        var isOver: Bool { phase == .closed || isRetired }
+
         func holds(_ thread: pthread_t) -> Bool {
             writer == thread || slots.contains { $0.owner == thread }
         }
     }
 
-    /// Why a writer was not let in.
+    /// Why a writer was not let in; closed is also what was retired.
     enum WriterRefusal: Error {
         case closed, nested
     }
@@ -49,11 +54,11 @@ final class TransactionGate: Sendable {
 
     private let monitor = Monitor(State())
 
-    /// Takes a slot for the calling thread, with an idle read transaction if there is one; nil when closed.
+    /// Takes a slot for the calling thread, with an idle read transaction if there is one; nil when closed or retired.
     func enter() -> (index: Int, handle: ReadHandle?)? {
         let thread = pthread_self()
         let entered: (Int, ReadHandle?)? = monitor.withLock { state in
-            guard state.phase == .open, let index = state.idle.popLast() else { return nil }
+            guard state.phase == .open, !state.isRetired, let index = state.idle.popLast() else { return nil }
             state.slots[index].owner = thread
             state.active += 1
             return (index, state.slots[index].handle)
@@ -65,8 +70,8 @@ final class TransactionGate: Sendable {
 
     private func enterVacant(_ thread: pthread_t) -> Int? {
         // A thread inside a transaction goes on while others drain: they wait for that transaction.
-        wait(until: { $0.phase == .open || $0.phase == .closed || $0.holds(thread) }) { state in
-            if state.phase == .closed { return nil }
+        wait(until: { $0.phase == .open || $0.isOver || $0.holds(thread) }) { state in
+            if state.isOver { return nil }
             let index = state.vacant.popLast() ?? state.slots.count
             if index == state.slots.count { state.slots.append(Slot()) }
             state.slots[index].owner = thread
@@ -98,11 +103,11 @@ final class TransactionGate: Sendable {
         let now = SystemClock.monotonicNanoseconds()
         return wait(
             until: { state in
-                if state.writer == thread || state.phase == .closed { return true }
+                if state.writer == thread || state.isOver { return true }
                 return state.writer == 0 && (state.phase == .open || state.holds(thread))
             }
         ) { state in
-            if state.phase == .closed { return .failure(.closed) }
+            if state.isOver { return .failure(.closed) }
             if state.writer == thread { return .failure(.nested) }
             state.writer = thread
             state.active += 1
@@ -157,6 +162,23 @@ final class TransactionGate: Sendable {
         }
         if isFirst { wait(until: { $0.active == 0 }) { _ in } }
         return isFirst
+    }
+
+    /// Lets nothing begin any more, without waiting for what goes on.
+    func retire() {
+        monitor.withLock { $0.isRetired = true }
+        monitor.signalAll()
+    }
+
+    /// Waits for the last transaction of what was retired.
+    func finishRetirement() {
+        wait(until: { $0.active == 0 && $0.phase == .open }) { $0.phase = .closing }
+    }
+
+    /// Whether the calling thread is inside of a transaction.
+    func holdsThisThread() -> Bool {
+        let thread = pthread_self()
+        return monitor.withLock { $0.holds(thread) }
     }
 
     /// Hands out the idle read transactions, for good.

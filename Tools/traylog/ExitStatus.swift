@@ -21,7 +21,8 @@ extension ExitStatus {
         case .notFound: self = .noSuchStore
         case .openForWriting: self = .openElsewhere
         case .alreadyOpen, .closed, .permissionDenied, .diskFull, .mapFull, .readersFull, .foreignFile, .newerFormat,
-            .damaged, .unfinished, .unusableTarget, .unsupported, .inputOutput:
+            .damaged, .unfinished, .unusableTarget, .unsupported, .busy, .cancelled,
+            .inputOutput:
             self = .inputOutput
         }
     }

@@ -1,0 +1,70 @@
+extension Environment {
+    /// One file at a time takes the place of another, and none when the environment closes.
+    struct Succession {
+        var isUnderWay = false
+        var isClosing = false
+        var isClosed = false
+        /// Files that were replaced, and have transactions.
+        var retired: [EnvironmentFile] = []
+    }
+
+    /// Waits for a succession that another thread makes.
+    ///
+    /// - Returns: false when the environment closes; else the caller ends it with ``endSuccession()``.
+    func beginSuccession() -> Bool {
+        let hasBegun = succession.wait(timeoutMilliseconds: nil, until: { !$0.isUnderWay }) { state in
+            state.isUnderWay = !state.isClosing
+            return state.isUnderWay
+        }
+        return hasBegun ?? false
+    }
+
+    func endSuccession() {
+        succession.withLock { $0.isUnderWay = false }
+        succession.signalAll()
+    }
+
+    /// - Returns: whether the caller has to close; false, when another one did, only after that.
+    func beginClosing() -> Bool {
+        let isFirst = succession.wait(
+            timeoutMilliseconds: nil, until: { !$0.isUnderWay && (!$0.isClosing || $0.isClosed) }
+        ) { state in
+            precondition(
+                !state.retired.contains { $0.gate.holdsThisThread() },
+                "A store cannot be closed inside one of its transactions.")
+            if state.isClosing { return false }
+            state.isClosing = true
+            return true
+        }
+        return isFirst ?? false
+    }
+
+    func finishClosing() {
+        succession.withLock { $0.isClosed = true }
+        succession.signalAll()
+    }
+
+    /// Makes it as if it had been closed: its file belongs to its predecessor now.
+    func handOver() {
+        go(on: nil)
+    }
+
+    /// Lets nothing begin on a file any more, and closes it in the background: unmapping gigabytes takes a while.
+    func retire(_ old: EnvironmentFile) {
+        old.gate.retire()
+        let succession = succession
+        succession.withLock { $0.retired.append(old) }
+        _ = OSThread.start(name: "traylog-retire") {
+            old.gate.finishRetirement()
+            // No other process opens this lock file any more, so the lock for opening is not needed.
+            old.close(nil)
+            old.gate.finishClosing()
+            succession.withLock { $0.retired.removeAll { $0 === old } }
+            succession.signalAll()
+        }
+    }
+
+    func waitForRetired() {
+        _ = succession.wait(timeoutMilliseconds: nil, until: { $0.retired.isEmpty }) { _ in }
+    }
+}

@@ -1,0 +1,82 @@
+import CTraylogLMDB
+import Glibc
+import Synchronization
+
+/// LMDB's environment for one data file and one lock file: what an ``Environment`` works on until another takes its
+/// place.
+///
+/// A transaction stays with the file it began on. A file that was replaced is closed when its last transaction ends.
+@safe
+@usableFromInline final class EnvironmentFile: @unchecked Sendable {
+    // @unchecked: the fields are constants. LMDB's environment may be used by all threads (MDB_NOTLS), and the gate
+    // keeps every use of it before its closing.
+    @usableFromInline let handle: OpaquePointer
+    /// The data file as LMDB opened it; closed with the environment.
+    let dataDescriptor: Int32
+    let pageSizeBytes: Int
+    let databases: [String: Database]
+    let gate = TransactionGate()
+    let identity: StoreFiles
+    private let claim: EnvironmentRegistry.Claim
+    /// The newest commit that was asked for the mark of a replacement, times two, plus one if it has the mark.
+    let markedCommit = Atomic<UInt64>(0)
+    /// Whether a replacement failed when there was no way back, so that nothing may be written any more.
+    let isAbandoned = Atomic(false)
+
+    /// Takes over the handle and the claim on the data file.
+    init(_ mapped: MappedStore, identity: StoreFiles, claim: EnvironmentRegistry.Claim) {
+        unsafe handle = mapped.handle
+        dataDescriptor = mapped.dataDescriptor
+        pageSizeBytes = mapped.pageSizeBytes
+        databases = mapped.databases
+        self.identity = identity
+        self.claim = claim
+    }
+
+    /// Gives everything back; called once, when no transaction is left.
+    ///
+    /// - Parameter openLock: of the directory; nil for a file that no other process can open any more.
+    func close(_ openLock: OpenLock?) {
+        gate.takeIdleHandles { unsafe mdb_txn_abort($0.pointer) }
+        // Without the lock, libraries from 0.9.26 to 0.9.31 break a process that opens the store right now.
+        let isLocked = openLock?.tryAcquire() ?? false
+        unsafe mdb_env_close(handle)
+        if isLocked { openLock?.release() }
+        claim.release()
+    }
+
+    /// What LMDB tells without a transaction.
+    func mapState() -> MapState {
+        var raw = unsafe MDB_envinfo()
+        unsafe mdb_env_info(handle, &raw)
+        return MapState(
+            sizeBytes: unsafe raw.me_mapsize, lastPage: unsafe raw.me_last_pgno,
+            lastTransaction: UInt64(unsafe raw.me_last_txnid), usedReaders: Int(unsafe raw.me_numreaders),
+            maximumReaders: Int(unsafe raw.me_maxreaders))
+    }
+
+    /// Frees the reader slots of dead processes.
+    @discardableResult
+    func reap() -> Int {
+        var dead: Int32 = 0
+        unsafe mdb_reader_check(handle, &dead)
+        return Int(dead)
+    }
+
+    /// Takes over the map size that another process gave the file; false when a transaction of this thread is in the
+    /// way.
+    func remap() -> Bool {
+        gate.drain { unsafe _ = mdb_env_set_mapsize(self.handle, 0) }
+    }
+
+    /// Makes the file as long as its header says, after a commit.
+    ///
+    /// LMDB leaves out pages that one transaction took and gave up again, so that a healthy file can be shorter than
+    /// its last page. Readers take a short file for a truncated one, so it is made longer, without using space.
+    func coverLastPage() {
+        let needed = Int64(mapState().lastPage + 1) * Int64(pageSizeBytes)
+        guard let size = FileIdentity.status(descriptor: dataDescriptor)?.size, size < needed else { return }
+        // A failure does no harm: the next opening looks closer at a short file.
+        _ = ftruncate(dataDescriptor, off_t(needed))
+    }
+}

@@ -1,0 +1,61 @@
+import CTraylogLMDB
+
+/// The mark of a data file that another one is about to replace: an empty table with this name.
+///
+/// The last commit sets it, so that readers in other processes, which see each commit, look at the file's name from
+/// then on. If the replacement does not come, the next one that opens the file for writing takes the mark away.
+enum ReplacementMark {
+    private static let name = "replaced"
+
+    /// Sets the mark, in a write transaction.
+    @unsafe static func set(_ transaction: OpaquePointer) -> Int32 {
+        var number: MDB_dbi = 0
+        return unsafe mdb_dbi_open(transaction, name, UInt32(MDB_CREATE), &number)
+    }
+
+    /// Takes the mark away, if it is set, in a write transaction.
+    @unsafe static func remove(_ transaction: OpaquePointer) -> Int32 {
+        var number: MDB_dbi = 0
+        let result = unsafe mdb_dbi_open(transaction, name, 0, &number)
+        if result == MDB_NOTFOUND { return 0 }
+        return result == 0 ? unsafe mdb_drop(transaction, number, 1) : result
+    }
+
+    /// Whether the commit that a transaction shows has the mark.
+    @unsafe static func isSet(_ transaction: OpaquePointer) -> Bool {
+        // Tables are rows of LMDB's table of tables, whose number is 1.
+        let tables: MDB_dbi = 1
+        return unsafe Array(name.utf8).withUnsafeBytes { bytes in
+            var key = unsafe Entry.value(bytes)
+            var value = unsafe MDB_val()
+            return unsafe mdb_get(transaction, tables, &key, &value) == 0
+        }
+    }
+}
+
+extension EnvironmentFile {
+    /// Whether the commit that a read transaction shows says that this file is being replaced.
+    ///
+    /// It is looked up once for each commit.
+    func isMarked(_ handle: ReadHandle) -> Bool {
+        let commit = UInt64(unsafe mdb_txn_id(handle.pointer)) << 1
+        let known = markedCommit.load(ordering: .relaxed)
+        if known & ~1 == commit { return known & 1 == 1 }
+        let isMarked = unsafe ReplacementMark.isSet(handle.pointer)
+        markedCommit.store(commit | (isMarked ? 1 : 0), ordering: .relaxed)
+        return isMarked
+    }
+
+    /// Commits the mark, or takes it away; the caller has the writer's turn.
+    func mark(_ isSet: Bool) -> Int32 {
+        var handle: OpaquePointer?
+        let begun = unsafe mdb_txn_begin(self.handle, nil, 0, &handle)
+        guard begun == 0, let handle = unsafe handle else { return begun }
+        let result = unsafe isSet ? ReplacementMark.set(handle) : ReplacementMark.remove(handle)
+        guard result == 0 else {
+            unsafe mdb_txn_abort(handle)
+            return result
+        }
+        return unsafe mdb_txn_commit(handle)
+    }
+}

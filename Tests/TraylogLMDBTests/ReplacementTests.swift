@@ -1,0 +1,206 @@
+import Foundation
+import Testing
+
+@testable import TraylogLMDB
+
+/// One data file takes the place of another while it is open.
+@Suite struct ReplacementTests {
+    @Test func theSuccessorHasTheRowsAndTheFileIsSmaller() throws {
+        try withEnvironment { environment in
+            try environment.fillAndThin()
+            let before = try environment.information().fileBytes
+            let rows = try environment.allRows()
+            try environment.rewrite()
+            #expect(try environment.allRows() == rows)
+            #expect(try environment.information().fileBytes * 4 < before)
+            #expect(try environment.information().freePages < 10)
+            #expect(!FileManager.default.fileExists(atPath: environment.directory + "/rewrite"))
+        }
+    }
+
+    @Test func writingGoesOnInTheNewFileAndOutlivesIt() throws {
+        try withPath { path in
+            let environment = try openWriter(path)
+            try environment.write { try $0.append(environment.database("log"), 1, [1]) }
+            try environment.rewrite()
+            try environment.write { try $0.append(environment.database("log"), 2, [2]) }
+            try environment.rewrite()
+            try environment.write { try $0.append(environment.database("log"), 3, [3]) }
+            environment.close()
+            let again = try openWriter(path)
+            defer { again.close() }
+            #expect(try (1...3).map { try again.value("log", UInt64($0)) } == [[1], [2], [3]])
+        }
+    }
+
+    @Test func aTransactionThatIsUnderWayEndsOnTheOldFile() throws {
+        try withEnvironment { environment in
+            let log = environment.database("log")
+            try environment.write { try $0.append(log, 1, [1]) }
+            try environment.read { old in
+                onOtherThread {
+                    try environment.rewrite()
+                    try environment.write { try $0.put(log, [0, 0, 0, 0, 0, 0, 0, 1], [2]) }
+                }
+                let (seen, new) = (try old.get(log, 1) { $0.copy }, try environment.value("log", 1))
+                #expect(seen == [1])
+                #expect(new == [2])
+            }
+        }
+    }
+
+    @Test func theOldFileIsGivenBackWhenItsLastTransactionEnds() throws {
+        try withEnvironment { environment in
+            try environment.read { _ in
+                onOtherThread { try environment.rewrite() }
+                #expect(deletedFiles(of: environment.directory) > 0)
+            }
+            environment.waitForRetired()
+            #expect(deletedFiles(of: environment.directory) == 0)
+        }
+    }
+
+    @Test func theLastWordBeforeTheRenamingIsInTheNewFile() throws {
+        try withEnvironment { environment in
+            let log = environment.database("log")
+            let successor = try environment.openSuccessor()
+            try environment.write { try $0.append(log, 1, [1]) }
+            try environment.replace(by: successor) {
+                var copy = TableCopy(from: environment, to: successor)
+                _ = try copy.copy("log")
+            }
+            #expect(try environment.value("log", 1) == [1])
+            #expect(try failureCode { try successor.read { _ in } } == .closed)
+        }
+    }
+
+    @Test func aSuccessorThatIsGivenUpLeavesNothing() throws {
+        struct Refusal: Error {}
+        try withEnvironment { environment in
+            let log = environment.database("log")
+            let successor = try environment.openSuccessor()
+            #expect(throws: Refusal.self) { try environment.replace(by: successor) { throw Refusal() } }
+            #expect(try failureCode { _ = try environment.openSuccessor() } == .alreadyOpen)
+            successor.close()
+            #expect(!FileManager.default.fileExists(atPath: environment.directory + "/rewrite"))
+            try environment.write { try $0.append(log, 1, [1]) }
+            #expect(try environment.value("log", 1) == [1])
+        }
+    }
+
+    @Test func aFailureBeforeTheFirstRenamingLeavesTheOldFileInUse() throws {
+        struct Fault: Error {}
+        for step in [Environment.ReplacementStep.synced, .marked] {
+            try withEnvironment { environment in
+                let log = environment.database("log")
+                try environment.write { try $0.append(log, 1, [1]) }
+                let successor = try environment.openSuccessor()
+                #expect(throws: Fault.self) {
+                    try environment.replace(by: successor, onStep: { if $0 == step { throw Fault() } })
+                }
+                try environment.write { try $0.append(log, 2, [2]) }
+                #expect(try environment.value("log", 1) == [1])
+                #expect(try !environment.isMarked())
+            }
+        }
+    }
+
+    @Test func aFailureBetweenTheRenamingsEndsAllWritingUntilTheStoreIsOpenedAgain() throws {
+        struct Fault: Error {}
+        for step in [Environment.ReplacementStep.lockRenamed, .dataRenamed, .namesSynced] {
+            try withPath { path in
+                let environment = try openWriter(path)
+                let log = environment.database("log")
+                try environment.write { try $0.append(log, 1, [1]) }
+                let successor = try environment.openSuccessor()
+                var copy = TableCopy(from: environment, to: successor)
+                _ = try copy.copy("log")
+                #expect(throws: Fault.self) {
+                    try environment.replace(by: successor, onStep: { if $0 == step { throw Fault() } })
+                }
+                #expect(try failureCode { try environment.write { _ in } } == .panic)
+                #expect(try environment.value("log", 1) == [1])
+                successor.close()
+                environment.close()
+                let again = try openWriter(path)
+                defer { again.close() }
+                #expect(try again.value("log", 1) == [1])
+                try again.write { try $0.append(log, 2, [2]) }
+            }
+        }
+    }
+
+    @Test func aFullMapCanBeReplaced() throws {
+        try withEnvironment(.init(mapSizeBytes: 1 << 20)) { environment in
+            let log = environment.database("log")
+            var next: UInt64 = 1
+            let code = try failureCode {
+                while true {
+                    try environment.write { try $0.append(log, next, [UInt8](repeating: 1, count: 1_000)) }
+                    next += 1
+                }
+            }
+            #expect(code == .mapFull)
+            let successor = try environment.openSuccessor()
+            try environment.replace(by: successor)
+            try environment.write { try $0.append(log, 1, [1]) }
+            #expect(try environment.value("log", 1) == [1])
+        }
+    }
+
+    @Test func modeAndOwnerOfTheFilesStay() throws {
+        try withEnvironment { environment in
+            let files = ["data.mdb", "lock.mdb"].map { "\(environment.directory)/\($0)" }
+            for file in files { #expect(unsafe chmod(file, 0o640) == 0) }
+            try environment.rewrite()
+            for file in files { #expect(FileIdentity.status(path: file)?.mode == 0o640) }
+        }
+    }
+
+    @Test func aReaderCannotReplace() throws {
+        try withPath { path in
+            try openWriter(path).close()
+            let reader = try openReader(path)
+            defer { reader.close() }
+            #expect(try failureCode { _ = try reader.openSuccessor() } == .readOnly)
+        }
+    }
+
+    @Test func aStoreThatWasReplacedIsStillOpenOnlyOnce() throws {
+        try withEnvironment { environment in
+            try environment.rewrite()
+            #expect(try failureCode { _ = try openReader(environment.directory) } == .alreadyOpen)
+            #expect(try failureCode { _ = try openWriter(environment.directory) } == .alreadyOpen)
+        }
+    }
+
+    @Test func aCopyThatBeganBeforeIsThatOfTheOldFile() throws {
+        try withEnvironment { environment in
+            let log = environment.database("log")
+            try environment.write { transaction in
+                for seq in 1...20_000 { try transaction.append(log, UInt64(seq), [UInt8](repeating: 1, count: 100)) }
+            }
+            let target = environment.directory + "-copy"
+            let hasReplaced = Monitor(false)
+            let copying = try environment.copyStore(to: target, table: "log") { _, _ in
+                let isFirst = hasReplaced.withLock { done in
+                    defer { done = true }
+                    return !done
+                }
+                guard isFirst else { return }
+                do {
+                    let successor = try environment.openSuccessor()
+                    try environment.replace(by: successor)
+                    try environment.write { try $0.append(log, 1, [2]) }
+                } catch {
+                    Issue.record(error)
+                }
+            }
+            if hasReplaced.withLock({ $0 }) { #expect(try environment.keys("log").count == 1) }
+            #expect(copying.lastKey?.last == UInt8(20_000 & 0xFF))
+            let copy = try openWriter(target)
+            defer { copy.close() }
+            #expect(try copy.keys("log").count == 20_000)
+        }
+    }
+}
