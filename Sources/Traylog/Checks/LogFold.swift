@@ -44,6 +44,8 @@ struct LogFold {
     var eventsPerPass = LogFold.eventsPerPass
     /// The only stream to fold, beside the topics; nil for all.
     var stream: UInt32?
+    /// Whether users are brought up to their topics' last events, and not only to their own.
+    var foldsTopicsThroughHead = false
     /// What a compaction kept of a stream; nil for one that is folded from its first event.
     var base: (UInt32) throws -> FoldBase? = { _ in nil }
     /// Told of an event that cannot be read; the fold goes on without it. Throws to end the fold.
@@ -70,6 +72,7 @@ struct LogFold {
                 if done % 16_384 == 0 { progress(done) }
             }
             progress(done)
+            if foldsTopicsThroughHead { try pass.foldTopics() }
             try body(range.lowerBound, pass.streams)
         }
     }
@@ -200,6 +203,28 @@ private struct Pass {
         return folded
     }
 
+    /// Folds in what topics brought after users' last own events.
+    func foldTopics() throws {
+        for (index, folded) in streams.enumerated() {
+            guard let folded, !folded.state.topics.isEmpty else { continue }
+            let history = LogHistory(
+                fold: fold, topics: topics, landmark: folded.landmark, base: folded.base,
+                current: Fact(seq: 0, kind: .compacted))
+            var reached: [TrayState] = []
+            try folded.state.catchUp(
+                own: 0, through: fold.head, stored: folded.pages, history: history, next: { _ in 0 },
+                landmark: { reached.append(copy $0) })
+            try take(reached, of: folded, stream: range.lowerBound + UInt32(index))
+        }
+    }
+
+    private func take(_ reached: [TrayState], of folded: LogFold.Folded, stream: UInt32) throws {
+        for landmark in reached {
+            try fold.landmark(stream, folded.name, landmark, folded.landmark)
+            folded.landmark = landmark
+        }
+    }
+
     private func apply(
         _ fact: borrowing Fact, to folded: LogFold.Folded, stream: UInt32, isTopic: Bool
     ) throws {
@@ -215,9 +240,6 @@ private struct Pass {
                 own: fact.seq, through: fact.seq, stored: folded.pages, history: history, next: { _ in 0 },
                 landmark: { reached.append(copy $0) })
         }
-        for landmark in reached {
-            try fold.landmark(stream, folded.name, landmark, folded.landmark)
-            folded.landmark = landmark
-        }
+        try take(reached, of: folded, stream: stream)
     }
 }

@@ -63,7 +63,8 @@ struct LogHistory: FoldHistory {
     }
 
     func landmark(atOrBefore seq: UInt64) -> Landmark<BasePages>? {
-        guard let state = landmark ?? base?.state, state.appliedSeq <= seq else { return nil }
+        let candidates = [landmark, base?.state].compactMap { $0 }
+        guard let state = candidates.first(where: { $0.appliedSeq <= seq }) else { return nil }
         return Landmark(state: state, pages: BasePages(stored: base?.pages))
     }
 

@@ -96,7 +96,8 @@ package enum Replay {
                     return "the name does not lead to stream \(stream), which has this name"
                 }
                 // As far as the stored state or the user's own events reach: nobody looked at later broadcasts yet.
-                let view = try source.view(stream: stream, name: folded.name, through: folded.state.events.last)
+                let view = try source.view(
+                    stream: stream, name: folded.name, through: max(folded.state.events.last, folded.state.appliedSeq))
                 var state = folded.state
                 // A store that is being written goes on meanwhile.
                 let own = try source.seqs(of: stream, after: head, through: view.state.appliedSeq)

@@ -43,6 +43,7 @@ struct StateCopy {
                 environment: source.environment, tables: source.tables, record: record, head: floor - 1)
             fold.eventsPerPass = StateCopy.eventsPerPass
             fold.base = source.bases(record)
+            fold.foldsTopicsThroughHead = true
             var failure: (any Error)?
             try fold.run(progress: { done in
                 guard failure == nil else { return }
@@ -118,13 +119,16 @@ extension StateCopy {
             return .root(appliedSeq: stored.state.appliedSeq)
         }
         var buffer = RowBuffer()
+        // What its topics brought last is not in the stored state, and may leave the log.
+        let isAhead = stored.map { $0.state.appliedSeq < folded.state.appliedSeq } ?? true
+        if isAhead { buffer.append(stream, .root, 0) { folded.state.packRoot(of: folded.name, into: &$0) } }
         buffer.append(stream, .base, floor) { folded.state.packRoot(of: folded.name, into: &$0) }
         for page in folded.state.pages {
-            try keep(stream, .items, page.first, page.changedBy, &buffer) { page.pack(into: &$0) }
+            try keep(stream, .items, page.first, page.changedBy, isAhead, &buffer) { page.pack(into: &$0) }
         }
         for (space, index) in TrayState.keyIndexes {
             for page in folded.state[keyPath: index].pages {
-                try keep(stream, space, page.first, page.changedBy, &buffer) { page.pack(into: &$0) }
+                try keep(stream, space, page.first, page.changedBy, isAhead, &buffer) { page.pack(into: &$0) }
             }
         }
         buffer.forEach { key, value in
@@ -133,14 +137,18 @@ extension StateCopy {
             valueBytes.append(copying: value)
             added.append((keyBytes, valueBytes))
         }
+        added.sort { $0.key.lexicographicallyPrecedes($1.key) }
         return .row(appliedSeq: folded.state.appliedSeq)
     }
 
     /// Keeps a page of the base, where the one in place is another by now.
+    ///
+    /// - Parameter isAhead: the base is newer than what is in place.
     private func keep(
-        _ stream: UInt32, _ space: PageSpace, _ first: UInt64, _ changedBy: UInt64, _ buffer: inout RowBuffer,
-        _ pack: (inout [UInt8]) -> Void
+        _ stream: UInt32, _ space: PageSpace, _ first: UInt64, _ changedBy: UInt64, _ isAhead: Bool,
+        _ buffer: inout RowBuffer, _ pack: (inout [UInt8]) -> Void
     ) throws {
+        guard !isAhead else { return buffer.append(stream, .page(space), first, pack: pack) }
         let inPlace = try source.environment.read { try states.row(stream, space, first: first, in: $0) }
         guard inPlace?.changedBy != changedBy else { return }
         buffer.append(stream, .kept(space), first, version: changedBy, pack: pack)
@@ -160,6 +168,11 @@ extension StateCopy {
     private func renew(_ stream: UInt32, in transaction: inout WriteTransaction) throws {
         // Topics keep their whole index; of which kind the stream is, its root says.
         let root = try source.environment.read { try states.root(stream, in: $0) }
+        if Int(stream) < bases.count, case .row(let applied) = bases[Int(stream)], let root,
+            root.state.appliedSeq < applied
+        {
+            return
+        }
         var present: Set<[UInt8]> = []
         var rows = CopiedRows()
         try source.environment.read { reading in

@@ -52,6 +52,7 @@ extension WriterLoop {
             shared.core.record = finished.record
             shared.core.keptFloor = finished.record.floor.seq.rawValue
             shared.core.capture = nil
+            shared.core.forgetStates(behind: finished.record.floor.seq.rawValue)
             guard finished.head.seq > shared.core.head.seq else { return }
             shared.core.head = finished.head
             shared.core.tail.append(nil)

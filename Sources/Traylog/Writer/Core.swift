@@ -218,14 +218,32 @@ struct Core {
             let stored = try states.root(slot.stream, of: slot.name, in: transaction)
             let box = StateBox(
                 state: stored?.state ?? TrayState(landmarkDistance: landmarkDistance), next: slot.firstUnstored)
-            if keptFloor > 0, let state = stored?.state {
-                for floor in Set([record.floor.seq.rawValue, keptFloor]) where state.isBase(of: floor) {
-                    if try !states.hasBase(slot.stream, at: floor, in: transaction) {
-                        box.bases.append((floor, state))
-                    }
-                }
-            }
+            try noteBases(stored?.state, stream: slot.stream, in: box, transaction)
             return box
+        }
+    }
+
+    /// Brings up to date what the flush of a state has to keep of the stored one; the floor may have moved since it was
+    /// loaded.
+    func renewBases(of box: StateBox, stream: UInt32) throws {
+        guard box.basesFloor != keptFloor else { return }
+        let states = tables.states(generation)
+        try environment.read { transaction in
+            let stored = try states.root(stream, in: transaction)
+            try noteBases(stored?.state, stream: stream, in: box, transaction)
+        }
+    }
+
+    private func noteBases(
+        _ stored: TrayState?, stream: UInt32, in box: StateBox, _ transaction: borrowing ReadTransaction
+    ) throws {
+        box.basesFloor = keptFloor
+        box.bases = []
+        guard keptFloor > 0, let stored else { return }
+        for floor in Set([record.floor.seq.rawValue, keptFloor]) where stored.isBase(of: floor) {
+            if try !tables.states(generation).hasBase(stream, at: floor, in: transaction) {
+                box.bases.append((floor, stored))
+            }
         }
     }
 
@@ -253,6 +271,15 @@ struct Core {
             own: box.next, through: seq, stored: source, history: history, next: { tail.next(after: $0) },
             landmark: { box.keep($0) })
         box.topicsThrough = min(seq, lastTopicEvent)
+    }
+
+    /// Lets go of states that would have to fold events of topics below the floor, which may be gone; the stored ones
+    /// hold them.
+    mutating func forgetStates(behind floor: UInt64) {
+        for slot in slots.all {
+            guard let state = slot.current?.state, !state.topics.isEmpty, state.appliedSeq < floor else { continue }
+            setCurrent(nil, of: slot)
+        }
     }
 
     func pages(of stream: UInt32, limit: UInt64) -> StoredPages {

@@ -55,6 +55,8 @@ final class StateBox {
     var landmarks: [TrayState] = []
     /// The stored state, where it is what the stream was right before a floor and no row says so yet, and the floor.
     var bases: [(floor: UInt64, state: TrayState)] = []
+    /// The floor as of which that is known.
+    var basesFloor: UInt64 = 0
     /// What the cache counts it as.
     var countedBytes = 0
 
@@ -68,6 +70,7 @@ final class StateBox {
         copy.topicsThrough = topicsThrough
         copy.landmarks = landmarks
         copy.bases = bases
+        copy.basesFloor = basesFloor
         return copy
     }
 

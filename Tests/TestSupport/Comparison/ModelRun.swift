@@ -71,7 +71,7 @@ package struct ModelRun {
         let floor = Seq(head * UInt64(percent) / 100)
         try within("seed \(seed), step \(step), compaction to \(floor)") {
             let before = Set(try store.events().map(\.seq))
-            let report = try store.compact(before: .seq(floor), archive: archive)
+            let report = try within("compact") { try store.compact(before: .seq(floor), archive: archive) }
             guard floor > max(naive.floor, 1) else {
                 return try expectSame(head, try store.head().rawValue, "head without a compaction")
             }
