@@ -57,10 +57,13 @@ package struct EventLog: Sendable {
 
     /// The event with this seq; nil when the log does not hold it.
     package func event(_ seq: UInt64, in transaction: borrowing ReadTransaction) throws -> Event? {
-        try transaction.get(log, seq) { record in
-            try withPayload(of: seq, record, in: transaction) { header, payload in
-                try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
-            }
+        try transaction.get(log, seq) { try event(seq, $0, in: transaction) }
+    }
+
+    /// The event that a record of the log holds.
+    package func event(_ seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction) throws -> Event {
+        try withPayload(of: seq, record, in: transaction) { header, payload in
+            try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
         }
     }
 
@@ -84,11 +87,12 @@ package struct EventLog: Sendable {
 
     /// Visits the records from `seq` on, unchecked, while `body` says so.
     ///
+    /// - Parameter floor: events below it may be missing.
     /// - Returns: the seq to go on with.
-    /// - Throws: a gap in the log is ``CodecError`` `damaged`; and what `body` throws.
+    /// - Throws: any other gap in the log is ``CodecError`` `damaged`; and what `body` throws.
     @discardableResult
     package func forEachRecord(
-        from seq: UInt64, in transaction: borrowing ReadTransaction,
+        from seq: UInt64, floor: UInt64 = 0, in transaction: borrowing ReadTransaction,
         _ body: (UInt64, RawSpan) throws -> Bool
     ) throws -> UInt64 {
         try transaction.withCursor(log) { cursor in
@@ -97,12 +101,12 @@ package struct EventLog: Sendable {
             while found {
                 let goesOn = try cursor.withEntry { key, record in
                     let seq = try EventLog.seq(of: key)
-                    guard seq == expected else {
+                    guard seq == expected || (seq > expected && seq <= floor) else {
                         throw CodecError(.damaged, seq: expected, "the log goes on with event \(seq)")
                     }
+                    expected = seq + 1
                     return try body(seq, record)
                 }
-                expected += 1
                 guard goesOn else { break }
                 found = try cursor.next()
             }
