@@ -55,7 +55,9 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "TestSupport", dependencies: ["TraylogDomain", "Traylog"], path: "Tests/TestSupport",
+            name: "TestSupport",
+            dependencies: ["TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogArchive", "Traylog"],
+            path: "Tests/TestSupport",
             swiftSettings: strict),
         .testTarget(
             name: "TraylogDomainTests", dependencies: ["TraylogDomain", "TestSupport"], exclude: ["Fixtures"],
@@ -66,7 +68,8 @@ let package = Package(
         .testTarget(
             name: "TraylogArchiveTests", dependencies: ["TraylogArchive", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "TraylogTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"], swiftSettings: strict),
+            name: "TraylogTests", dependencies: ["Traylog", "TraylogArchive", "TestSupport", "traylog-cli"],
+            swiftSettings: strict),
         .testTarget(
             name: "ModelTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"], swiftSettings: strict),
         .executableTarget(
@@ -75,7 +78,7 @@ let package = Package(
             name: "CrashTests", dependencies: ["Traylog", "TestSupport", "traylog-cli", "traylog-powercut"],
             exclude: ["PowerCut/recorder.c"], swiftSettings: strict),
         .testTarget(
-            name: "CommandLineTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"],
+            name: "CommandLineTests", dependencies: ["Traylog", "TraylogArchive", "TestSupport", "traylog-cli"],
             swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(name: "DocumentationTests", dependencies: ["Traylog"], swiftSettings: strict),

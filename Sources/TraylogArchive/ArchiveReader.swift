@@ -6,6 +6,7 @@ import TraylogLog
 /// on as it was.
 package final class ArchiveReader: Sendable {
     package let summary: ArchiveSummary
+    package var path: String { file.path }
     let file: ArchiveFile
     let footer: ArchiveFooter
     let blocks: [ArchiveBlock]

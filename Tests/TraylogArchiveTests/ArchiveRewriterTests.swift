@@ -14,11 +14,11 @@ import TraylogLog
             })
     }
 
-    @Test(arguments: seeds(4, long: 60))
+    @Test(arguments: seeds(3, long: 60))
     func replacedEventsAreGoneAndAllOthersTheSame(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var random = SeededRandom(seed: seed)
-            let events = random.archivedEvents(2_000)
+            let events = random.archivedEvents(800)
             let path = directory + "/" + (try write(events, to: directory).name)
             let old = try ArchiveReader.open(path)
             let divisor = UInt64(random.between(2, 50))

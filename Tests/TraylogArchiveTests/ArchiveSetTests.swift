@@ -5,11 +5,11 @@ import TraylogLog
 @testable import TraylogArchive
 
 @Suite struct ArchiveSetTests {
-    @Test(arguments: seeds(8, long: 200))
+    @Test(arguments: seeds(4, long: 200))
     func archivesThatOverlapAreOneRunOfEvents(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var random = SeededRandom(seed: seed)
-            let events = random.archivedEvents(random.between(1, 3_000), largest: 4_000)
+            let events = random.archivedEvents(random.between(1, 1_500), largest: 4_000)
             let runs = random.between(1, 6)
             var kept: Set<ArchivedTestEvent> = []
             for run in 1...runs {
@@ -22,7 +22,7 @@ import TraylogLog
             let set = try ArchiveSet.open(directory, store: StoreIdentity(1, 2))
             #expect(set.summaries.count == runs)
             #expect(try set.events() == expected, "seed \(seed)")
-            for _ in 0..<10 {
+            for _ in 0..<4 {
                 let seq = UInt64(random.below(Int(events.last?.seq ?? 0) + 2))
                 #expect(try set.events(from: seq) == expected.filter { $0.seq >= seq }, "seed \(seed), from \(seq)")
             }

@@ -19,7 +19,7 @@ import TraylogLog
     }
 
     @Test func everyFlippedByteIsFound() throws {
-        try withArchive(12, seed: 1) { path, sound, _ throws in
+        try withArchive(5, seed: 1) { path, sound, _ throws in
             #expect(try complaints(path).isEmpty)
             for index in sound.indices {
                 var bytes = sound
@@ -34,8 +34,8 @@ import TraylogLog
 
     @Test(arguments: seeds(2, long: 40))
     func everyChangeOfALargerOneIsFound(seed: UInt64) throws {
-        try withArchive(4_000, seed: seed) { path, sound, random throws in
-            for round in 0..<(isLong ? 200 : 20) {
+        try withArchive(1_500, seed: seed) { path, sound, random throws in
+            for round in 0..<(isLong ? 200 : 10) {
                 var bytes = sound
                 for _ in 0..<random.between(1, 4) {
                     let start = random.below(bytes.count)
@@ -52,7 +52,7 @@ import TraylogLog
     /// Whoever reads on after damage gets an error, or what was written.
     @Test(arguments: seeds(4, long: 100))
     func whatIsReadIsNeverAnythingElse(seed: UInt64) throws {
-        try withArchive(3_000, seed: seed) { path, sound, random throws in
+        try withArchive(1_500, seed: seed) { path, sound, random throws in
             let events = try ArchiveReader.open(path).events()
             var bytes = sound
             let index = random.below(bytes.count)
@@ -67,12 +67,12 @@ import TraylogLog
     }
 
     @Test func everyShorterFileIsNamed() throws {
-        try withArchive(3_000, seed: 2) { path, sound, random throws in
+        try withArchive(2_000, seed: 2) { path, sound, random throws in
             let blocks = try ArchiveReader.open(path).blocks
             #expect(blocks.count > 1)
             let boundaries = blocks.flatMap { [Int($0.offset), Int($0.offset) + ArchiveBlock.frameBytes, Int($0.end)] }
             let ends = [0, 1, 7, 8, 63, 64, 65, 127, 128] + [sound.count - 1, sound.count - 64, sound.count - 65]
-            let any = (0..<40).map { _ in random.below(sound.count) }
+            let any = (0..<15).map { _ in random.below(sound.count) }
             for length in Set(boundaries + boundaries.map { $0 - 1 } + ends + any) {
                 try store(Array(sound[..<length]), as: path)
                 let found = try complaints(path)
@@ -115,7 +115,7 @@ import TraylogLog
     }
 
     /// Under checksums that are right stands anything.
-    @Test(arguments: seeds(60, long: 5_000))
+    @Test(arguments: seeds(40, long: 5_000))
     func bytesOfAnyKindNeverEndTheProcess(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var random = SeededRandom(seed: seed)

@@ -8,6 +8,8 @@ package struct VerificationReport: Hashable, Sendable {
     package var findings: [String] = []
     package var events: UInt64 = 0
     package var users: UInt64 = 0
+    /// In the archives that were checked; nil when none were asked for.
+    package var archivedEvents: UInt64?
 
     package init(findings: [String], events: UInt64, users: UInt64) {
         self.findings = findings
@@ -22,9 +24,10 @@ package enum Verification {
     /// Findings that are named; more are only counted.
     static let namedFindings = 1_000
 
+    /// - Parameter archives: a directory with archives of the store, which are checked, too.
     /// - Throws: ``TraylogError``: as for opening. Damage inside is a finding, not an error.
     package static func run(
-        directory: String, options: StoreOptions = StoreOptions(),
+        directory: String, archives: String? = nil, options: StoreOptions = StoreOptions(),
         progress: (_ done: UInt64, _ total: UInt64) -> Void
     ) throws(TraylogError) -> VerificationReport {
         do {
@@ -32,17 +35,24 @@ package enum Verification {
                 directory: directory, access: .readOnly, databases: Tables.allNames,
                 configuration: Environment.Configuration(options))
             defer { environment.close() }
-            return try run(directory, environment, progress: progress)
+            var findings = Findings()
+            var report = try run(directory, environment, &findings, progress: progress)
+            if let archives {
+                let check = ArchiveCheck(environment: environment, tables: Tables(environment))
+                report.archivedEvents = try check.run(archives, &findings, progress: progress)
+            }
+            report.findings = findings.texts
+            return report
         } catch {
             throw TraylogError(error, in: directory)
         }
     }
 
     private static func run(
-        _ directory: String, _ environment: Environment, progress: (UInt64, UInt64) -> Void
+        _ directory: String, _ environment: Environment, _ findings: inout Findings,
+        progress: (UInt64, UInt64) -> Void
     ) throws -> VerificationReport {
         let tables = Tables(environment)
-        var findings = Findings()
         let (head, floor) = try environment.read { transaction in
             (
                 try tables.log.head(in: transaction).seq,
@@ -59,13 +69,13 @@ package enum Verification {
                 findings.add("\(difference); run `traylog replay --rebuild`, which derives it from the log again")
             }
             for finding in try environment.read({ try tables.projections.findings(in: $0) }) { findings.add(finding) }
-            return VerificationReport(findings: findings.texts, events: head, users: report.users)
+            return VerificationReport(findings: [], events: head, users: report.users)
         } catch let error as CodecError {
             findings.add(error.message)
         } catch let error as PackedError {
             findings.add(StoreFailure(error, in: directory).message)
         }
-        return VerificationReport(findings: findings.texts, events: head, users: 0)
+        return VerificationReport(findings: [], events: head, users: 0)
     }
 
     private static func checkLog(
@@ -112,7 +122,7 @@ package enum Verification {
 }
 
 /// Findings in order, bounded.
-private struct Findings {
+struct Findings {
     private var named: [String] = []
     private var unnamed = 0
 

@@ -14,6 +14,8 @@ package struct LogExport {
     package let last: Seq
     private let queries: Queries
     private var next: UInt64
+    /// What is exported when archives are part of it.
+    private var merged: MergedLog?
 
     // A read transaction lives as long as these take.
     private static let eventsAtOnce = 1_000
@@ -22,22 +24,33 @@ package struct LogExport {
     /// - Parameters:
     ///   - first: 0 is taken as 1.
     ///   - last: beyond the head, or without, the head as of now.
-    package init(of store: some TrayQueries, from first: Seq = 1, through last: Seq? = nil) throws(TraylogError) {
+    ///   - archives: of the store; with them no event of the range may be missing.
+    package init(
+        of store: some TrayQueries, from first: Seq = 1, through last: Seq? = nil, including archives: Archives? = nil
+    ) throws(TraylogError) {
         queries = store.queries
         let head = try store.head()
         self.last = min(last ?? head, head)
         next = max(first.rawValue, 1)
+        if let archives {
+            merged = try MergedLog(queries, archives, of: nil, from: next, through: self.last.rawValue)
+        }
     }
 
     /// The next lines; nil after the last.
     ///
-    /// - Throws: ``TraylogError/failed(_:)`` `damaged` for an event that cannot be read.
+    /// - Throws: ``TraylogError/failed(_:)`` `damaged` for an event that cannot be read; `notFound` for one that is
+    ///   in neither the log nor the archives.
     package mutating func take() throws(TraylogError) -> Lines? {
         guard next <= last.rawValue else { return nil }
         var writer = JSONWriter()
         do {
-            next = try queries.source.environment.read { transaction in
-                try write(to: &writer, in: transaction)
+            if merged != nil {
+                try writeMerged(to: &writer)
+            } else {
+                next = try queries.source.environment.read { transaction in
+                    try write(to: &writer, in: transaction)
+                }
             }
         } catch {
             throw TraylogError(error, in: queries.source.directory)
@@ -52,17 +65,36 @@ package struct LogExport {
         let reached = try log.forEachRecord(from: next, floor: floor, in: transaction) { seq, record in
             guard seq <= last.rawValue else { return false }
             try log.withPayload(of: seq, record, in: transaction) { header, payload in
-                let event = try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
-                var bytes: [UInt8] = []
-                bytes.append(copying: payload)
-                let stored = StoredForm(
-                    stream: header.stream, salt: header.salt, payload: bytes, checksum: header.crc, last: last)
-                writer.write(event, stored: stored)
-                writer.newline()
+                try line(seq, header, payload, to: &writer)
             }
             return seq < end && writer.bytes.count < Self.bytesAtOnce
         }
         guard reached > next else { throw CodecError(.damaged, seq: next, "it is missing from the log") }
         return reached
+    }
+
+    private mutating func writeMerged(to writer: inout JSONWriter) throws {
+        let end = next + UInt64(Self.eventsAtOnce)
+        while next <= last.rawValue, next < end, writer.bytes.count < Self.bytesAtOnce {
+            guard let row = try merged?.take(), row.seq == next else {
+                throw StoreFailure(
+                    code: .notFound,
+                    message:
+                        "event \(next) is neither in the store nor in its archives; name the directory that has them "
+                        + "all, or export without archives what the store has")
+            }
+            try row.withPayload { header, payload in try line(row.seq, header, payload, to: &writer) }
+            next += 1
+        }
+    }
+
+    private func line(_ seq: UInt64, _ header: RecordHeader, _ payload: RawSpan, to writer: inout JSONWriter) throws {
+        let event = try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
+        var bytes: [UInt8] = []
+        bytes.append(copying: payload)
+        let stored = StoredForm(
+            stream: header.stream, salt: header.salt, payload: bytes, checksum: header.crc, last: last)
+        writer.write(event, stored: stored)
+        writer.newline()
     }
 }

@@ -24,7 +24,9 @@ struct RestoredStreams {
         _ event: borrowing Event, stream: UInt32, streamOf: (Seq) throws -> UInt32?
     ) throws {
         switch (event.body, event.user) {
-        case (.erased, _), (.compacted, _):
+        case (.compacted, nil):
+            guard stream == 0 else { throw Self.wrong("must be 0, that of the store itself") }
+        case (.erased, _), (.compacted, .some):
             throw Refusal.invalid(field: "kind", reason: "is one that an export does not have")
         case (.broadcast(let topic, _), nil):
             try Limits.check(identifier: topic, "topic")

@@ -1,3 +1,4 @@
+import TraylogArchive
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
@@ -11,6 +12,7 @@ extension TraylogError {
         case let failure as StoreFailure: self = .failed(failure)
         case let error as LMDBError: self = .failed(StoreFailure(error))
         case let error as CodecError: self = .failed(StoreFailure(error))
+        case let error as ArchiveError: self = .failed(StoreFailure(error))
         case let error as PackedError: self = .failed(StoreFailure(error, in: directory))
         case is CancellationError:
             self = .failed(StoreFailure(code: .cancelled, message: "\(directory): given up; nothing was changed"))
@@ -27,6 +29,10 @@ extension StoreFailure {
 
     init(_ error: CodecError) {
         self.init(code: error.code == .newer ? .newerFormat : .damaged, message: error.message)
+    }
+
+    init(_ error: ArchiveError) {
+        self.init(code: Code(error.code), message: error.message)
     }
 
     init(_ error: PackedError, in directory: String) {
@@ -48,6 +54,20 @@ extension StoreFailure {
 }
 
 extension StoreFailure.Code {
+    init(_ code: ArchiveError.Code) {
+        self =
+            switch code {
+            case .notFound, .noArchives: .notFound
+            case .notAnArchive, .otherStore: .foreignFile
+            case .newer: .newerFormat
+            case .truncated, .damaged: .damaged
+            case .permissionDenied: .permissionDenied
+            case .diskFull: .diskFull
+            case .unusableDirectory: .unusableTarget
+            case .inputOutput: .inputOutput
+            }
+    }
+
     init(_ code: LMDBError.Code) {
         self =
             switch code {

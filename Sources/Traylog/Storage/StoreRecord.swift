@@ -1,4 +1,3 @@
-import TraylogArchive
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
@@ -26,8 +25,6 @@ struct StoreRecord: Hashable, Sendable {
     var floorStreams: UInt32 = 0
     /// How many events left the log.
     var dropped: UInt64 = 0
-    /// Tells the store's archives from those of others.
-    var identity = StoreIdentity.none
 
     init(hasher: IdentityHasher) {
         self.hasher = hasher
@@ -97,7 +94,6 @@ extension StoreRecord {
             throw .damaged("the name of an archive")
         }
         floor.archive = name.isEmpty ? nil : name
-        identity = StoreIdentity(try reader.fixed64(), try reader.fixed64())
     }
 
     fileprivate func writeFloor(_ bytes: inout [UInt8]) {
@@ -107,8 +103,6 @@ extension StoreRecord {
         let name = floor.archive ?? ""
         bytes.appendVarint(UInt64(name.utf8.count))
         bytes.append(contentsOf: name.utf8)
-        bytes.appendFixed64(identity.first)
-        bytes.appendFixed64(identity.second)
     }
 }
 

@@ -1,4 +1,3 @@
-import TraylogArchive
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
@@ -78,9 +77,6 @@ extension StoreRecord {
     static func new() -> StoreRecord {
         var random = RandomPool()
         let (key0, key1) = random.next16()
-        var record = StoreRecord(hasher: IdentityHasher(key0: key0, key1: key1))
-        let (first, second) = random.next16()
-        record.identity = StoreIdentity(first, second)
-        return record
+        return StoreRecord(hasher: IdentityHasher(key0: key0, key1: key1))
     }
 }

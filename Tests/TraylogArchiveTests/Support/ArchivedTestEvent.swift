@@ -48,8 +48,10 @@ extension SeededRandom {
         }
     }
 
-    /// Half of it compresses well.
+    /// Most of it compresses well.
     private mutating func archivedPayload(_ size: Int) -> [UInt8] {
-        (0..<size).map { $0 % 2 == 0 ? 0x61 : UInt8(truncatingIfNeeded: next()) }
+        var bytes = [UInt8](repeating: 0x61, count: size)
+        for index in stride(from: 0, to: size, by: 16) { bytes[index] = UInt8(truncatingIfNeeded: next()) }
+        return bytes
     }
 }

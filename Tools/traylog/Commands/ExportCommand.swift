@@ -8,21 +8,25 @@ struct ExportCommand: StoreCommand {
         discussion: """
             One event a line, in the order of the log, as of the start of the command. Each has the members that \
             'log --json' shows, and "stored": the bytes of the event, in Base64. Several exports that follow on each \
-            other (--from) can be put together.
+            other (--from) can be put together. Of a store that was compacted, only an export with --archive can be \
+            restored: it has the events that left the log, too, and fails when one is missing.
 
             EXAMPLES
               traylog export > trays.jsonl
               traylog export | gzip > trays.jsonl.gz
               traylog export --from 100001 >> trays.jsonl
+              traylog export --archive old > everything.jsonl
               traylog export | jq -r 'select(.kind == "notified") | .title'
             """)
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var range: SeqRange
+    @OptionGroup var archive: ArchiveOption
 
     func run() throws {
         try withReader { reader in
-            var export = try LogExport(of: reader, from: range.from, through: range.to)
+            var export = try LogExport(
+                of: reader, from: range.from, through: range.to, including: try archive.open(for: reader))
             // On a terminal the lines themselves show how far it is.
             var progress = Descriptor.standardOutput.isTerminal ? nil : ProgressBar("export", unit: "bytes")
             defer { progress?.clear() }

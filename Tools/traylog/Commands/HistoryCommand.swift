@@ -6,11 +6,13 @@ struct HistoryCommand: StoreCommand {
         commandName: "history",
         abstract: "Show a user's own events, oldest first: the audit trail.",
         discussion: """
-            Nothing is hidden. With --json one event a line.
+            Nothing is hidden. With --json one event a line. With --archive also the events that compactions took out \
+            of the log.
 
             EXAMPLES
               traylog history alice
               traylog history alice --from 1000 --to 2000 --json
+              traylog history alice --archive old
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -20,13 +22,16 @@ struct HistoryCommand: StoreCommand {
 
     @OptionGroup var range: SeqRange
     @OptionGroup var moment: MomentOption
+    @OptionGroup var archive: ArchiveOption
 
     func run() throws {
         try withReader { reader in
+            let archives = try archive.open(for: reader)
             let head = try moment.asOf.map { try reader.seq(of: $0) } ?? reader.head()
             var chunks = EventChunks(from: range.from, through: min(range.to ?? head, head)) {
                 (from, limit) throws(TraylogError) in
-                try reader.history(of: user, from: from, limit: limit)
+                guard let archives else { return try reader.history(of: user, from: from, limit: limit) }
+                return try reader.history(of: user, from: from, limit: limit, including: archives)
             }
             try printing { output in
                 var table = Table(Self.columns, on: Terminal(.standardOutput))

@@ -7,18 +7,20 @@ struct LogCommand: StoreCommand {
         abstract: "Show events of the log, oldest first.",
         discussion: """
             With --json one event a line. With --follow it goes on with each event as soon as it is committed, by \
-            whatever process, until it is interrupted.
+            whatever process, until it is interrupted. With --archive also the events that compactions took out of it.
 
             EXAMPLES
               traylog log
               traylog log --from 1000 --to 2000
               traylog log --user alice --kind marked --kind allMarked --json
+              traylog log --archive old --to 1000
               traylog log --follow --kind notified --json | jq .title
             """)
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var range: SeqRange
     @OptionGroup var moment: MomentOption
+    @OptionGroup var archive: ArchiveOption
 
     @Option(help: "Only this user's events.")
     var user: String?
@@ -36,9 +38,10 @@ struct LogCommand: StoreCommand {
     }
 
     func run() throws {
-        let selection = EventSelection(from: range.from, to: range.to, user: user, asOf: moment.asOf)
         let (kinds, isJSON) = (Set(kind.map(\.value)), global.json)
         try withReader { reader in
+            let selection = EventSelection(
+                from: range.from, to: range.to, user: user, asOf: moment.asOf, archives: try archive.open(for: reader))
             guard follow else {
                 return try printing { output in
                     var lines = EventLines(output, kinds: kinds, isJSON: isJSON, isEndless: false)

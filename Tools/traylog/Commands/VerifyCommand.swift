@@ -6,19 +6,22 @@ struct VerifyCommand: StoreCommand {
         commandName: "verify",
         abstract: "Check everything in the store that can be checked.",
         discussion: """
-            Exit status 1 when anything is found, each finding on a line.
+            Exit status 1 when anything is found, each finding on a line. With --archive each archive of the directory \
+            is read and checked as well.
 
             EXAMPLES
               traylog verify
               traylog verify --json
+              traylog verify --archive old
             """)
 
     @OptionGroup var global: GlobalOptions
+    @OptionGroup var archive: ArchiveOption
 
     func run() throws {
         var progress = ProgressBar("verify", unit: "events")
         let result = Result { () throws(TraylogError) in
-            try Verification.run(directory: directory) { done, total in
+            try Verification.run(directory: directory, archives: archive.directory) { done, total in
                 progress.update(count: done, fraction: total > 0 ? Double(done) / Double(total) : nil)
             }
         }
@@ -30,7 +33,9 @@ struct VerifyCommand: StoreCommand {
             } else {
                 for finding in report.findings { try output.line(VisibleText(finding).text) }
                 let verdict = report.findings.isEmpty ? "sound" : "\(report.findings.count) findings"
-                try output.line("\(verdict): \(report.events.grouped) events of \(report.users.grouped) users")
+                let archived = report.archivedEvents.map { ", \($0.grouped) events in archives" } ?? ""
+                try output.line(
+                    "\(verdict): \(report.events.grouped) events of \(report.users.grouped) users\(archived)")
             }
         }
         if !report.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }

@@ -89,6 +89,7 @@ extension JSONWriter {
         member("ok", report.findings.isEmpty)
         member("events", report.events)
         member("users", report.users)
+        if let archived = report.archivedEvents { member("archivedEvents", archived) }
         name("findings")
         beginArray()
         for finding in report.findings { value(finding) }

@@ -8,6 +8,8 @@ struct EventSelection: Sendable {
     var user: String?
     /// Nothing after it.
     var asOf: Moment?
+    /// Whose events belong to it as well.
+    var archives: Archives?
 
     /// Writes the events that are there.
     ///
@@ -16,8 +18,7 @@ struct EventSelection: Sendable {
         let head = try asOf.map { moment throws(TraylogError) in try reader.seq(of: moment) } ?? reader.head()
         let last = min(to ?? head, head)
         var chunks = EventChunks(from: from, through: last) { (from, limit) throws(TraylogError) in
-            guard let user else { return try reader.events(from: from, limit: limit) }
-            return try reader.history(of: user, from: from, limit: limit)
+            try fetch(reader, from, limit)
         }
         while !Task.isCancelled, let events = try chunks.take() { try lines.write(events) }
         return last
@@ -30,6 +31,15 @@ struct EventSelection: Sendable {
         for try await event in reader.follow(from: max(from, Seq(last.rawValue + 1))) where isWanted(event) {
             try lines.write([event])
             try lines.flush()
+        }
+    }
+
+    private func fetch(_ reader: StoreReader, _ from: Seq, _ limit: Int) throws(TraylogError) -> [Event] {
+        switch (user, archives) {
+        case (nil, nil): try reader.events(from: from, limit: limit)
+        case (nil, let archives?): try reader.events(from: from, limit: limit, including: archives)
+        case (let user?, nil): try reader.history(of: user, from: from, limit: limit)
+        case (let user?, let archives?): try reader.history(of: user, from: from, limit: limit, including: archives)
         }
     }
 

@@ -1,0 +1,65 @@
+import TraylogDomain
+import TraylogLMDB
+
+/// The bytes of one event of the log, copied out of it.
+package struct LogRow: Hashable, Sendable {
+    package let seq: UInt64
+    package let record: [UInt8]
+    /// Put together where the log keeps it in chunks; empty where it is in the record, or erased.
+    package let payload: [UInt8]
+
+    package init(seq: UInt64, record: RawSpan, payload: RawSpan) {
+        self.seq = seq
+        var copy: [UInt8] = []
+        copy.append(copying: record)
+        self.record = copy
+        var payloadCopy: [UInt8] = []
+        payloadCopy.append(copying: payload)
+        self.payload = payloadCopy
+    }
+
+    /// Lends header and payload, checked.
+    ///
+    /// - Throws: ``CodecError``, `erased` for an event without a payload; what `body` throws.
+    package func withPayload<R>(_ body: (RecordHeader, RawSpan) throws -> R) throws -> R {
+        let span = RawSpan(_elements: record.span)
+        let header = try RecordHeader.read(span, seq: seq)
+        switch try RecordCodec.body(seq: seq, header: header, record: span) {
+        case .inline(let range):
+            try RecordCodec.verify(seq: seq, record: span)
+            return try body(header, span.extracting(range))
+        case .chunked:
+            let payload = RawSpan(_elements: payload.span)
+            try RecordCodec.verify(seq: seq, record: span, chunkedPayload: payload)
+            return try body(header, payload)
+        case .erased:
+            try RecordCodec.verify(seq: seq, record: span)
+            throw CodecError(.erased, seq: seq, "only its header is left")
+        }
+    }
+
+    /// - Throws: ``CodecError``.
+    package func event() throws -> Event {
+        try withPayload { header, payload in
+            try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
+        }
+    }
+}
+
+extension EventLog {
+    /// The bytes of an event; nil when the log does not hold it.
+    ///
+    /// - Throws: ``CodecError`` for chunks that are missing or damaged; what is in the record is unchecked.
+    package func row(_ seq: UInt64, in transaction: borrowing ReadTransaction) throws -> LogRow? {
+        try record(seq, in: transaction) { try row(seq, $0, in: transaction) }
+    }
+
+    /// The same for a record that is at hand.
+    package func row(_ seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction) throws -> LogRow {
+        let header = try RecordHeader.read(record, seq: seq)
+        guard header.isChunked else { return LogRow(seq: seq, record: record, payload: RawSpan()) }
+        return try withPayload(of: seq, record, in: transaction) { _, payload in
+            LogRow(seq: seq, record: record, payload: payload)
+        }
+    }
+}
