@@ -16,7 +16,12 @@ enum CopiedFile {
 
     /// Whether it has the mark of a replacement; the caller keeps writers away.
     static func isMarked(path: String) throws(LMDBError) -> Bool {
-        try unsafe read(path) { unsafe ReplacementMark.isSet($0) }
+        try unsafe read(path) { (transaction) throws(LMDBError) in
+            // Without this, LMDB does not know yet how the names of tables are ordered.
+            var tables = MDB_dbi()
+            try check(unsafe mdb_dbi_open(transaction, nil, 0, &tables), path)
+            return unsafe ReplacementMark.isSet(transaction)
+        }
     }
 
     @unsafe private static func read<R>(

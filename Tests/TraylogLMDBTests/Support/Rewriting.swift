@@ -71,13 +71,18 @@ func deletedFiles(of directory: String) -> Int {
     }
 }
 
-/// Runs `body` on a thread that is in no transaction, and waits for it.
-func onOtherThread(_ body: @escaping @Sendable () throws -> Void) {
+/// Runs `body` on a thread that is in no transaction.
+func startOnOtherThread(_ body: @escaping @Sendable () throws -> Void) -> OSThread {
     OSThread.start(name: "other") {
         do {
             try body()
         } catch {
             Issue.record(error)
         }
-    }.join()
+    }
+}
+
+/// The same, waiting for its end.
+func onOtherThread(_ body: @escaping @Sendable () throws -> Void) {
+    startOnOtherThread(body).join()
 }
