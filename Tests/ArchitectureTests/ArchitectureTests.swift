@@ -11,7 +11,8 @@ struct ArchitectureTests {
         "TraylogDomain": [],
         "TraylogLMDB": ["CTraylogLMDB", "Synchronization", "Glibc", "Darwin"],
         "TraylogLog": ["TraylogDomain", "TraylogLMDB", "CTraylogCRC"],
-        "Traylog": ["TraylogDomain", "TraylogLMDB", "TraylogLog", "Synchronization"],
+        "TraylogAudit": ["Crypto"],
+        "Traylog": ["TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogAudit", "Synchronization"],
     ]
 
     @Test func theSourcesAreFound() {

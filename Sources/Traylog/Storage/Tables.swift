@@ -8,11 +8,14 @@ import TraylogLog
 /// them.
 struct Tables: Sendable {
     static let allNames =
-        EventLog.tableNames + ["meta", "names.0", "names.1", "states.0", "states.1", "due.0", "due.1", "projections"]
+        EventLog.tableNames + [
+            "meta", "names.0", "names.1", "states.0", "states.1", "due.0", "due.1", "projections", "tree",
+        ]
 
     let log: EventLog
     let meta: Database
     let projections: ProjectionTable
+    let merkle: MerkleTable
     private let names: [Database]
     private let states: [Database]
     private let dues: [Database]
@@ -21,6 +24,7 @@ struct Tables: Sendable {
         log = EventLog(environment)
         meta = environment.database("meta")
         projections = ProjectionTable(database: environment.database("projections"))
+        merkle = MerkleTable(database: environment.database("tree"))
         names = [environment.database("names.0"), environment.database("names.1")]
         states = [environment.database("states.0"), environment.database("states.1")]
         dues = [environment.database("due.0"), environment.database("due.1")]
