@@ -38,6 +38,11 @@ struct TraylogCommand: ParsableCommand {
                     WatchCommand.self, UsersCommand.self,
                 ]),
             CommandGroup(
+                name: "Prove",
+                subcommands: [
+                    TreeHeadCommand.self, ProveCommand.self, ProveConsistencyCommand.self, KeygenCommand.self,
+                ]),
+            CommandGroup(
                 name: "Look after",
                 subcommands: [
                     TickCommand.self, StatsCommand.self, ReplayCommand.self, VerifyCommand.self, BackupCommand.self,

@@ -78,6 +78,35 @@ struct MerkleTable: Sendable {
         return hashes
     }
 
+    /// The same as ``hashes(level:_:in:)``, nil where a row is missing or damaged.
+    func readableHashes(
+        level: Int, _ range: Range<UInt64>, in transaction: borrowing ReadTransaction
+    ) throws -> [MerkleHash?] {
+        do {
+            return try hashes(level: level, range, in: transaction)
+        } catch let failure as StoreFailure where failure.code == .damaged {
+            guard range.count > 1 else { return [nil] }
+            let middle = range.lowerBound + UInt64(range.count) / 2
+            return try readableHashes(level: level, range.lowerBound..<middle, in: transaction)
+                + readableHashes(level: level, middle..<range.upperBound, in: transaction)
+        }
+    }
+
+    /// Whether there is a row too many, or one that is too long, for a tree of this size.
+    func hasMoreRows(than size: UInt64, in transaction: borrowing ReadTransaction) throws -> Bool {
+        var (rows, level) = (1, 0)
+        while size >> UInt64(level) > 0 {
+            let hashes = size >> UInt64(level)
+            let last = (hashes - 1) / MerkleTable.rowHashes
+            rows += Int(last) + 1
+            let wanted = Int(hashes - last * MerkleTable.rowHashes) * MerkleHash.byteCount + Checked.checksumBytes
+            let byteCount = try transaction.get(database, MerkleTable.key(level: level, row: last)) { $0.byteCount }
+            if byteCount ?? 0 > wanted { return true }
+            level += MerkleTable.levelStep
+        }
+        return transaction.statistics(database).entries > rows
+    }
+
     static func row(_ hashes: ArraySlice<MerkleHash>, key: UInt64) -> [UInt8] {
         var value: [UInt8] = []
         value.reserveCapacity(hashes.count * MerkleHash.byteCount + Checked.checksumBytes)

@@ -8,6 +8,10 @@ package struct VerificationReport: Hashable, Sendable {
     package var findings: [String] = []
     package var events: UInt64 = 0
     package var users: UInt64 = 0
+    /// For each tree head that was handed over, whether the log extends it.
+    package var extends: [Bool] = []
+    /// The first event at which the log, the stored tree or a tree head differ; nil when none is known.
+    package var firstDifference: UInt64?
 
     package init(findings: [String], events: UInt64, users: UInt64) {
         self.findings = findings
@@ -17,22 +21,34 @@ package struct VerificationReport: Hashable, Sendable {
 }
 
 /// Checks everything that can be checked: each event's checksum and fields, the log's order and density, times that
-/// never decrease, each stored state against the fold of the log, and the checksums of stored projections.
+/// never decrease, each stored state against the fold of the log, the checksums of stored projections, and the Merkle tree.
 package enum Verification {
     /// Findings that are named; more are only counted.
     static let namedFindings = 1_000
 
+    /// - Parameters:
+    ///   - treeHeads: kept elsewhere; the log must extend each.
+    ///   - publicKey: whose signature must be under each of them.
     /// - Throws: ``TraylogError``: as for opening. Damage inside is a finding, not an error.
     package static func run(
-        directory: String, options: StoreOptions = StoreOptions(),
-        progress: (_ done: UInt64, _ total: UInt64) -> Void
+        directory: String, options: StoreOptions = StoreOptions(), treeHeads: [KeptTreeHead] = [],
+        publicKey: NotePublicKey? = nil, progress: (_ done: UInt64, _ total: UInt64) -> Void
     ) throws(TraylogError) -> VerificationReport {
         do {
             let environment = try Environment.open(
                 directory: directory, access: .readOnly, databases: Tables.allNames,
                 configuration: Environment.Configuration(options))
             defer { environment.close() }
-            return try run(directory, environment, progress: progress)
+            var report = VerificationReport(findings: [], events: 0, users: 0)
+            // A part of the work that is about as long as the others.
+            let parts: UInt64 = 3
+            let tree = try checkTree(environment, treeHeads, publicKey, into: &report) { progress($0, parts * $1) }
+            var all = try run(directory, environment) { done, total in
+                progress(done + total / (parts - 1), total * parts / (parts - 1))
+            }
+            all.findings += tree
+            (all.extends, all.firstDifference) = (report.extends, report.firstDifference)
+            return all
         } catch {
             throw TraylogError(error, in: directory)
         }
@@ -94,6 +110,37 @@ package enum Verification {
             }
             progress(min(next - 1, head))
         }
+    }
+}
+
+extension Verification {
+    /// What is wrong with the tree, in words.
+    private static func checkTree(
+        _ environment: Environment, _ kept: [KeptTreeHead], _ publicKey: NotePublicKey?,
+        into report: inout VerificationReport, progress: (UInt64, UInt64) -> Void
+    ) throws -> [String] {
+        let tables = Tables(environment)
+        var findings = Findings()
+        for tree in kept {
+            guard let publicKey, let objection = tree.objection(by: publicKey) else { continue }
+            findings.add("the tree head of \(tree.head.size) events does not count: \(objection)")
+        }
+        let storage = TreeStorage(environment: environment, table: tables.merkle, log: tables.log)
+        var check = TreeCheck(storage: storage, floor: 0, kept: kept.map(\.head))
+        do {
+            let (head, size) = try environment.read { transaction in
+                try (tables.log.head(in: transaction).seq, tables.merkle.size(in: transaction))
+            }
+            try check.run(through: head, stored: size) { progress($0, head) }
+        } catch let failure as StoreFailure {
+            findings.add(failure.message)
+        } catch let error as CodecError {
+            findings.add(error.message)
+        }
+        for finding in check.findings { findings.add(finding.text) }
+        report.extends = check.extends
+        report.firstDifference = check.findings.compactMap(\.seq).min()
+        return findings.texts
     }
 }
 

@@ -9,15 +9,21 @@ public struct MerkleAccumulator: Sendable {
     public init() {}
 
     /// - Complexity: one hash for each leaf, on average.
-    public mutating func append(leafHash: MerkleHash) {
-        var hash = leafHash
-        var bits = size
+    public mutating func append(leafHash: MerkleHash) { append(subtree: leafHash, level: 0) }
+
+    /// Appends `1 << level` leaves at once, by the hash over them.
+    ///
+    /// - Parameter level: such that ``size`` is a multiple of `1 << level`.
+    public mutating func append(subtree: MerkleHash, level: Int) {
+        precondition(size & ((1 << UInt64(level)) - 1) == 0, "subtrees begin at multiples of their size")
+        var hash = subtree
+        var bits = size >> UInt64(level)
         while bits & 1 == 1 {
             hash = .node(subtrees.removeLast(), hash)
             bits >>= 1
         }
         subtrees.append(hash)
-        size += 1
+        size += 1 << UInt64(level)
     }
 
     /// - Complexity: O(log size) hashes.

@@ -67,7 +67,8 @@ extension JSONWriter {
         endObject()
     }
 
-    mutating func write(_ report: VerificationReport) {
+    /// - Parameter treeHeads: those that the log was held against.
+    mutating func write(_ report: VerificationReport, treeHeads: [KeptTreeHead]) {
         beginObject()
         member("ok", report.findings.isEmpty)
         member("events", report.events)
@@ -76,6 +77,19 @@ extension JSONWriter {
         beginArray()
         for finding in report.findings { value(finding) }
         endArray()
+        if !treeHeads.isEmpty {
+            name("treeHeads")
+            beginArray()
+            for (tree, isExtended) in zip(treeHeads, report.extends) {
+                beginObject()
+                member("treeSize", tree.head.size)
+                member("rootHash", tree.head.root.hex)
+                member("extended", isExtended)
+                endObject()
+            }
+            endArray()
+        }
+        if let first = report.firstDifference { member("firstDifference", first) }
         endObject()
     }
 
