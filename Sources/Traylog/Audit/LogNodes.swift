@@ -15,7 +15,7 @@ struct LogNodes: MerkleNodes {
     }
 
     /// The hashes of a stored level, wherever they are.
-    private func hashes(level: Int, _ range: Range<UInt64>) throws -> [MerkleHash] {
+    func hashes(level: Int, _ range: Range<UInt64>) throws -> [MerkleHash] {
         guard level > 0 else { return try storage.environment.read { try storage.leaves(range, in: $0) } }
         let end = min(max(stored >> UInt64(level), range.lowerBound), range.upperBound)
         var hashes: [MerkleHash] = []

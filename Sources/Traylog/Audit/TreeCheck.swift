@@ -26,8 +26,8 @@ struct TreeCheck {
     private var fromStored: MerkleAccumulator?
     private var logRoots: [UInt64: MerkleHash] = [:]
     private var storedRoots: [UInt64: MerkleHash] = [:]
-    /// Hashes over the whole tiles of the stored tree, as they should be.
-    private var tiles: [MerkleHash] = []
+    /// Hashes over the whole tiles of the stored tree, as they should be; nil where a leaf below is in question.
+    private var tiles: [MerkleHash?] = []
 
     init(storage: TreeStorage, floor: UInt64, kept: [TreeHead]) {
         self.storage = storage
@@ -85,8 +85,8 @@ struct TreeCheck {
             let isStored = offset < stored.count
             let leaf = isStored ? stored[stored.startIndex + offset] : nil
             if hash != leaf || !isStored { compare(seq, hash, leaf, isStored: isStored, problems[seq], &isSame) }
-            // What cannot be known makes every root above it another one.
-            mine.append(hash ?? leaf ?? .ofEmptyTree)
+            // What cannot be known, or should be there and is not, makes every root above it another one.
+            mine.append(hash ?? (seq <= floor ? leaf : nil) ?? .ofEmptyTree)
             theirs.append(leaf ?? hash ?? .ofEmptyTree)
         }
         if !isSame, fromStored == nil { fromStored = fromLog }
@@ -105,7 +105,7 @@ struct TreeCheck {
                 note()
             }
         }
-        if isWhole, stored.count == log.count { tiles.append(.reduced(theirs[...])) }
+        if isWhole, stored.count == log.count { tiles.append(isSame ? .reduced(theirs[...]) : nil) }
     }
 
     private mutating func compare(
@@ -148,15 +148,16 @@ struct TreeCheck {
                     table.size(in: transaction)
                 )
             }
-            for (index, node) in nodes.enumerated() where node != expected[index] {
+            for (index, node) in nodes.enumerated() {
+                guard let wanted = expected[index], node != wanted else { continue }
                 let first = UInt64(index) << UInt64(level) + 1
                 add(
                     first,
-                    "the node over events \(first) to \(first + (1 << UInt64(level)) - 1) of the stored tree is not the hash of "
-                        + "what is below it")
+                    "the node over events \(first) to \(first + (1 << UInt64(level)) - 1) of the stored tree is not the hash "
+                        + "of what is below it")
             }
             guard count >= stored else { break }
-            expected = MerkleHash.tiles(expected[...])
+            expected = TreeCheck.parents(of: expected)
             level += MerkleTable.levelStep
         }
         let table = storage.table
@@ -164,7 +165,17 @@ struct TreeCheck {
             // A writer may extend it meanwhile.
             try table.size(in: transaction) == stored && table.hasMoreRows(than: stored, in: transaction)
         }
-        if hasMore { add(stored + 1, "the stored tree has more hashes than leaves: something was added to it") }
+        if hasMore {
+            add(stored + 1, "the stored tree has hashes of event \(stored + 1) or later ones, which it should not have")
+        }
+    }
+
+    private static func parents(of hashes: [MerkleHash?]) -> [MerkleHash?] {
+        let width = Int(MerkleTable.tileWidth)
+        return (0..<(hashes.count / width)).map { tile in
+            let below = hashes[(tile * width)..<((tile + 1) * width)].compactMap(\.self)
+            return below.count == width ? .reduced(below[...]) : nil
+        }
     }
 
     // MARK: Kept tree heads

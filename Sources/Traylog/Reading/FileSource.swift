@@ -198,6 +198,10 @@ extension FileSource {
         return seqs
     }
 
+    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+        try history(stream: 0).events(ofTopic: topic, after: seq, through: end)
+    }
+
     /// The past of a stream, as of now.
     func history(stream: UInt32) throws -> FileHistory {
         let now = try snapshot()

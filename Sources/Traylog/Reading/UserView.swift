@@ -6,7 +6,7 @@ import TraylogLog
 struct UserView {
     let user: String
     let head: Seq
-    let state: TrayState
+    var state: TrayState
     let hasher: IdentityHasher
     let pages: StoredPages
 
@@ -38,6 +38,8 @@ protocol ViewSource: Sendable {
     /// The copy of names and states in use, where another process may swap it for a rebuilt one; nil where this process
     /// writes, so that none can.
     func swappableGeneration() throws -> Generation?
+    /// Seqs of a topic's events after one seq through another, ascending.
+    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64]
     /// How far the store is.
     func progress() throws -> StoreProgress
 }

@@ -24,13 +24,13 @@ import TraylogLog
 
     private func fill(_ store: Store, _ count: Int) throws {
         let start = try store.head().rawValue
-        for index in 0..<count {
-            let number = Int(start) + index
+        var commands: [Command] = []
+        for number in Int(start)..<(Int(start) + count) {
             // Some in chunks.
             let body = number % 97 == 0 ? String(repeating: "x", count: 5_000) : "b\(number)"
-            _ = try store.perform(
-                Command(user: "u\(number % 7)", .notify(Content(title: "T\(number)", body: body))))
+            commands.append(Command(user: "u\(number % 7)", .notify(Content(title: "T\(number)", body: body))))
         }
+        _ = try store.perform(commands)
     }
 
     @Test(arguments: [false, true])

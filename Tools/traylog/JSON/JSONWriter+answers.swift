@@ -68,7 +68,7 @@ extension JSONWriter {
     }
 
     /// - Parameter treeHeads: those that the log was held against.
-    mutating func write(_ report: VerificationReport, treeHeads: [KeptTreeHead]) {
+    mutating func write(_ report: VerificationReport, treeHeads: [KeptTreeHead] = []) {
         beginObject()
         member("ok", report.findings.isEmpty)
         member("events", report.events)

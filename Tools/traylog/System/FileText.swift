@@ -46,4 +46,22 @@ enum FileText {
             throw error
         }
     }
+
+    /// Makes a file of what `body` writes, in place of what was there; when that fails, what was there stays.
+    static func replace(_ path: String, _ body: (Output) throws -> Void) throws {
+        let partial = path + ".partial"
+        let number = unsafe open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard number >= 0 else { throw SystemFailure(partial) }
+        do {
+            let output = Output(Descriptor(number: number, name: partial))
+            try body(output)
+            try output.flush()
+            guard fsync(number) == 0, close(number) == 0, unsafe rename(partial, path) == 0 else {
+                throw SystemFailure(path)
+            }
+        } catch {
+            remove(partial)
+            throw error
+        }
+    }
 }
