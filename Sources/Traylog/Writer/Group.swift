@@ -74,6 +74,9 @@ struct Group {
             } else {
                 try core.slot(ofTopic: core.hasher.identity(of: name.text, as: .topic))
             }
+        if let slot, slot.isErased {
+            throw Refusal.invalid(field: "user", reason: "stands for somebody who was erased; use another name")
+        }
         if let notice = prepared.entries[index].notice {
             return .appended(append(prepared, index, notice, name: name, slot: slot, core: &core, random: &random))
         }

@@ -8,7 +8,7 @@ struct WriterLoop {
     let environment: Environment
     let tables: Tables
     let shared: Monitor<Shared>
-    private let projections: ProjectionBoard
+    let projections: ProjectionBoard
     private let announcer: Announcer
 
     /// Stored states are behind the log.
@@ -142,9 +142,11 @@ struct WriterLoop {
     }
 
     /// Tells of an event of the store itself.
-    func announce(_ head: UInt64) {
+    ///
+    /// - Parameter users: whose trays it may change, by identity.
+    func announce(_ head: UInt64, to users: [UInt64]) {
         projections.headMoved(to: head)
-        announcer.announce(head, Touched(users: [], topics: false))
+        announcer.announce(head, Touched(users: users, topics: false))
     }
 
     @discardableResult
