@@ -35,14 +35,25 @@ import Synchronization
 
     /// Gives everything back; called once, when no transaction is left.
     ///
-    /// - Parameter openLock: of the directory; nil for a file that no other process can open any more.
+    /// - Parameter openLock: of the directory; nil for a file that no other process can open at this moment.
     func close(_ openLock: OpenLock?) {
-        gate.takeIdleHandles { unsafe mdb_txn_abort($0.pointer) }
         // Without the lock, libraries from 0.9.26 to 0.9.31 break a process that opens the store right now.
         let isLocked = openLock?.tryAcquire() ?? false
-        unsafe mdb_env_close(handle)
+        closeHandle()
         if isLocked { openLock?.release() }
         claim.release()
+    }
+
+    /// The same for a file that has lost its name.
+    func closeReplaced() {
+        // Once it is closed, its number may be another file's.
+        claim.release()
+        closeHandle()
+    }
+
+    private func closeHandle() {
+        gate.takeIdleHandles { unsafe mdb_txn_abort($0.pointer) }
+        unsafe mdb_env_close(handle)
     }
 
     /// What LMDB tells without a transaction.
