@@ -65,8 +65,8 @@ extension Environment {
                 try lease?.sign(creating: false)
                 return unsafe OpenedEnvironment(
                     handle: mapped.handle, dataDescriptor: mapped.dataDescriptor,
-                    pageSizeBytes: mapped.pageSizeBytes, databases: mapped.databases, openLock: openLock,
-                    lease: lease, claim: claim)
+                    pageSizeBytes: mapped.pages.pageSize, pages: mapped.pages, databases: mapped.databases,
+                    openLock: openLock, lease: lease, claim: claim)
             } catch {
                 openLock.close()
                 throw error

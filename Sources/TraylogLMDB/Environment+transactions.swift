@@ -11,7 +11,7 @@ extension Environment {
     package func read<R: ~Copyable>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
         let (slot, handle) = try beginRead()
         defer { endRead(slot, handle) }
-        let transaction = unsafe ReadTransaction(handle: handle.pointer, environment: self)
+        let transaction = ReadTransaction(handle)
         return try body(transaction)
     }
 
@@ -33,7 +33,7 @@ extension Environment {
             unsafe abortWrite(handle, after: transaction.poison)
             throw error
         }
-        unsafe precondition(transaction.reads.handle == handle, "A transaction was swapped out of its closure.")
+        unsafe precondition(transaction.handle == handle, "A transaction was swapped out of its closure.")
         if let poison = transaction.poison {
             unsafe abortWrite(handle, after: poison)
             throw poison
@@ -47,10 +47,21 @@ extension Environment {
         try checkProcess("read")
         guard let (slot, idle) = gate.enter() else { throw closedError("read") }
         if let idle {
-            if unsafe mdb_txn_renew(idle.pointer) == 0 { return (slot, idle) }
-            unsafe mdb_txn_abort(idle.pointer)
+            if unsafe mdb_txn_renew(idle.pointer) == 0, try load(idle, slot) { return (slot, idle) }
+            idle.end()
         }
         return try beginNewRead(slot)
+    }
+
+    /// Reads the header's page of the commit that a read transaction shows; gives both back when it makes no sense.
+    private func load(_ handle: ReadHandle, _ slot: Int) throws(LMDBError) -> Bool {
+        do {
+            return try handle.load()
+        } catch {
+            handle.end()
+            _ = gate.leave(slot, keeping: nil)
+            throw error
+        }
     }
 
     /// Begins a read transaction without a predecessor, giving the slot back when that fails.
@@ -60,7 +71,11 @@ extension Environment {
         while true {
             var handle: OpaquePointer?
             let result = unsafe mdb_txn_begin(self.handle, nil, UInt32(MDB_RDONLY), &handle)
-            if result == 0, let handle = unsafe handle { return (slot, unsafe ReadHandle(handle)) }
+            if result == 0, let handle = unsafe handle {
+                let read = unsafe ReadHandle(handle, pages)
+                if try load(read, slot) { return (slot, read) }
+                read.end()
+            }
             attempts += 1
             if result == MDB_READERS_FULL, attempts == 1 {
                 reap()
@@ -69,7 +84,7 @@ extension Environment {
             _ = gate.leave(slot, keeping: nil)
             guard result == MDB_MAP_RESIZED, attempts < 8, remap() else { throw failure(result, "read") }
             guard let entered = gate.enter() else { throw closedError("read") }
-            if let idle = entered.handle { unsafe mdb_txn_abort(idle.pointer) }
+            entered.handle?.end()
             slot = entered.index
         }
     }
@@ -77,7 +92,7 @@ extension Environment {
     @usableFromInline
     func endRead(_ slot: Int, _ handle: ReadHandle) {
         unsafe mdb_txn_reset(handle.pointer)
-        if let surplus = gate.leave(slot, keeping: handle) { unsafe mdb_txn_abort(surplus.pointer) }
+        gate.leave(slot, keeping: handle)?.end()
     }
 
     @usableFromInline
@@ -93,7 +108,15 @@ extension Environment {
             try enterWriter()
             var handle: OpaquePointer?
             let result = unsafe mdb_txn_begin(self.handle, nil, 0, &handle)
-            if result == 0, let handle = unsafe handle { return unsafe handle }
+            if result == 0, let handle = unsafe handle {
+                do throws(LMDBError) {
+                    try writeCheck.begin(after: UInt64(unsafe mdb_txn_id(handle)) - 1)
+                    return unsafe handle
+                } catch {
+                    unsafe abortWrite(handle, after: nil)
+                    throw error
+                }
+            }
             gate.leaveWriter()
             attempts += 1
             guard result == MDB_MAP_RESIZED, attempts < 8, remap() else { throw failure(result, "write") }
@@ -137,6 +160,11 @@ extension Environment {
     /// Takes over the map size that another process gave the file; false when a transaction of this thread is in the
     /// way.
     func remap() -> Bool {
-        gate.drain { unsafe _ = mdb_env_set_mapsize(self.handle, 0) }
+        var isMapped = true
+        let isDrained = gate.drain {
+            unsafe _ = mdb_env_set_mapsize(self.handle, 0)
+            isMapped = pages.resize(to: mapState().sizeBytes)
+        }
+        return isDrained && isMapped
     }
 }

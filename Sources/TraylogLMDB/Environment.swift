@@ -26,6 +26,10 @@ import Glibc
     /// The data file as LMDB opened it; closed with the environment.
     let dataDescriptor: Int32
     let pageSizeBytes: Int
+    /// The data file as it is read.
+    let pages: PageMap
+    /// Used by the one thread that writes.
+    @usableFromInline let writeCheck: WriteCheck
     private let databases: [String: Database]
     private let openLock: OpenLock
     private let lease: WriterLease?
@@ -45,6 +49,8 @@ import Glibc
         self.generation = ForkGuard.generation
         self.dataDescriptor = opened.dataDescriptor
         self.pageSizeBytes = opened.pageSizeBytes
+        self.pages = opened.pages
+        self.writeCheck = WriteCheck(opened.pages)
         self.databases = opened.databases
         self.openLock = opened.openLock
         self.lease = opened.lease
@@ -76,7 +82,7 @@ import Glibc
     /// Gives everything back; called once, when no transaction is left.
     @usableFromInline
     func finishClosing() {
-        gate.takeIdleHandles { unsafe mdb_txn_abort($0.pointer) }
+        gate.takeIdleHandles { $0.end() }
         // Without the lock, libraries from 0.9.26 to 0.9.31 break a process that opens the store right now.
         let isLocked = openLock.tryAcquire()
         unsafe mdb_env_close(handle)

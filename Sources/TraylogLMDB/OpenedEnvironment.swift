@@ -6,6 +6,7 @@ struct OpenedEnvironment {
     let handle: OpaquePointer
     let dataDescriptor: Int32
     let pageSizeBytes: Int
+    let pages: PageMap
     let databases: [String: Database]
     let openLock: OpenLock
     let lease: WriterLease?

@@ -17,7 +17,7 @@ extension ViewSource {
         statistics.readers = environment.readers().map { StoreStatistics.Reader(pid: $0.processID, lag: $0.lag) }
         try environment.read { transaction in
             for name in Tables.allNames {
-                let table = transaction.statistics(environment.database(name))
+                let table = try transaction.statistics(environment.database(name))
                 guard table.entries > 0 else { continue }
                 statistics.tables.append(
                     StoreStatistics.Table(
