@@ -113,6 +113,7 @@ struct MappedStore {
             }
             databases[name] = Database(handle: 0, index: index)
         }
+        try read.snapshot.checkCommits()
         pages.distrust(try PageAccount(read.snapshot, .outline).suspects)
         return databases
     }
@@ -128,6 +129,7 @@ struct MappedStore {
         do throws(LMDBError) {
             let check = WriteCheck(pages)
             try check.begin(after: UInt64(unsafe mdb_txn_id(transaction)) - 1)
+            try check.snapshot.checkCommits()
             // A page in two places would be lost with the next commit, so nothing is written then.
             let account = try PageAccount(check.snapshot, .outline)
             if let finding = account.findings.first(where: { $0.fault != .lost }) { throw pages.error(finding) }

@@ -205,7 +205,9 @@ struct Core {
     /// The stored state, with all that waits in the tail still to be applied.
     func load(_ slot: UserSlot) throws -> StateBox {
         let states = tables.states(generation)
-        let stored = try environment.read { try states.root(slot.stream, of: slot.name, in: $0) }
+        let stored = try environment.read {
+            try states.root(slot.stream, of: slot.name, isNew: !slot.isNamed, in: $0)
+        }
         return StateBox(state: stored?.state ?? TrayState(landmarkDistance: landmarkDistance), next: slot.firstUnstored)
     }
 

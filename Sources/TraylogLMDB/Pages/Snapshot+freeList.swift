@@ -70,7 +70,10 @@ extension Snapshot {
         return (try page(number, isLeaf: true, .freePages), upper)
     }
 
-    func freeRecord(_ leaf: Page, _ index: Int, _ table: TableRecord) throws(LMDBError) -> FreeRecord {
+    /// A record, whose pages are looked at one by one if `isThorough`.
+    func freeRecord(
+        _ leaf: Page, _ index: Int, _ table: TableRecord, isThorough: Bool = true
+    ) throws(LMDBError) -> FreeRecord {
         guard let key = leaf.key(index)?.number, let value = leaf.value(index) else {
             throw error(.entries, leaf, table)
         }
@@ -78,7 +81,7 @@ extension Snapshot {
         let bytes = unsafe try self.value(at: place, .freePages)
         guard value.byteCount == bytes.count,
             let record = unsafe FreeRecord(transaction: key, page: leaf.number, bytes),
-            record.isSound(pageCount: pageCount)
+            !isThorough || record.isSound(pageCount: pageCount)
         else { throw error(.entries, leaf, table) }
         return record
     }
@@ -91,5 +94,26 @@ extension Snapshot {
             return true
         }
         return count
+    }
+
+    /// Makes sure that the header's pages are of the commits that they say: each commit lists the pages that it freed
+    /// under its own number, and there always are some, after the first commits.
+    ///
+    /// Without that, a changed number could make an older commit the newest one. The snapshot keeps the pages of the
+    /// commit before it, too.
+    func checkCommits() throws(LMDBError) {
+        for number in [transaction & 1, ~transaction & 1] {
+            guard let meta = MetaPage(pages.page(number)), meta.transaction <= transaction,
+                meta.lastPage < readablePages, let newest = try newestFreed(meta.freeList)
+            else { continue }
+            if newest != meta.transaction { throw pages.error(.record, page: number, .tables) }
+        }
+    }
+
+    /// The last commit in a list of free pages; nil when the list is empty.
+    private func newestFreed(_ table: TableRecord) throws(LMDBError) -> UInt64? {
+        guard !table.isEmpty else { return nil }
+        let place = try descend(table) { $0.count - 1 }
+        return place.leaf.key(place.count - 1)?.number
     }
 }

@@ -141,7 +141,10 @@
             let place = try descend(freeList) { branch in
                 end == 2 ? branch.count - 1 : branch.count > 1 && end == 1 ? 1 : 0
             }
-            for index in 0..<place.count { _ = try snapshot.freeRecord(place.leaf, index, freeList) }
+            // All of them were looked at when the store was opened, and LMDB takes the oldest ones next.
+            for index in 0..<place.count {
+                _ = try snapshot.freeRecord(place.leaf, index, freeList, isThorough: end == 0 && index < 4)
+            }
             if freeList.depth == 1 { break }
         }
     }
