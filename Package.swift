@@ -77,6 +77,11 @@ let package = Package(
         .testTarget(
             name: "CrashTests", dependencies: ["Traylog", "TestSupport", "traylog-cli", "traylog-powercut"],
             exclude: ["PowerCut/recorder.c"], swiftSettings: strict),
+        .executableTarget(
+            name: "traylog-damage", dependencies: ["TestSupport"], path: "Tests/Damage", swiftSettings: strict),
+        .testTarget(
+            name: "FaultTests", dependencies: ["Traylog", "TestSupport", "traylog-cli", "traylog-damage"],
+            swiftSettings: strict),
         .testTarget(
             name: "CommandLineTests", dependencies: ["Traylog", "TraylogArchive", "TestSupport", "traylog-cli"],
             swiftSettings: strict),

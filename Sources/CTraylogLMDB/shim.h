@@ -14,3 +14,12 @@ static inline unsigned long traylog_file_system_type(const char *path) {
     struct statfs answer;
     return statfs(path, &answer) == 0 ? (unsigned long)answer.f_type : 0;
 }
+
+// A set of bits that many threads read and add to.
+static inline int traylog_bit_is_set(const unsigned long *words, unsigned long bit) {
+    return (int)((__atomic_load_n(&words[bit >> 6], __ATOMIC_RELAXED) >> (bit & 63)) & 1);
+}
+
+static inline void traylog_set_bit(unsigned long *words, unsigned long bit) {
+    __atomic_fetch_or(&words[bit >> 6], 1UL << (bit & 63), __ATOMIC_RELAXED);
+}

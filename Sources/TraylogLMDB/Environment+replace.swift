@@ -101,6 +101,7 @@ extension Environment {
         }
         successor.handOver()
         successor.close()
+        new.pages.move(to: StoreLocation(directory: directory).dataPath)
         defer { go(on: new) }
         do {
             try onStep(.dataRenamed)
@@ -128,10 +129,9 @@ extension Environment {
         let pages = 64
         let state = file.mapState()
         guard (state.lastPage + pages) * file.pageSizeBytes > state.sizeBytes else { return }
-        let isDone = file.gate.drain {
-            unsafe _ = mdb_env_set_mapsize(file.handle, state.sizeBytes + pages * file.pageSizeBytes)
+        if !file.resizeMap(to: state.sizeBytes + pages * file.pageSizeBytes) {
+            throw failure(MDB_MAP_RESIZED, "replace")
         }
-        if !isDone { throw failure(MDB_MAP_RESIZED, "replace") }
     }
 
     /// Keeps other processes from opening the store meanwhile.

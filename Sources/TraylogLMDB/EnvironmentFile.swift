@@ -13,7 +13,10 @@ import Synchronization
     @usableFromInline let handle: OpaquePointer
     /// The data file as LMDB opened it; closed with the environment.
     let dataDescriptor: Int32
-    let pageSizeBytes: Int
+    /// The data file as it is read.
+    let pages: PageMap
+    /// Used by the one thread that writes.
+    @usableFromInline let writeCheck: WriteCheck
     let databases: [String: Database]
     let gate = TransactionGate()
     let identity: StoreFiles
@@ -27,17 +30,20 @@ import Synchronization
     init(_ mapped: MappedStore, identity: StoreFiles, claim: EnvironmentRegistry.Claim) {
         unsafe handle = mapped.handle
         dataDescriptor = mapped.dataDescriptor
-        pageSizeBytes = mapped.pageSizeBytes
+        pages = mapped.pages
+        writeCheck = WriteCheck(mapped.pages)
         databases = mapped.databases
         self.identity = identity
         self.claim = claim
     }
 
+    var pageSizeBytes: Int { pages.pageSize }
+
     /// Gives everything back; called once, when no transaction is left.
     ///
     /// - Parameter openLock: of the directory; nil for a file that no other process can open any more.
     func close(_ openLock: OpenLock?) {
-        gate.takeIdleHandles { unsafe mdb_txn_abort($0.pointer) }
+        gate.takeIdleHandles { $0.end() }
         // Without the lock, libraries from 0.9.26 to 0.9.31 break a process that opens the store right now.
         let isLocked = openLock?.tryAcquire() ?? false
         unsafe mdb_env_close(handle)
@@ -65,8 +71,19 @@ import Synchronization
 
     /// Takes over the map size that another process gave the file; false when a transaction of this thread is in the
     /// way.
-    func remap() -> Bool {
-        gate.drain { unsafe _ = mdb_env_set_mapsize(self.handle, 0) }
+    func remap() -> Bool { resizeMap(to: 0) }
+
+    /// Changes the size of the map; false when a transaction of this thread is in the way, or when the system has no
+    /// room for it.
+    ///
+    /// - Parameter byteCount: 0 for what the file says.
+    func resizeMap(to byteCount: Int) -> Bool {
+        var isMapped = true
+        let isDrained = gate.drain {
+            unsafe _ = mdb_env_set_mapsize(self.handle, byteCount)
+            isMapped = pages.resize(to: mapState().sizeBytes)
+        }
+        return isDrained && isMapped
     }
 
     /// Makes the file as long as its header says, after a commit.

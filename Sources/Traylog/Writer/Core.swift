@@ -215,7 +215,7 @@ struct Core {
     func load(_ slot: UserSlot) throws -> StateBox {
         let states = tables.states(generation)
         return try environment.read { transaction in
-            let stored = try states.root(slot.stream, of: slot.name, in: transaction)
+            let stored = try states.root(slot.stream, of: slot.name, isNew: !slot.isNamed, in: transaction)
             let box = StateBox(
                 state: stored?.state ?? TrayState(landmarkDistance: landmarkDistance), next: slot.firstUnstored)
             try noteBases(stored?.state, stream: slot.stream, in: box, transaction)

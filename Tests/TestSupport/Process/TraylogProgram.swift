@@ -7,6 +7,8 @@ package struct TraylogProgram: Sendable {
         package var status: Int32
         package var output: Data
         package var errors: String
+        /// Whether it ended by itself, and not by a signal.
+        package var isExit = true
     }
 
     package struct Failure: Error, CustomStringConvertible {
@@ -36,7 +38,9 @@ package struct TraylogProgram: Sendable {
         let text = output.fileHandleForReading.readDataToEndOfFile()
         let words = errors.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
-        return Run(status: process.terminationStatus, output: text, errors: String(decoding: words, as: UTF8.self))
+        return Run(
+            status: process.terminationStatus, output: text, errors: String(decoding: words, as: UTF8.self),
+            isExit: process.terminationReason == .exit)
     }
 
     /// The one object that a query answers with.
