@@ -29,6 +29,7 @@ extension Environment {
         try checkProcess(operation)
         guard let entered = gate.enter() else { throw closedError(operation) }
         defer { _ = gate.leave(entered.index, keeping: entered.handle) }
+        if isLost { throw failure(MDB_PANIC, operation) }
         return try body()
     }
 }

@@ -23,7 +23,7 @@ extension Environment {
             let opened = try openClaimed(
                 location, claim: claim, access: access, databases: databases, configuration: configuration)
             let environment = Environment(
-                opened, directory: directory, access: access, configuration: configuration)
+                opened, directory: directory, access: access, databaseNames: databases, configuration: configuration)
             environment.reap()
             return environment
         } catch {

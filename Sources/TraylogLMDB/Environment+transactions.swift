@@ -21,7 +21,7 @@ extension Environment {
     /// ``Durability/durable`` they are on disk. A batch should change less than 16 MB.
     ///
     /// - Throws: what `body` throws; the error of the first failed write, even if `body` caught it; and errors of the
-    ///   commit, after which nothing was stored (except ``LMDBError/Code/panic``: unknown until the next opening).
+    ///   commit, after which nothing was stored, unless ``heal()`` finds it there.
     @inlinable
     package func write<R: ~Copyable>(_ body: (inout WriteTransaction) throws -> R) throws -> R {
         let handle = unsafe try beginWrite()
@@ -59,7 +59,8 @@ extension Environment {
         var attempts = 0
         while true {
             var handle: OpaquePointer?
-            let result = unsafe mdb_txn_begin(self.handle, nil, UInt32(MDB_RDONLY), &handle)
+            let result =
+                isLost ? MDB_PANIC : unsafe mdb_txn_begin(self.handle, nil, UInt32(MDB_RDONLY), &handle)
             if result == 0, let handle = unsafe handle { return (slot, unsafe ReadHandle(handle)) }
             attempts += 1
             if result == MDB_READERS_FULL, attempts == 1 {
@@ -67,7 +68,7 @@ extension Environment {
                 continue
             }
             _ = gate.leave(slot, keeping: nil)
-            guard result == MDB_MAP_RESIZED, attempts < 8, remap() else { throw failure(result, "read") }
+            guard attempts < 8, try isMended(result) else { throw failure(result, "read") }
             guard let entered = gate.enter() else { throw closedError("read") }
             if let idle = entered.handle { unsafe mdb_txn_abort(idle.pointer) }
             slot = entered.index
@@ -92,11 +93,11 @@ extension Environment {
         while true {
             try enterWriter()
             var handle: OpaquePointer?
-            let result = unsafe mdb_txn_begin(self.handle, nil, 0, &handle)
+            let result = isLost ? MDB_PANIC : unsafe mdb_txn_begin(self.handle, nil, 0, &handle)
             if result == 0, let handle = unsafe handle { return unsafe handle }
             gate.leaveWriter()
             attempts += 1
-            guard result == MDB_MAP_RESIZED, attempts < 8, remap() else { throw failure(result, "write") }
+            guard attempts < 8, try isMended(result) else { throw failure(result, "write") }
         }
     }
 
@@ -132,6 +133,15 @@ extension Environment {
             throw failure(result, "commit")
         }
         coverLastPage()
+    }
+
+    /// Whether what kept a transaction from beginning is gone, so that it can be tried again.
+    private func isMended(_ result: Int32) throws(LMDBError) -> Bool {
+        switch result {
+        case MDB_MAP_RESIZED: remap()
+        case MDB_PANIC: try reopen()
+        default: false
+        }
     }
 
     /// Takes over the map size that another process gave the file; false when a transaction of this thread is in the

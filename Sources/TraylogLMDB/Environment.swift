@@ -14,9 +14,10 @@ import Glibc
 /// ```
 @safe
 @usableFromInline package final class Environment: @unchecked Sendable {
-    // @unchecked: the fields are constants. LMDB's environment may be used by all threads (MDB_NOTLS), and the gate
-    // keeps every use of it before its closing.
-    @usableFromInline let handle: OpaquePointer
+    // @unchecked: the fields are constants but for those of an opening, which change only while the gate holds every
+    // use back. LMDB's environment may be used by all threads (MDB_NOTLS), and the gate keeps all that before its
+    // closing.
+    @usableFromInline var handle: OpaquePointer
     package let directory: String
     package let access: Access
     package let configuration: Configuration
@@ -24,10 +25,15 @@ import Glibc
     /// The number of forks when it was opened; another number means that this is a child of that process.
     @usableFromInline let generation: UInt32
     /// The data file as LMDB opened it; closed with the environment.
-    let dataDescriptor: Int32
+    var dataDescriptor: Int32
+    /// LMDB gave the environment up and could not open it again: there is no ``handle``.
+    var isLost = false
+    /// How often ``heal()`` had to open the data file anew.
+    var reopenings = 0
     let pageSizeBytes: Int
-    private let databases: [String: Database]
-    private let openLock: OpenLock
+    let databaseNames: [String]
+    let databases: [String: Database]
+    let openLock: OpenLock
     private let lease: WriterLease?
     private let claim: EnvironmentRegistry.Claim
 
@@ -37,7 +43,10 @@ import Glibc
     /// The greatest length of a key in bytes; the least is 1.
     package static let maximumKeyBytes = 511
 
-    init(_ opened: OpenedEnvironment, directory: String, access: Access, configuration: Configuration) {
+    init(
+        _ opened: OpenedEnvironment, directory: String, access: Access, databaseNames: [String],
+        configuration: Configuration
+    ) {
         unsafe self.handle = opened.handle
         self.directory = directory
         self.access = access
@@ -45,6 +54,7 @@ import Glibc
         self.generation = ForkGuard.generation
         self.dataDescriptor = opened.dataDescriptor
         self.pageSizeBytes = opened.pageSizeBytes
+        self.databaseNames = databaseNames
         self.databases = opened.databases
         self.openLock = opened.openLock
         self.lease = opened.lease
@@ -79,7 +89,7 @@ import Glibc
         gate.takeIdleHandles { unsafe mdb_txn_abort($0.pointer) }
         // Without the lock, libraries from 0.9.26 to 0.9.31 break a process that opens the store right now.
         let isLocked = openLock.tryAcquire()
-        unsafe mdb_env_close(handle)
+        if !isLost { unsafe mdb_env_close(handle) }
         if isLocked { openLock.release() }
         openLock.close()
         lease?.release()
