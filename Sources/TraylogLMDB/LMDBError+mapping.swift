@@ -21,7 +21,9 @@ extension LMDBError {
     static func system(
         _ number: Int32, operation: String, path: String?, descriptor: Int32? = nil
     ) -> LMDBError {
-        let (code, message) = meaning(ofSystemError: number, descriptor: descriptor)
+        let (code, message) =
+            number == EIO
+            ? meaningOfInputOutputError(descriptor, path: path) : meaning(ofSystemError: number)
         return LMDBError(code, operation: operation, path: path, message: message)
     }
 
@@ -76,7 +78,7 @@ extension LMDBError {
         }
     }
 
-    private static func meaning(ofSystemError number: Int32, descriptor: Int32?) -> (Code, String) {
+    private static func meaning(ofSystemError number: Int32) -> (Code, String) {
         switch number {
         case ENOENT: (.notFound, "There is no such file or directory: check the path.")
         case EACCES, EPERM:
@@ -91,7 +93,6 @@ extension LMDBError {
             (.diskFull, "Disk full (or the quota): free some space and try again; reading still works.")
         case EFBIG:
             (.diskFull, "Disk full: the file-size limit of this process is reached; raise `ulimit -f` and try again.")
-        case EIO: meaningOfInputOutputError(descriptor)
         case ENOMEM:
             (
                 .system(ENOMEM),
@@ -108,8 +109,11 @@ extension LMDBError {
     }
 
     /// LMDB reports a short write as an I/O error, so the space that is left tells the two apart.
-    private static func meaningOfInputOutputError(_ descriptor: Int32?) -> (Code, String) {
-        if let descriptor, let free = FileSystem.availableBytes(descriptor: descriptor), free < 1 << 20 {
+    private static func meaningOfInputOutputError(_ descriptor: Int32?, path: String?) -> (Code, String) {
+        let free =
+            descriptor.map { FileSystem.availableBytes(descriptor: $0) }
+            ?? path.map { FileSystem.availableBytes(path: $0) }
+        if let free = free ?? nil, free < 1 << 20 {
             return (.diskFull, "Disk full: free some space and try again; reading still works.")
         }
         if let descriptor, FileSystem.isAtSizeLimit(descriptor: descriptor) {
