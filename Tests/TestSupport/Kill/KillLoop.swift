@@ -88,6 +88,7 @@ package struct KillLoop {
             if index >= answered, naive.head >= head { break }
             _ = naive.perform(one.command, now: one.now)
         }
+        guard naive.head <= head else { throw LostEvents(acknowledged: naive.head.rawValue, found: head.rawValue) }
         guard naive.head == head else {
             let bounds = "what was answered, and no more than what was sent (\(naive.head) events)"
             throw Difference(path: [label, "head"], expected: bounds, found: "\(head)")

@@ -78,38 +78,18 @@ package struct FaultRun {
     private mutating func perform() throws {
         guard let store else { return }
         var ahead = naive
+        let count = point.workload == .batches ? random.between(1, 8) : 1
+        let step = TortureStep(&generator, &ahead, commands: count)
         let before = injector.fired
         let wasIdle = DispatchTime.now().uptimeNanoseconds > lastCall + Self.idleNanoseconds
         do {
-            try perform(store, &ahead)
+            try step.perform(on: store)
             if !wasIdle { try checkNotice(firedBefore: before) }
             naive = ahead
         } catch let error as TraylogError {
             try fail(error, store, ahead)
         }
         lastCall = DispatchTime.now().uptimeNanoseconds
-    }
-
-    private mutating func perform(_ store: Store, _ ahead: inout NaiveStore) throws {
-        var commands: [Command] = []
-        var expected: [Result<Receipt, Refusal>] = []
-        for _ in 0..<(point.workload == .batches ? random.between(1, 8) : 1) {
-            switch generator.next(given: ahead) {
-            case .command(let command):
-                commands.append(command)
-                expected.append(ahead.perform(command, now: generator.now))
-            case .tick(let time):
-                // By itself, because it is a transaction of its own.
-                guard commands.isEmpty else { continue }
-                ahead.tick(time, now: generator.now)
-                try store.tick(now: time)
-                return
-            }
-        }
-        let results = try store.submit(commands, stopAtRefusal: false)
-        // Of refusals their names: the model has its own words.
-        try expectSame(
-            expected.map { Acknowledgement(line: 0, $0) }, results.map { Acknowledgement(line: 0, $0) }, "answers")
     }
 
     /// An append that succeeds has not met the fault, unless the store wrote by itself meanwhile.
@@ -124,7 +104,7 @@ package struct FaultRun {
 
     private mutating func fail(_ error: TraylogError, _ store: Store, _ ahead: NaiveStore) throws {
         try check(error)
-        let model = try within("reads meanwhile") { try read(store, [naive, ahead]) }
+        let model = try within("reads meanwhile") { try TorturedStore.read(store, [naive, ahead], &random) }
         if point.fault.lasts {
             do throws(TraylogError) {
                 let receipt = try store.perform(Command(user: "ann", .notify(Content(title: "Hi"))))
@@ -132,7 +112,7 @@ package struct FaultRun {
             } catch {
                 try check(error)
             }
-            _ = try within("reads after another append") { try read(store, [model]) }
+            _ = try within("reads after another append") { try TorturedStore.read(store, [model], &random) }
         }
         end()
         naive = model
@@ -155,50 +135,26 @@ package struct FaultRun {
         try expectSame(true, failure.message.lowercased().contains(expected.words), failure.message)
     }
 
-    /// Compares answers with the model that the store's head says.
-    private mutating func read(
-        _ store: any AnswersQueries, _ models: [NaiveStore]
-    ) throws -> NaiveStore {
-        let head = try store.head()
-        guard head >= naive.head else { throw LostEvents(acknowledged: naive.head.rawValue, found: head.rawValue) }
-        guard let model = models.first(where: { $0.head == head }) else {
-            let heads = models.map { "\($0.head)" }.joined(separator: " or ")
-            throw Difference(path: ["head"], expected: heads, found: "\(head)")
-        }
-        var comparison = try Comparison(store, model, seed: random.next())
-        try comparison.check(users: [random.pick(model.users() + ["nobody"])], depth: .sample(1))
-        return model
-    }
-
     /// Whoever cannot open the store for writing can read it.
     private mutating func readElsewhere() throws {
         guard naive.head > .zero else { return }
         try within("reads without a writer") {
             let reader = try StoreReader.open(path)
             defer { reader.close() }
-            _ = try read(reader, [naive])
+            _ = try TorturedStore.read(reader, [naive], &random)
         }
     }
 
     // MARK: Afterwards
 
     private mutating func verify() throws {
-        let store = try within("the next opening") { try opened() }
-        defer { store.close() }
-        _ = try within("the next opening") { try read(store, [naive]) }
-        for user in naive.users() { try expectSame(naive.tray(of: user).total, try store.tray(of: user).total, user) }
-        let command = Command(user: "after the fault", .notify(Content(title: "Hi")))
-        try expectSame(naive.perform(command, now: generator.now), .success(try store.perform(command)), "an append")
-        if point.workload == .projections {
-            let events = try store.events(from: 1, limit: .max)
-            let digest = try store.projected(MainDigest.self)
-            try expectSame(true, digest.value == MainDigest.folded(events), "the projection is the fold of the log")
-            for stored in try store.storedProjections() { try expectSame(nil, stored.damage, stored.name) }
-        }
-        store.close()
-        let report = try Verification.run(directory: path) { _, _ in }
-        try expectSame([], report.findings, "findings")
-        try expectSame(naive.head.rawValue, report.events, "verified events")
-        try expectSame(nil, try Replay.run(directory: path, rebuild: false) { _, _ in }.difference, "replay")
+        try within("afterwards") { try TorturedStore.verify(path, &naive, &random) }
+        guard point.workload == .projections else { return }
+        let reader = try StoreReader.open(path)
+        defer { reader.close() }
+        let digest = try reader.projected(MainDigest.self)
+        let events = try reader.events(from: 1, limit: .max)
+        try expectSame(true, digest.value == MainDigest.folded(events), "the projection is the fold of the log")
+        for stored in try reader.storedProjections() { try expectSame(nil, stored.damage, stored.name) }
     }
 }

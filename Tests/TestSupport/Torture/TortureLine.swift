@@ -27,6 +27,11 @@ package struct TortureLine: Codable, Sendable {
         }
     }
 
+    /// Says something to whoever watches.
+    package static func complain(_ text: String) {
+        FileHandle.standardError.write(Data((text + "\n").utf8))
+    }
+
     package func say() {
         let bytes = (try? JSONEncoder().encode(self)) ?? Data()
         FileHandle.standardOutput.write(bytes + Data("\n".utf8))

@@ -10,6 +10,8 @@ package struct TortureReport: Codable, Hashable, Sendable {
     package var wrong = 0
     package var signals = 0
     package var seed: UInt64
+    /// From opening to the first answer, where that is what was measured.
+    package var milliseconds: Int?
     /// Why there are no points, when that is not a fault.
     package var skipped: String?
 

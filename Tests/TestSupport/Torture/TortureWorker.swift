@@ -51,10 +51,10 @@ extension TortureReport {
             let wasKilled = try worker(next).run { line in
                 self.count(line)
                 next += 1
-                if let note = line.note { FileHandle.standardError.write(Data("\(kind): \(note)\n".utf8)) }
+                if let note = line.note { TortureLine.complain("\(kind): \(note)") }
             }
             guard wasKilled else { break }
-            FileHandle.standardError.write(Data("\(kind): point \(next) ended by a signal\n".utf8))
+            TortureLine.complain("\(kind): point \(next) ended by a signal")
             signals += 1
             points += 1
             next += 1
