@@ -89,6 +89,8 @@ public final class Store: TrayQueries {
     }
 
     private func stop() {
+        // The threads to wait for, and the locks to give up, are those of the process that opened it.
+        guard !environment.isInherited else { return }
         projections.close()
         writer.finishSoon()
         thread.join()

@@ -110,9 +110,12 @@ import Glibc
             message: "The store was closed: open it again.")
     }
 
+    /// Whether this process got it by `fork`: threads, locks and reader slots are the parent's.
+    package var isInherited: Bool { generation != ForkGuard.generation }
+
     /// Refuses an environment that was inherited by `fork`.
     @inlinable
-    func checkProcess(_ operation: String) throws(LMDBError) {
+    package func checkProcess(_ operation: String) throws(LMDBError) {
         if generation != ForkGuard.generation { throw wrongProcess(operation) }
     }
 
