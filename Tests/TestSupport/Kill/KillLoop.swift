@@ -143,6 +143,14 @@ package protocol Closing {
     func close()
 }
 
+extension Closing {
+    /// Lends what was opened, and closes it.
+    package func closing<Result>(_ body: (Self) throws -> Result) rethrows -> Result {
+        defer { close() }
+        return try body(self)
+    }
+}
+
 extension Store: Closing {}
 extension StoreReader: Closing {}
 

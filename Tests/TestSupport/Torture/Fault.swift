@@ -35,6 +35,12 @@ package struct Fault: Codable, Hashable, Sendable {
         Fault(error: .noSpace, effect: .half, lasts: true),
     ]
 
+    package static var lasting: [Fault] { all.filter(\.lasts) }
+
+    package init(error: SystemError, effect: Effect, lasts: Bool) {
+        (self.error, self.effect, self.lasts) = (error, effect, lasts)
+    }
+
     /// What a caller must be told.
     package var code: StoreFailure.Code {
         switch error {

@@ -28,23 +28,27 @@ package enum SmallFileSystem: String, CaseIterable, Codable, Sendable {
             let mount = directory + "/mount"
             try FileManager.default.createDirectory(atPath: mount, withIntermediateDirectories: true)
             switch self {
-            case .tmpfs: try run("mount", ["-t", "tmpfs", "-o", "size=\(megabytes)m", "tmpfs", mount])
+            case .tmpfs: try Self.run("mount", ["-t", "tmpfs", "-o", "size=\(megabytes)m", "tmpfs", mount])
             case .ext4:
                 let image = directory + "/image"
-                try run("truncate", ["-s", "\(megabytes)M", image])
-                try run("mkfs.ext4", ["-q", "-m", "0", image])
-                try run("mount", ["-o", "loop", image, mount])
+                try Self.run("truncate", ["-s", "\(megabytes)M", image])
+                try Self.run("mkfs.ext4", ["-q", "-m", "0", image])
+                try Self.run("mount", ["-o", "loop", image, mount])
             }
-            defer { try? run("umount", ["-l", mount]) }
+            defer { try? Self.run("umount", ["-l", mount]) }
             return try body(mount)
         }
+    }
+
+    package static func makeReadOnly(_ mount: String) throws {
+        try run("mount", ["-o", "remount,ro", mount])
     }
 
     private struct Failure: Error, CustomStringConvertible {
         var description: String
     }
 
-    private func run(_ program: String, _ arguments: [String]) throws {
+    private static func run(_ program: String, _ arguments: [String]) throws {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = [program] + arguments
