@@ -74,8 +74,12 @@ let package = Package(
             name: "ModelTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"], swiftSettings: strict),
         .executableTarget(
             name: "traylog-powercut", dependencies: ["TestSupport"], path: "Tests/PowerCut", swiftSettings: strict),
+        .executableTarget(
+            name: "traylog-torture", dependencies: ["Traylog", "TestSupport"], path: "Tests/Torture",
+            exclude: ["faults.c"], swiftSettings: strict),
         .testTarget(
-            name: "CrashTests", dependencies: ["Traylog", "TestSupport", "traylog-cli", "traylog-powercut"],
+            name: "CrashTests",
+            dependencies: ["Traylog", "TestSupport", "traylog-cli", "traylog-powercut", "traylog-torture"],
             exclude: ["PowerCut/recorder.c"], swiftSettings: strict),
         .executableTarget(
             name: "traylog-damage", dependencies: ["TestSupport"], path: "Tests/Damage", swiftSettings: strict),

@@ -21,7 +21,7 @@ extension Environment {
     /// ``Durability/durable`` they are on disk. A batch should change less than 16 MB.
     ///
     /// - Throws: what `body` throws; the error of the first failed write, even if `body` caught it; and errors of the
-    ///   commit, after which nothing was stored (except ``LMDBError/Code/panic``: unknown until the next opening).
+    ///   commit, after which nothing was stored, unless ``heal()`` finds it there.
     @inlinable
     package func write<R: ~Copyable>(_ body: (inout WriteTransaction) throws -> R) throws -> R {
         let (file, handle) = unsafe try beginWrite()
@@ -94,7 +94,8 @@ extension Environment {
         var attempts = 0
         while true {
             var handle: OpaquePointer?
-            var result = unsafe mdb_txn_begin(file.handle, nil, UInt32(MDB_RDONLY), &handle)
+            var result =
+                file.isLost ? MDB_PANIC : unsafe mdb_txn_begin(file.handle, nil, UInt32(MDB_RDONLY), &handle)
             if result == 0, let handle = unsafe handle {
                 let read = unsafe ReadHandle(handle, file.pages)
                 if try load(read, file, slot) { return (file, slot, read) }
@@ -108,7 +109,7 @@ extension Environment {
                 continue
             }
             _ = file.gate.leave(slot, keeping: nil)
-            guard result == MDB_MAP_RESIZED, attempts < 8, file.remap() else { throw failure(result, "read") }
+            guard attempts < 8, try isMended(file, result) else { throw failure(result, "read") }
             guard let entered = file.gate.enter() else { return nil }
             entered.handle?.end()
             slot = entered.index
@@ -133,7 +134,7 @@ extension Environment {
         while true {
             let file = try enterWriter("write")
             var handle: OpaquePointer?
-            let result = unsafe mdb_txn_begin(file.handle, nil, 0, &handle)
+            let result = file.isLost ? MDB_PANIC : unsafe mdb_txn_begin(file.handle, nil, 0, &handle)
             if result == 0, let handle = unsafe handle {
                 do throws(LMDBError) {
                     unsafe try file.writeCheck.begin(handle)
@@ -145,7 +146,7 @@ extension Environment {
             }
             file.gate.leaveWriter()
             attempts += 1
-            guard result == MDB_MAP_RESIZED, attempts < 8, file.remap() else { throw failure(result, "write") }
+            guard attempts < 8, try isMended(file, result) else { throw failure(result, "write") }
         }
     }
 
@@ -190,6 +191,15 @@ extension Environment {
             throw failure(result, "commit")
         }
         file.coverLastPage()
+    }
+
+    /// Whether what kept a transaction from beginning is gone, so that it can be tried again.
+    private func isMended(_ file: EnvironmentFile, _ result: Int32) throws(LMDBError) -> Bool {
+        switch result {
+        case MDB_MAP_RESIZED: file.remap()
+        case MDB_PANIC: try reopen(file)
+        default: false
+        }
     }
 
     /// What new transactions begin on.

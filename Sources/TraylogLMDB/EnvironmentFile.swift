@@ -8,15 +8,18 @@ import Synchronization
 /// A transaction stays with the file it began on. A file that was replaced is closed when its last transaction ends.
 @safe
 @usableFromInline final class EnvironmentFile: @unchecked Sendable {
-    // @unchecked: the fields are constants. LMDB's environment may be used by all threads (MDB_NOTLS), and the gate
-    // keeps every use of it before its closing.
-    @usableFromInline let handle: OpaquePointer
+    // @unchecked: the fields are constants but for those of an opening, which change only while the gate holds every
+    // use back. LMDB's environment may be used by all threads (MDB_NOTLS), and the gate keeps all that before its
+    // closing.
+    @usableFromInline private(set) var handle: OpaquePointer
     /// The data file as LMDB opened it; closed with the environment.
-    let dataDescriptor: Int32
+    private(set) var dataDescriptor: Int32
     /// The data file as it is read.
-    let pages: PageMap
+    private(set) var pages: PageMap
     /// Used by the one thread that writes.
-    @usableFromInline let writeCheck: WriteCheck
+    @usableFromInline private(set) var writeCheck: WriteCheck
+    /// LMDB gave the environment up and could not open it again: there is no ``handle``.
+    private(set) var isLost = false
     let databases: [String: Database]
     let gate = TransactionGate()
     let identity: StoreFiles
@@ -43,12 +46,29 @@ import Synchronization
     ///
     /// - Parameter openLock: of the directory; nil for a file that no other process can open any more.
     func close(_ openLock: OpenLock?) {
-        gate.takeIdleHandles { $0.end() }
         // Without the lock, libraries from 0.9.26 to 0.9.31 break a process that opens the store right now.
         let isLocked = openLock?.tryAcquire() ?? false
-        unsafe mdb_env_close(handle)
+        giveUp()
         if isLocked { openLock?.release() }
         claim.release()
+    }
+
+    /// Closes LMDB's environment alone; no transaction is under way, and the caller lets none begin.
+    func giveUp() {
+        gate.takeIdleHandles { $0.end() }
+        if !isLost { unsafe mdb_env_close(handle) }
+        isLost = true
+    }
+
+    /// Goes on with the same data file as it was opened anew.
+    func takeOver(_ mapped: MappedStore) {
+        // LMDB numbers databases in the order in which they are opened.
+        precondition(mapped.databases == databases, "The databases have other numbers than before.")
+        unsafe handle = mapped.handle
+        dataDescriptor = mapped.dataDescriptor
+        pages = mapped.pages
+        writeCheck = WriteCheck(mapped.pages)
+        isLost = false
     }
 
     /// What LMDB tells without a transaction.
@@ -64,6 +84,7 @@ import Synchronization
     /// Frees the reader slots of dead processes.
     @discardableResult
     func reap() -> Int {
+        guard !isLost else { return 0 }
         var dead: Int32 = 0
         unsafe mdb_reader_check(handle, &dead)
         return Int(dead)

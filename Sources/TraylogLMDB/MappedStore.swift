@@ -18,6 +18,7 @@ struct MappedStore {
         let path = location.directory
         let hadLock = FileIdentity.status(path: location.lockPath) != nil
         let owner = FileIdentity.status(path: location.dataPath)
+        try LockSpace.reserve(location.lockPath, owner: owner)
         var created: OpaquePointer?
         let result = unsafe mdb_env_create(&created)
         guard result == 0, let handle = unsafe created else {

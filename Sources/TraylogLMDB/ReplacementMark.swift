@@ -47,6 +47,7 @@ extension EnvironmentFile {
 
     /// Commits the mark, or takes it away; the caller has the writer's turn.
     func mark(_ isSet: Bool) -> Int32 {
+        guard !isLost else { return MDB_PANIC }
         var handle: OpaquePointer?
         let begun = unsafe mdb_txn_begin(self.handle, nil, 0, &handle)
         guard begun == 0, let handle = unsafe handle else { return begun }

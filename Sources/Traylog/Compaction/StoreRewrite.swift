@@ -188,7 +188,7 @@ final class StoreRewrite {
     private func takeCapture() throws -> Late {
         let taken = Monitor<Late?>(nil)
         try writer.perform { loop in
-            let late = loop.takeCapture()
+            let late = try loop.takeCapture()
             taken.withLock { $0 = late }
         }
         guard let late = taken.withLock({ $0 }) else { preconditionFailure("the writer answers") }

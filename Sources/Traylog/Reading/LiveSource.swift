@@ -52,7 +52,9 @@ struct LiveSource: ViewSource {
     }
 
     fileprivate func withCore<Answer: Sendable>(_ body: (inout Core) throws -> Answer) throws -> Answer {
-        try shared.withLock { shared in
+        // After a fork nobody may be left to give the lock back.
+        try environment.checkProcess("read")
+        return try shared.withLock { shared in
             guard !shared.isClosed else { throw TraylogError.closed(directory) }
             return try body(&shared.core)
         }

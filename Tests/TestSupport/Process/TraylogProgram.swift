@@ -21,14 +21,21 @@ package struct TraylogProgram: Sendable {
 
     /// Runs it to its end; on standard error it may say a few lines.
     ///
-    /// - Parameter clock: what the system's clock is to say instead, as `faketime` reads it.
-    package func run(_ arguments: [String], clock: String? = nil) throws -> Run {
+    /// - Parameters:
+    ///   - clock: what the system's clock is to say instead, as `faketime` reads it.
+    ///   - wrapper: another program and its arguments, which is to run this one.
+    ///   - environment: added to the clean one.
+    package func run(
+        _ arguments: [String], clock: String? = nil, under wrapper: [String] = [], environment: [String: String] = [:]
+    ) throws -> Run {
         let process = try process(arguments)
-        if let clock, let program = process.executableURL {
-            process.executableURL = Self.clockChanger
-            process.arguments = ["-f", clock, program.path] + (process.arguments ?? [])
-            // Waits are by the monotonic clock, and must end.
-            process.environment?["FAKETIME_DONT_FAKE_MONOTONIC"] = "1"
+        process.environment?.merge(environment) { $1 }
+        // Waits are by the monotonic clock, and must end.
+        if clock != nil { process.environment?["FAKETIME_DONT_FAKE_MONOTONIC"] = "1" }
+        let prefix = clock.map { [Self.clockChanger?.path ?? "faketime", "-f", $0] } ?? wrapper
+        if let first = prefix.first, let program = process.executableURL {
+            process.executableURL = URL(filePath: first)
+            process.arguments = prefix.dropFirst() + [program.path] + (process.arguments ?? [])
         }
         let (output, errors) = (Pipe(), Pipe())
         process.standardInput = FileHandle.nullDevice

@@ -1,34 +1,29 @@
 import Foundation
-import TestSupport
 
 /// Runs the program of the power-cut tests: once with the recorder under it, and then to check what it recorded.
-struct Recorder {
-    static let compiler: String? = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin")
-        .split(separator: ":").map { "\($0)/cc" }
-        .first { FileManager.default.isExecutableFile(atPath: $0) }
-
+package struct Recorder {
     /// What a run said on both outputs.
-    struct Run {
-        var status: Int32
-        var isSignal: Bool
-        var output: String
+    package struct Run: Sendable {
+        package var status: Int32
+        package var isSignal: Bool
+        package var output: String
 
-        var succeeded: Bool { status == 0 && !isSignal }
-        var lastLine: String { output.split(separator: "\n").last.map(String.init) ?? "" }
+        package var succeeded: Bool { status == 0 && !isSignal }
+        package var lastLine: String { output.split(separator: "\n").last.map(String.init) ?? "" }
     }
 
-    struct Failure: Error, CustomStringConvertible {
-        var description: String
+    package struct Failure: Error, CustomStringConvertible {
+        package var description: String
     }
 
-    private static let source = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "recorder.c").path
+    private static let source = SharedLibrary.source("CrashTests/PowerCut/recorder.c")
 
-    let recording: Recording
+    package let recording: Recording
 
     private var directory: String { recording.directory }
 
     /// Records the workload in a new directory, which is removed afterwards unless `body` throws.
-    static func withRecording<Result>(
+    package static func withRecording<Result>(
         _ workload: PowerCutWorkload, isRelaxed: Bool, seed: UInt64, steps: Int, _ body: (Recorder) throws -> Result
     ) throws -> Result {
         let directory = FileManager.default.temporaryDirectory.appending(path: "traylog-powercut-\(UUID().uuidString)")
@@ -45,10 +40,7 @@ struct Recorder {
     private func record() throws {
         try write(recording)
         let library = directory + "/recorder.so"
-        let compiler = URL(filePath: Self.compiler ?? "/usr/bin/cc")
-        let flags = ["-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread"]
-        let compiled = try Self.run(compiler, flags + ["-o", library, Self.source], output: directory + "/output")
-        guard compiled.succeeded else { throw Failure(description: "cc: \(compiled.output)") }
+        try SharedLibrary.compile(Self.source, to: library)
         let run = try run(["record", directory], ["LD_PRELOAD": library, "POWERCUT": directory])
         guard run.succeeded else { throw Failure(description: "\(directory): status \(run.status): \(run.output)") }
     }
@@ -60,14 +52,14 @@ struct Recorder {
     /// Checks so many points, if wanted only such before the first acknowledgement.
     ///
     /// - Throws: ``Failure`` with the point at which it ended and how to repeat it.
-    func check(_ points: Int, isCreation: Bool = false) throws -> PowerCutReport {
+    package func check(_ points: Int, isCreation: Bool = false) throws -> PowerCutReport {
         let run = try run([isCreation ? "creation" : "check", directory, "\(points)"])
         guard run.succeeded else { throw Failure(description: explanation(run)) }
         return try JSONDecoder().decode(PowerCutReport.self, from: Data(run.lastLine.utf8))
     }
 
     /// The same with a disk that may lie, or with the promises of the other mode, for what has to fail.
-    func checked(
+    package func checked(
         _ points: Int, syncs: SimulatedDisk.Syncs = .honest, isRelaxed: Bool? = nil
     ) throws -> Run {
         var promised = recording
@@ -76,7 +68,7 @@ struct Recorder {
         return try run(["check", directory, "\(points)", syncs.rawValue])
     }
 
-    func points(in run: Run) -> [CutPoint] {
+    package func points(in run: Run) -> [CutPoint] {
         run.output.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
             guard words.count == 4, words[0] == "point", let events = Int(words[1]), let variation = Int(words[2])
@@ -85,7 +77,7 @@ struct Recorder {
         }
     }
 
-    func check(_ point: CutPoint, syncs: SimulatedDisk.Syncs) throws -> Run {
+    package func check(_ point: CutPoint, syncs: SimulatedDisk.Syncs) throws -> Run {
         try run(["point", directory, "\(point.events)", "\(point.variation)", syncs.rawValue])
     }
 

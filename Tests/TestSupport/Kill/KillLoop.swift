@@ -1,12 +1,11 @@
 import Foundation
-import TestSupport
 import Traylog
 
 /// One store that grows while its writer is killed again and again, and the naive model of what it must hold.
 ///
 /// The writer performs the commands in the order in which it gets them. So whatever the moment it dies at, the log
 /// must be that of the naive model after some first part of the commands, and at least of those it answered.
-struct KillLoop {
+package struct KillLoop {
     /// A command that the writer was given since the last kill.
     private struct Sent {
         var command: Command
@@ -14,22 +13,22 @@ struct KillLoop {
         var expected: Result<Receipt, Refusal>
     }
 
-    let seed: UInt64
-    let directory: String
-    var random: SeededRandom
-    private(set) var round = 0
+    package let seed: UInt64
+    package let directory: String
+    package var random: SeededRandom
+    package private(set) var round = 0
     /// What the store held after the last kill.
-    private(set) var base = NaiveStore()
+    package private(set) var base = NaiveStore()
     /// The same with every command sent since.
     private var ahead = NaiveStore()
     private var sent: [Sent] = []
     /// How many of the sent commands were answered.
-    private(set) var answered = 0
+    package private(set) var answered = 0
     /// Keyed commands that were on their way at the last kill.
     private var unanswered: [Command] = []
     private var generator: HistoryGenerator
 
-    init(seed: UInt64, directory: String) {
+    package init(seed: UInt64, directory: String) {
         self.seed = seed
         self.directory = directory
         random = SeededRandom(seed: ~seed)
@@ -38,14 +37,14 @@ struct KillLoop {
         generator = HistoryGenerator(seed: seed, mix: mix.with([.snoozes, .topics, .undo]))
     }
 
-    var pending: Int { sent.count - answered }
+    package var pending: Int { sent.count - answered }
 
-    mutating func beginRound() {
+    package mutating func beginRound() {
         round += 1
     }
 
     /// The next command as a line: first those again whose fate was open, then new ones.
-    mutating func nextLine() -> String {
+    package mutating func nextLine() -> String {
         let command: Command
         if unanswered.isEmpty {
             guard case .command(let fresh) = generator.next(given: ahead) else {
@@ -61,7 +60,7 @@ struct KillLoop {
     }
 
     /// Takes the writer's next answer, which must be the model's.
-    mutating func hear(_ line: String) throws {
+    package mutating func hear(_ line: String) throws {
         guard let found = try? Acknowledgement(line), answered < sent.count else {
             throw Difference(path: [label], expected: "an answer", found: line)
         }
@@ -71,7 +70,7 @@ struct KillLoop {
     }
 
     /// Compares the store that a killed writer left with the model.
-    mutating func check() throws {
+    package mutating func check() throws {
         let head = try within(label) { try checkStore() }
         unanswered = sent[answered...].map(\.command).filter { $0.key != nil }
         base = try stored(through: head)
@@ -89,6 +88,7 @@ struct KillLoop {
             if index >= answered, naive.head >= head { break }
             _ = naive.perform(one.command, now: one.now)
         }
+        guard naive.head <= head else { throw LostEvents(acknowledged: naive.head.rawValue, found: head.rawValue) }
         guard naive.head == head else {
             let bounds = "what was answered, and no more than what was sent (\(naive.head) events)"
             throw Difference(path: [label, "head"], expected: bounds, found: "\(head)")
@@ -127,7 +127,7 @@ struct KillLoop {
         }
     }
 
-    static func options(tailEvents: Int, isRelaxed: Bool = false) -> StoreOptions {
+    package static func options(tailEvents: Int, isRelaxed: Bool = false) -> StoreOptions {
         var options = StoreOptions()
         options.ticking = .manual
         options.tailEvents = tailEvents
@@ -139,8 +139,16 @@ struct KillLoop {
 }
 
 /// What a store and a reader have in common beyond the queries.
-protocol Closing {
+package protocol Closing {
     func close()
+}
+
+extension Closing {
+    /// Lends what was opened, and closes it.
+    package func closing<Result>(_ body: (Self) throws -> Result) rethrows -> Result {
+        defer { close() }
+        return try body(self)
+    }
 }
 
 extension Store: Closing {}
