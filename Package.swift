@@ -45,7 +45,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "TestSupport", dependencies: ["TraylogDomain", "Traylog"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["TraylogDomain", "TraylogLMDB", "Traylog"], path: "Tests/TestSupport",
             swiftSettings: strict),
         .testTarget(
             name: "TraylogDomainTests", dependencies: ["TraylogDomain", "TestSupport"], exclude: ["Fixtures"],
