@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import class TraylogLMDB.Monitor
 
 /// One user's inbox as an app shows it: loaded page by page, refreshed from the top, marked in place.
 ///

@@ -1,5 +1,5 @@
 import Traylog
-import TraylogLMDB
+import class TraylogLMDB.Monitor
 
 /// The naive model behind the store's face, so that the comparison itself can be tested.
 ///
