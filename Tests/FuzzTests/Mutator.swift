@@ -19,7 +19,7 @@ struct Mutator {
         return bytes
     }
 
-    private mutating func changed(_ bytes: [UInt8], _ target: FuzzTarget) -> [UInt8] {
+    mutating func changed(_ bytes: [UInt8], _ target: FuzzTarget) -> [UInt8] {
         switch target {
         case .payload where random.chance(60):
             Array(bytes.prefix(1)) + changedFields(Array(bytes.dropFirst()))

@@ -25,6 +25,7 @@ extension EventLog {
                 let end = min(head, next + 9_999)
                 let reached = try forEachRecord(from: next, in: transaction) { seq, record in
                     let header = try RecordHeader.read(record, seq: seq)
+                    try header.checkStream(at: seq)
                     let name = try isKnown(header.stream) ? nil : streamName(of: seq, record, in: transaction)
                     try body(TailEvent(seq: seq, stream: header.stream, name: name))
                     return seq < end

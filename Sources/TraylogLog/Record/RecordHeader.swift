@@ -48,6 +48,15 @@ package struct RecordHeader: Hashable, Sendable {
         self.salt = salt
     }
 
+    /// Whoever keeps something for each stream asks first, so that damage cannot ask for endless memory.
+    ///
+    /// - Throws: ``CodecError`` `damaged` when there could not be so many streams by then: each began with an event.
+    package func checkStream(at seq: UInt64) throws(CodecError) {
+        guard UInt64(stream) <= seq else {
+            throw CodecError(.damaged, seq: seq, "it belongs to stream \(stream), which nothing began")
+        }
+    }
+
     /// The header of `record`, which may be longer. Does not check the checksum: see ``RecordCodec``.
     ///
     /// - Throws: ``CodecError``: `truncated` below 44 bytes, `newer` for a format version or flags that this
