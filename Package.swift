@@ -89,6 +89,11 @@ let package = Package(
         .testTarget(
             name: "CommandLineTests", dependencies: ["Traylog", "TraylogArchive", "TestSupport", "traylog-cli"],
             swiftSettings: strict),
+        .testTarget(
+            name: "FuzzTests", dependencies: ["Traylog", "TestSupport"], exclude: ["Fixtures"], swiftSettings: strict),
+        .testTarget(
+            name: "CompatibilityTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"], exclude: ["Fixtures"],
+            swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(name: "DocumentationTests", dependencies: ["Traylog"], swiftSettings: strict),
     ],

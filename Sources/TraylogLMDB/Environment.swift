@@ -24,7 +24,7 @@ import Synchronization
     let databaseNames: [String]
     let databases: [String: Database]
     /// What new transactions begin on; nil for a successor that took its predecessor's place.
-    private let current: Mutex<EnvironmentFile?>
+    private let current: Monitor<EnvironmentFile?>
     let succession = Monitor(Succession())
     /// How often ``heal()`` had to open the data file anew.
     let reopenings = Atomic(0)
@@ -52,7 +52,7 @@ import Synchronization
         generation = ForkGuard.generation
         databaseNames = databases
         self.databases = opened.file.databases
-        current = Mutex(opened.file)
+        current = Monitor(opened.file)
         openLock = opened.openLock
         lease = opened.lease
         claim = opened.claim

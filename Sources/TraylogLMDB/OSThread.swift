@@ -1,6 +1,5 @@
 import CTraylogLMDB
 import Glibc
-import Synchronization
 
 /// A thread of the operating system with a name and a stack of 8 MB.
 ///
@@ -9,7 +8,7 @@ import Synchronization
 package final class OSThread: @unchecked Sendable {
     // @unchecked: the handle never changes after start, and joining happens once, under the lock.
     private let handle: pthread_t
-    private let joined = Mutex(false)
+    private let joined = Monitor(false)
 
     /// What the new thread runs; a class because C carries one pointer.
     private final class Work {

@@ -157,7 +157,11 @@ package struct EventLog: Sendable {
         guard key.byteCount == 8 else {
             throw CodecError(.damaged, seq: nil, "the log has a key of \(key.byteCount) bytes")
         }
-        return key.littleEndian(at: 0, as: UInt64.self).byteSwapped
+        let seq = key.littleEndian(at: 0, as: UInt64.self).byteSwapped
+        guard seq <= Seq.highest else {
+            throw CodecError(.damaged, seq: seq, "no log has so many events")
+        }
+        return seq
     }
 }
 

@@ -110,7 +110,11 @@ struct LogFold {
     }
 
     private func headers(_ body: (RecordHeader) -> Void) throws {
-        try records { seq, record, _ in body(try RecordHeader.read(record, seq: seq)) }
+        try records { seq, record, _ in
+            let header = try RecordHeader.read(record, seq: seq)
+            try header.checkStream(at: seq)
+            body(header)
+        }
     }
 
     private func scan(_ body: (UInt64, RecordHeader, RawSpan) throws -> Void) throws {

@@ -140,7 +140,9 @@ final class FileSource: ViewSource {
             guard let record = try StoreRecord.read(tables.meta, in: transaction) else {
                 throw StoreFailure(code: .notFound, message: "\(directory) holds no store yet")
             }
-            return Snapshot(record: record, head: try tables.log.head(in: transaction).seq)
+            let head = try tables.log.head(in: transaction).seq
+            try record.check(head: head)
+            return Snapshot(record: record, head: head)
         }
     }
 

@@ -21,9 +21,7 @@ extension Core {
             record = new
             try environment.write { try record.write(tables.meta, to: &$0) }
         }
-        guard record.flushedThrough <= head.seq else {
-            throw CodecError(.damaged, seq: head.seq + 1, "states hold it, and the log does not")
-        }
+        try record.check(head: head.seq)
         var core = Core(
             environment: environment, tables: tables, record: record, head: head, cacheBytes: options.cacheBytes)
         try core.recover()

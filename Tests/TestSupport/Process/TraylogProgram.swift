@@ -13,6 +13,8 @@ package struct TraylogProgram: Sendable {
 
     package struct Failure: Error, CustomStringConvertible {
         package var description: String
+
+        package init(description: String) { self.description = description }
     }
 
     package let store: String
