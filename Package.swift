@@ -11,10 +11,12 @@ let package = Package(
     name: "traylog",
     products: [
         .library(name: "Traylog", targets: ["Traylog"]),
+        .library(name: "TraylogAudit", targets: ["TraylogAudit"]),
         .executable(name: "traylog", targets: ["traylog-cli"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
         .systemLibrary(
@@ -41,8 +43,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "TraylogAudit", dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict),
+        .target(
             name: "Traylog",
-            dependencies: ["TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogArchive"],
+            dependencies: ["TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogArchive", "TraylogAudit"],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -65,6 +70,7 @@ let package = Package(
         .testTarget(name: "TraylogLMDBTests", dependencies: ["TraylogLMDB"], swiftSettings: strict),
         .testTarget(
             name: "TraylogLogTests", dependencies: ["TraylogLog"], exclude: ["Fixtures"], swiftSettings: strict),
+        .testTarget(name: "TraylogAuditTests", dependencies: ["TraylogAudit"], swiftSettings: strict),
         .testTarget(
             name: "TraylogArchiveTests", dependencies: ["TraylogArchive", "TestSupport"], swiftSettings: strict),
         .testTarget(

@@ -14,4 +14,5 @@ public struct Queries: Sendable {
     let source: any ViewSource
     let hub: ObservationHub
     let pool = QueryPool()
+    let tree = TreeTail()
 }

@@ -51,6 +51,7 @@ extension Environment {
     ///
     /// - Parameters:
     ///   - successor: from ``openSuccessor()`` of this environment, without a transaction under way.
+    ///   - waitingMilliseconds: how long to wait for a process that is opening the store.
     ///   - beforeRename: runs in the writer's turn: the last chance to bring the successor up to date, because nothing is
     ///     written to the old file afterwards. What it throws ends the replacement, and nothing has happened.
     ///   - onStep: for tests; what it throws counts as a failure of the step that comes next.
@@ -58,7 +59,7 @@ extension Environment {
     ///   being written; the old file then stays. ``LMDBError/Code/panic``: the new names may not be on disk, so nothing is
     ///   written any more until the store was closed and opened again.
     package func replace(
-        by successor: Environment, beforeRename: () throws -> Void = {},
+        by successor: Environment, waitingMilliseconds: Int = 100, beforeRename: () throws -> Void = {},
         onStep: (ReplacementStep) throws -> Void = { _ in }
     ) throws {
         try checkProcess("replace")
@@ -73,7 +74,7 @@ extension Environment {
         try beforeRename()
         try successor.file?.finishFilling(durability: configuration.durability, path: successor.directory)
         try onStep(.synced)
-        try withOpenLock { try rename(old, successor, onStep: onStep) }
+        try withOpenLock(waitingMilliseconds) { try rename(old, successor, onStep: onStep) }
     }
 
     /// Marks the old file, exchanges the names, and goes on with the new file.
@@ -134,8 +135,10 @@ extension Environment {
     }
 
     /// Keeps other processes from opening the store meanwhile.
-    private func withOpenLock(_ body: () throws -> Void) throws {
-        guard openLock?.tryAcquire(milliseconds: 100) != false else { throw OpenLock.failure(path: directory) }
+    private func withOpenLock(_ milliseconds: Int, _ body: () throws -> Void) throws {
+        guard openLock?.tryAcquire(milliseconds: max(milliseconds, 1)) != false else {
+            throw OpenLock.failure(path: directory)
+        }
         defer { openLock?.release() }
         try body()
     }

@@ -57,7 +57,7 @@ extension Environment {
         _ = OSThread.start(name: "traylog-retire") {
             old.gate.finishRetirement()
             // No other process opens this lock file any more, so the lock for opening is not needed.
-            old.close(nil)
+            old.closeReplaced()
             old.gate.finishClosing()
             succession.withLock { $0.retired.removeAll { $0 === old } }
             succession.signalAll()

@@ -44,13 +44,20 @@ import Synchronization
 
     /// Gives everything back; called once, when no transaction is left.
     ///
-    /// - Parameter openLock: of the directory; nil for a file that no other process can open any more.
+    /// - Parameter openLock: of the directory; nil for a file that no other process can open at this moment.
     func close(_ openLock: OpenLock?) {
         // Without the lock, libraries from 0.9.26 to 0.9.31 break a process that opens the store right now.
         let isLocked = openLock?.tryAcquire() ?? false
         giveUp()
         if isLocked { openLock?.release() }
         claim.release()
+    }
+
+    /// The same for a file that has lost its name.
+    func closeReplaced() {
+        // Once it is closed, its number may be another file's.
+        claim.release()
+        giveUp()
     }
 
     /// Closes LMDB's environment alone; no transaction is under way, and the caller lets none begin.

@@ -46,8 +46,15 @@ extension EnvironmentFile {
     }
 
     /// Commits the mark, or takes it away; the caller has the writer's turn.
+    ///
+    /// A power cut may take the mark with it, as it takes the readers that it is for; so one sync is enough.
     func mark(_ isSet: Bool) -> Int32 {
         guard !isLost else { return MDB_PANIC }
+        var flags: UInt32 = 0
+        unsafe mdb_env_get_flags(handle, &flags)
+        let relaxed = Environment.Durability.relaxed.flags
+        unsafe mdb_env_set_flags(handle, relaxed, 1)
+        defer { if flags & relaxed == 0 { unsafe mdb_env_set_flags(handle, relaxed, 0) } }
         var handle: OpaquePointer?
         let begun = unsafe mdb_txn_begin(self.handle, nil, 0, &handle)
         guard begun == 0, let handle = unsafe handle else { return begun }

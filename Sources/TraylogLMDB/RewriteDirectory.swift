@@ -67,10 +67,9 @@ struct RewriteDirectory: Sendable {
         try rename(location.dataPath, store.dataPath)
     }
 
-    /// Makes the new names safe against power loss.
+    /// Makes the new names safe against power loss; if the old ones come back, they are taken away like all leftovers.
     func syncNames() throws(LMDBError) {
         try Environment.syncDirectory(directory)
-        try Environment.syncDirectory(path)
     }
 
     /// Takes the directory away with all that is in it, as far as that goes.

@@ -62,9 +62,23 @@ package struct EventLog: Sendable {
 
     /// The event that a record of the log holds.
     package func event(_ seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction) throws -> Event {
-        try withPayload(of: seq, record, in: transaction) { header, payload in
+        if let skeleton = try EventLog.skeleton(seq, record) { return skeleton }
+        return try withPayload(of: seq, record, in: transaction) { header, payload in
             try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
         }
+    }
+
+    /// What is left of an erased event; nil for all others.
+    package static func skeleton(_ seq: UInt64, _ record: RawSpan) throws(CodecError) -> Event? {
+        let header = try RecordHeader.read(record, seq: seq)
+        guard header.isErased else { return nil }
+        try RecordCodec.verify(seq: seq, record: record)
+        guard let kind = header.kind else {
+            throw CodecError(.newer, seq: seq, "its kind is \(header.kindNumber)")
+        }
+        return Event(
+            seq: Seq(seq), recordedAt: header.recordedAt, occurredAt: header.occurredAt,
+            user: Pseudonym.name(ofStream: header.stream), body: .redacted(kind))
     }
 
     /// Lends the record of an event, unchecked; nil when the log does not hold it.
@@ -79,7 +93,8 @@ package struct EventLog: Sendable {
         _ seq: UInt64, hasher: IdentityHasher, in transaction: borrowing ReadTransaction
     ) throws -> Fact? {
         try transaction.get(records, seq) { record in
-            try withPayload(of: seq, record, in: transaction) { header, payload in
+            if let skeleton = try EventLog.skeleton(seq, record) { return Fact(skeleton, hasher: hasher) }
+            return try withPayload(of: seq, record, in: transaction) { header, payload in
                 try EventDecoder.fact(seq: seq, header: header, payload: payload, hasher: hasher)
             }
         }

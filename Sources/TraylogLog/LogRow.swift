@@ -40,7 +40,8 @@ package struct LogRow: Hashable, Sendable {
 
     /// - Throws: ``CodecError``.
     package func event() throws -> Event {
-        try withPayload { header, payload in
+        if let skeleton = try EventLog.skeleton(seq, RawSpan(_elements: record.span)) { return skeleton }
+        return try withPayload { header, payload in
             try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
         }
     }

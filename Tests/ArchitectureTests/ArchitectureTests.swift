@@ -12,7 +12,10 @@ struct ArchitectureTests {
         "TraylogLMDB": ["CTraylogLMDB", "Synchronization", "Glibc", "Darwin"],
         "TraylogLog": ["TraylogDomain", "TraylogLMDB", "CTraylogCRC"],
         "TraylogArchive": ["TraylogDomain", "TraylogLog", "CTraylogZstd", "Glibc"],
-        "Traylog": ["TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogArchive", "Synchronization"],
+        "TraylogAudit": ["Crypto"],
+        "Traylog": [
+            "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogArchive", "TraylogAudit", "Synchronization",
+        ],
     ]
 
     @Test func theSourcesAreFound() {

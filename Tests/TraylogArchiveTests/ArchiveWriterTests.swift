@@ -59,7 +59,7 @@ import TraylogLog
         try withTemporaryDirectory { directory in
             var random = SeededRandom(seed: 2)
             let large = ArchivedTestEvent(
-                seq: 5_000, payload: [UInt8](repeating: 7, count: 3_000_000), random: &random)
+                seq: 5_000, payload: [UInt8](repeating: 7, count: 600_000), random: &random)
             var events = random.archivedEvents(3)
             events[1] = try ArchivedTestEvent(seq: events[1].seq, payload: [1, 2, 3], random: &random).erased()
             let all = events + [large]

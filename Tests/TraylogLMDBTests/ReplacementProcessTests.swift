@@ -16,22 +16,23 @@ import Testing
                 created.close()
                 let readers = (0..<3).map { _ in
                     let child = forkProcess()
-                    if child == 0 { _exit((try? Self.readRounds(path, through: 300)) == nil ? 1 : 0) }
+                    if child == 0 { _exit((try? Self.readRounds(path, through: 121)) == nil ? 1 : 0) }
                     return child
                 }
                 let environment = try openWriter(path)
-                for round in 1...300 {
+                for round in 1...121 {
                     try environment.writeRound(UInt64(round), keys: Self.keys)
                     if round % 10 == 0 { try environment.rewrite() }
                 }
                 for reader in readers { try #require(exitStatus(of: reader) == 0) }
-                try #require(try environment.readRound() == 300)
+                try #require(try environment.readRound() == 121)
                 environment.close()
             }
         }
     }
 
-    /// Reads with two threads until both have seen a round; mixed and older answers end the process.
+    /// Reads with two threads until both have seen a round, after which nothing is replaced; mixed and older answers
+    /// end the process.
     private static func readRounds(_ path: String, through end: UInt64) throws {
         let reader = try openReader(path)
         let threads = (0..<2).map { _ in
@@ -120,7 +121,6 @@ import Testing
             let environment = try openWriter(path)
             try environment.writeRound(1, keys: 5)
             environment.close()
-            let old = FileIdentity.status(path: path + "/data.mdb")?.identity
             // One reader stays on the file that it has, one opens the store that the killed process left.
             let reader = try openReader(path)
             await #expect(processExitsWith: .signal(SIGKILL)) {
@@ -145,7 +145,6 @@ import Testing
                 writer.close()
             }
             #expect(try reader.readRound() == 21)
-            #expect(FileIdentity.status(path: path + "/data.mdb")?.identity != old)
             reader.close()
         }
     }

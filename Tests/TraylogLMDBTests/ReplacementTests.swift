@@ -33,6 +33,16 @@ import Testing
         }
     }
 
+    @Test func aFileMayGetTheNumberOfOneThatIsBeingClosed() throws {
+        try withEnvironment { environment in
+            for round in 1...50 as ClosedRange<UInt64> {
+                try environment.write { try $0.append(environment.database("log"), round, [1]) }
+                try environment.rewrite()
+            }
+            #expect(try environment.keys("log").count == 50)
+        }
+    }
+
     @Test func aTransactionThatIsUnderWayEndsOnTheOldFile() throws {
         try withEnvironment { environment in
             let log = environment.database("log")

@@ -38,9 +38,16 @@ struct TraylogCommand: ParsableCommand {
                     WatchCommand.self, UsersCommand.self,
                 ]),
             CommandGroup(
+                name: "Prove",
+                subcommands: [
+                    TreeHeadCommand.self, ProveCommand.self, ProveConsistencyCommand.self, KeygenCommand.self,
+                    AuditCommand.self,
+                ]),
+            CommandGroup(
                 name: "Look after",
                 subcommands: [
-                    TickCommand.self, StatsCommand.self, ReplayCommand.self, CompactCommand.self, VerifyCommand.self, BackupCommand.self,
+                    TickCommand.self, StatsCommand.self, ReplayCommand.self, CompactCommand.self, EraseCommand.self,
+                    VerifyCommand.self, BackupCommand.self,
                     ExportCommand.self, RestoreCommand.self,
                 ]),
         ]

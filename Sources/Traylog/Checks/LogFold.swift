@@ -120,6 +120,11 @@ struct LogFold {
     private func scan(_ body: (UInt64, RecordHeader, RawSpan) throws -> Void) throws {
         let log = tables.log
         try records { seq, record, transaction in
+            let header = try RecordHeader.read(record, seq: seq)
+            guard !header.isErased else {
+                try RecordCodec.verify(seq: seq, record: record)
+                return try body(seq, header, RawSpan())
+            }
             try log.withPayload(of: seq, record, in: transaction) { try body(seq, $0, $1) }
         }
     }
@@ -180,11 +185,13 @@ private struct Pass {
         let isTopic = header.kind == .broadcast || topics.has(header.stream)
         guard isOurs || isTopic else { return false }
         var due: Timestamp?
-        let fact = try EventDecoder.fact(
-            seq: seq, header: header, payload: payload, hasher: fold.hasher, due: &due)
+        let fact =
+            header.isErased
+            ? Fact(seq: seq, kind: .erased)
+            : try EventDecoder.fact(seq: seq, header: header, payload: payload, hasher: fold.hasher, due: &due)
         if isTopic { try topics.add(fact, header.stream, payload, fold.hasher) }
         guard isOurs else { return false }
-        let folded = try stream(header.stream, seq, payload)
+        let folded = try stream(header, seq, payload)
         guard seq > folded.state.appliedSeq || folded.base == nil else {
             // The base holds it; what it made due is nowhere else.
             if let due, let entry = DueEntry(fact, due: due, stream: header.stream) { folded.dues.append((seq, entry)) }
@@ -196,10 +203,14 @@ private struct Pass {
         return true
     }
 
-    private mutating func stream(_ number: UInt32, _ seq: UInt64, _ payload: RawSpan) throws -> LogFold.Folded {
-        let index = Int(number - range.lowerBound)
+    private mutating func stream(
+        _ header: RecordHeader, _ seq: UInt64, _ payload: RawSpan
+    ) throws -> LogFold.Folded {
+        let index = Int(header.stream - range.lowerBound)
         if let folded = streams[index] { return folded }
-        guard let name = try EventDecoder.streamName(seq: seq, payload: payload) else {
+        let isErased = header.isErased || header.kind == .erased
+        guard let name = try isErased ? .erased(header.stream) : EventDecoder.streamName(seq: seq, payload: payload)
+        else {
             throw CodecError(.damaged, seq: seq, "it names neither a user nor a topic")
         }
         let folded = LogFold.Folded(name: name, landmarkDistance: fold.record.landmarkDistance)

@@ -165,6 +165,7 @@ extension StreamName {
         switch self {
         case .user(let name): "user \(name)"
         case .topic(let name): "topic \(name)"
+        case .erased: "user \(text)"
         }
     }
 }

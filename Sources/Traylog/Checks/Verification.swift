@@ -10,6 +10,10 @@ package struct VerificationReport: Hashable, Sendable {
     package var users: UInt64 = 0
     /// In the archives that were checked; nil when none were asked for.
     package var archivedEvents: UInt64?
+    /// For each tree head that was handed over, whether the log extends it.
+    package var extends: [Bool] = []
+    /// The first event at which the log, the stored tree or a tree head differ; nil when none is known.
+    package var firstDifference: UInt64?
 
     package init(findings: [String], events: UInt64, users: UInt64) {
         self.findings = findings
@@ -19,16 +23,20 @@ package struct VerificationReport: Hashable, Sendable {
 }
 
 /// Checks everything that can be checked: each page of the file and whose it is, each event's checksum and fields, the
-/// log's order and density, times that never decrease, each stored state against the fold of the log, and the checksums
-/// of stored projections.
+/// log's order and density, times that never decrease, each stored state against the fold of the log, the checksums of
+/// stored projections, and the Merkle tree.
 package enum Verification {
     /// Findings that are named; more are only counted.
     static let namedFindings = 1_000
 
-    /// - Parameter archives: a directory with archives of the store, which are checked, too.
+    /// - Parameters:
+    ///   - archives: a directory with archives of the store, which are checked, too.
+    ///   - treeHeads: kept elsewhere; the log must extend each.
+    ///   - publicKey: whose signature must be under each of them.
     /// - Throws: ``TraylogError``: as for opening. Damage inside is a finding, not an error.
     package static func run(
         directory: String, archives: String? = nil, options: StoreOptions = StoreOptions(),
+        treeHeads: [KeptTreeHead] = [], publicKey: NotePublicKey? = nil,
         progress: (_ done: UInt64, _ total: UInt64) -> Void
     ) throws(TraylogError) -> VerificationReport {
         do {
@@ -37,12 +45,23 @@ package enum Verification {
                 configuration: Environment.Configuration(options))
             defer { environment.close() }
             var findings = Findings()
-            var report = try run(directory, environment, &findings, progress: progress)
+            var tree = VerificationReport(findings: [], events: 0, users: 0)
+            // A part of the work that is about as long as the others.
+            let parts: UInt64 = 3
+            var ofTree = Findings()
+            try gather(directory, &ofTree) {
+                try checkTree(environment, treeHeads, publicKey, into: &tree) { progress($0, parts * $1) }
+            }
+            var report = try run(directory, environment, &findings) { done, total in
+                progress(done + total / (parts - 1), total * parts / (parts - 1))
+            }
+            for finding in ofTree.texts { findings.add(finding) }
             if let archives {
                 let check = ArchiveCheck(environment: environment, tables: Tables(environment))
                 report.archivedEvents = try check.run(archives, &findings, progress: progress)
             }
             report.findings = findings.texts
+            (report.extends, report.firstDifference) = (tree.extends, tree.firstDifference)
             return report
         } catch {
             throw TraylogError(error, in: directory)
@@ -118,6 +137,14 @@ package enum Verification {
                     guard seq <= head else { return false }
                     present += 1
                     do {
+                        if let skeleton = try EventLog.skeleton(seq, record) {
+                            if skeleton.recordedAt < newest {
+                                findings.add("event \(seq) was recorded before event \(seq - 1)")
+                            }
+                            newest = max(newest, skeleton.recordedAt)
+                            known = max(known, try RecordHeader.read(record, seq: seq).stream)
+                            return seq < end
+                        }
                         try tables.log.withPayload(of: seq, record, in: transaction) { header, payload in
                             _ = try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
                             if header.recordedAt < newest {
@@ -143,6 +170,40 @@ package enum Verification {
                 "\(head - present) events below the floor are missing, of which compaction took \(floor.dropped); "
                     + "restore a backup")
         }
+    }
+}
+
+extension Verification {
+    /// What is wrong with the tree, in words.
+    private static func checkTree(
+        _ environment: Environment, _ kept: [KeptTreeHead], _ publicKey: NotePublicKey?,
+        into report: inout VerificationReport, progress: (UInt64, UInt64) -> Void
+    ) throws -> [String] {
+        let tables = Tables(environment)
+        var findings = Findings()
+        for tree in kept {
+            guard let publicKey, let objection = tree.objection(by: publicKey) else { continue }
+            findings.add("the tree head of \(tree.head.size) events does not count: \(objection)")
+        }
+        let storage = TreeStorage(environment: environment, table: tables.merkle, log: tables.log)
+        let floor = try environment.read { try StoreRecord.read(tables.meta, in: $0)?.floor.seq.rawValue ?? 0 }
+        var check = TreeCheck(storage: storage, floor: max(floor, 1) - 1, kept: kept.map(\.head))
+        do {
+            let (head, size) = try environment.read { transaction in
+                try (tables.log.head(in: transaction).seq, tables.merkle.size(in: transaction))
+            }
+            try check.run(through: head, stored: size) { progress($0, head) }
+        } catch let failure as StoreFailure {
+            findings.add(failure.message)
+        } catch let error as CodecError {
+            findings.add(error.message)
+        } catch let error as LMDBError where error.code == .corrupted || error.code == .truncated {
+            findings.add(error.message)
+        }
+        for finding in check.findings { findings.add(finding.text) }
+        report.extends = check.extends
+        report.firstDifference = check.findings.compactMap(\.seq).min()
+        return findings.texts
     }
 }
 

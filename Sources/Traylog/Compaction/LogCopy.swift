@@ -19,6 +19,10 @@ struct LogCopy {
     /// What was left out, and how much of each kind.
     private(set) var dropped = SeqSet()
     private(set) var droppedKinds: [UInt8: UInt64] = [:]
+    /// The stream whose events lose their payloads; nil for none.
+    var erased: UInt32?
+    /// Its events, in order.
+    private(set) var erasedSeqs: [UInt64] = []
     /// Takes each event that is left out, with its whole payload.
     var archive: ((UInt64, RawSpan, RawSpan) throws -> Void)?
 
@@ -68,6 +72,10 @@ struct LogCopy {
 
     private mutating func take(_ seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction) throws {
         let header = try RecordHeader.read(record, seq: seq)
+        if let erased, header.stream == erased {
+            erasedSeqs.append(seq)
+            if !header.isErased, header.kind != .erased { return try takeErased(seq, header, record, in: transaction) }
+        }
         guard !stays(seq, header) else {
             var key: [UInt8] = []
             key.append(bigEndian: seq)
@@ -89,6 +97,19 @@ struct LogCopy {
         }
     }
 
+    /// Copies what stays of an event whose user is erased.
+    private mutating func takeErased(
+        _ seq: UInt64, _ header: RecordHeader, _ record: RawSpan, in transaction: borrowing ReadTransaction
+    ) throws {
+        let row = try log.row(seq, record, in: transaction)
+        let left = try EventLog.erasedRecord(
+            seq, record, RawSpan(_elements: row.payload.span), ifOf: header.stream)
+        guard let bytes = left else { return }
+        var key: [UInt8] = []
+        key.append(bigEndian: seq)
+        records.append(RawSpan(_elements: key.span), RawSpan(_elements: bytes.span))
+    }
+
     private func stays(_ seq: UInt64, _ header: RecordHeader) -> Bool {
         seq >= kept.floor || header.stream == 0 || kept.contains(seq) || kept.wholeStreams.contains(header.stream)
             || wholeTopics.contains(header.stream)
@@ -98,7 +119,9 @@ struct LogCopy {
         let (logTable, chunkTable) = log.tables
         try records.put(to: logTable, isAtEnd: true, in: &transaction)
         try chunks.put(to: chunkTable, isAtEnd: true, in: &transaction)
-        for (seq, fingerprint) in fingerprints { try source.tables.fingerprints.put(fingerprint, of: seq, to: &transaction) }
+        for (seq, fingerprint) in fingerprints {
+            try source.tables.fingerprints.put(fingerprint, of: seq, to: &transaction)
+        }
         records.removeAll()
         chunks.removeAll()
         fingerprints.removeAll()

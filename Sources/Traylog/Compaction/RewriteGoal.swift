@@ -1,6 +1,17 @@
 import TraylogArchive
 import TraylogDomain
 
+/// Whose events are to lose what they say.
+struct Erasure {
+    let user: String
+    let stream: UInt32
+    /// Who asks for it, and from where, for the event that tells of it.
+    var actor: String?
+    var device: String?
+    /// Events that left the log and whose fingerprints are known.
+    var keyedEvents: Set<UInt64> = []
+}
+
 /// What a rewrite of the store is for.
 struct RewriteGoal {
     /// Moves the floor there; at or below the present one, it stays.
@@ -9,6 +20,8 @@ struct RewriteGoal {
     var archiveDirectory: String?
     /// Holds the new file against a fold before it takes the place of the old one.
     var checks = true
+    /// Whom to erase; nil for nobody.
+    var erasure: Erasure?
     /// Gives the new file up when it is complete.
     var isDryRun = false
 }

@@ -15,6 +15,8 @@ struct StateCopy {
     let target: Environment
     let floor: UInt64
     private(set) var kept: KeptEvents
+    /// The stream whose state is made anew at the end; nil for none.
+    var erased: UInt32?
     /// From where each stream is folded from now on, by number.
     private(set) var bases: [StreamBase] = []
     /// Streams below this number began before the floor.
@@ -62,6 +64,7 @@ struct StateCopy {
 
     private mutating func copy(_ stream: UInt32, _ folded: LogFold.Folded?) throws {
         while bases.count < stream { bases.append(.asBefore) }
+        guard stream != erased else { return bases.append(.asBefore) }
         var added: [(key: [UInt8], value: [UInt8])] = []
         var base = StreamBase.asBefore
         if let folded {
@@ -166,6 +169,7 @@ extension StateCopy {
     }
 
     private func renew(_ stream: UInt32, in transaction: inout WriteTransaction) throws {
+        guard stream != erased else { return }
         // Topics keep their whole index; of which kind the stream is, its root says.
         let root = try source.environment.read { try states.root(stream, in: $0) }
         if Int(stream) < bases.count, case .row(let applied) = bases[Int(stream)], let root,

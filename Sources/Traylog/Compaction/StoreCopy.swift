@@ -14,13 +14,21 @@ struct StoreCopy {
     let floor: UInt64
     private(set) var states: StateCopy
     private(set) var log: LogCopy
+    let erasure: Erasure?
+    /// The newest event once the copy is complete.
+    private(set) var head: UInt64 = 0
 
-    init(source: FileSource, target: Environment, record: StoreRecord, floor: UInt64, kept: KeptEvents) {
+    init(
+        source: FileSource, target: Environment, record: StoreRecord, floor: UInt64, kept: KeptEvents,
+        erasure: Erasure?
+    ) {
+        self.erasure = erasure
         self.source = source
         self.target = target
         self.record = record
         self.floor = floor
         states = StateCopy(source: source, record: record, target: target, floor: floor, kept: kept)
+        states.erased = erasure?.stream
         log = LogCopy(source: source, target: target, oldFloor: record.floor.seq.rawValue, kept: kept, wholeTopics: [])
     }
 
@@ -35,10 +43,14 @@ struct StoreCopy {
     mutating func copyLog(
         through head: UInt64, _ archive: ArchiveWriter?, progress: (UInt64) throws -> Void
     ) throws {
-        try TableCopy(table: tables.fingerprints.database, source: environment, target: target).run()
+        let forgotten = erasure?.keyedEvents ?? []
+        try TableCopy(table: tables.fingerprints.database, source: environment, target: target).run { key in
+            !forgotten.contains(key.littleEndian(at: 0, as: UInt64.self).byteSwapped)
+        }
         log = LogCopy(
             source: source, target: target, oldFloor: record.floor.seq.rawValue, kept: states.kept,
             wholeTopics: try wholeTopics())
+        log.erased = erasure?.stream
         log.archive = archive.map { archive in { try archive.append(seq: $0, record: $1, payload: $2) } }
         try log.run(through: head, progress: progress)
         log.archive = nil
@@ -54,18 +66,24 @@ struct StoreCopy {
 
     /// Names as they are, and of what is due all that is not of events which leave.
     func copyRest() throws {
-        for table in tables.unchanged(record.generation) {
-            try TableCopy(table: table, source: environment, target: target).run()
+        let erasedName = erasure.map { NameTable.key(user: $0.user) }
+        let names = tables.names(record.generation).database
+        try TableCopy(table: names, source: environment, target: target).run { key in
+            erasedName.map { !key.holds($0) } ?? true
         }
         let dropped = log.dropped
         try TableCopy(table: tables.dues(record.generation).database, source: environment, target: target).run { key in
-            try !dropped.contains(DueEntry(key: key).item)
+            let entry = try DueEntry(key: key)
+            return !dropped.contains(entry.item) && entry.stream != erasure?.stream
         }
     }
 
     /// What only chores change.
     func copyChored() throws {
-        for table in tables.chored { try TableCopy(table: table, source: environment, target: target).run() }
+        // Values of projections may hold what is erased; they are folded anew.
+        for table in tables.chored where erasure == nil || table != tables.projections.database {
+            try TableCopy(table: table, source: environment, target: target).run()
+        }
     }
 
     // MARK: What changed since
@@ -87,6 +105,7 @@ struct StoreCopy {
         }
         try target.write { transaction in
             try put(changes, in: &transaction)
+            if let erasure { try states.writeErased(erasure.stream, log.erasedSeqs, in: &transaction) }
             try finalRecord(late.record, archive: archive, dropped: log.dropped.count)
                 .write(tables.meta, to: &transaction)
         }
@@ -94,7 +113,7 @@ struct StoreCopy {
 
     /// The same in one transaction, while the writer waits; and the event that tells of it.
     mutating func finish(
-        _ late: StoreRewrite.Late, archive: String?, appendsEvent: Bool
+        _ late: StoreRewrite.Late, archive: String?, in directory: String?, appendsEvent: Bool
     ) throws -> StoreRewrite.Finished {
         var head = late.head
         var record = late.record
@@ -105,13 +124,21 @@ struct StoreCopy {
             try states.renew(changes.streams, in: &transaction)
             try put(changes, in: &transaction)
             record = finalRecord(late.record, archive: archive, dropped: log.dropped.count)
+            if let erasure {
+                head = try tables.log.append(
+                    .erased, of: Pseudonym.name(ofStream: erasure.stream), stream: erasure.stream,
+                    actor: erasure.actor, device: erasure.device, after: head, to: &transaction)
+                try states.writeErased(erasure.stream, log.erasedSeqs + [head.seq], in: &transaction)
+            }
             if appendsEvent {
                 let body = Event.Body.compacted(
                     through: Seq(floor - 1), dropped: log.dropped.count, archive: archive)
                 head = try tables.log.append(body, after: head, to: &transaction)
             }
+            if let archive, let directory { try tables.archives.add(archive, in: directory, to: &transaction) }
             try record.write(tables.meta, to: &transaction)
         }
+        self.head = head.seq
         return StoreRewrite.Finished(record: record, head: head)
     }
 
@@ -128,10 +155,10 @@ struct StoreCopy {
     }
 
     private func put(_ changes: CopyCapture, in transaction: inout WriteTransaction) throws {
-        for (key, stream) in changes.names {
+        for (key, stream) in changes.names where stream != erasure?.stream {
             try tables.names(record.generation).put(key, stream: stream, to: &transaction)
         }
-        for (entry, isAdded) in changes.dues {
+        for (entry, isAdded) in changes.dues where entry.stream != erasure?.stream {
             if isAdded {
                 try tables.dues(record.generation).add([entry], to: &transaction)
             } else {
@@ -142,10 +169,17 @@ struct StoreCopy {
 
     private func finalRecord(_ stored: StoreRecord, archive: String?, dropped: UInt64) -> StoreRecord {
         var record = stored
+        if erasure != nil { record.erased += 1 }
         guard movesFloor else { return record }
         record.floor = Floor(seq: Seq(floor), archive: archive ?? stored.floor.archive)
         record.floorStreams = states.streamsBelowFloor
         record.dropped += dropped
         return record
+    }
+}
+
+extension RawSpan {
+    fileprivate func holds(_ bytes: [UInt8]) -> Bool {
+        byteCount == bytes.count && starts(with: RawSpan(_elements: bytes.span), count: bytes.count)
     }
 }

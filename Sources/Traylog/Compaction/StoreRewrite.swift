@@ -49,6 +49,9 @@ final class StoreRewrite {
         /// What the new file takes.
         var bytes: UInt64 = 0
         var archive: String?
+        /// Events that lost what they said.
+        var erased: UInt64 = 0
+        var head: UInt64 = 0
     }
 
     init(
@@ -100,8 +103,15 @@ final class StoreRewrite {
         // Without a new one, nothing lies below.
         let floor = goal.floor > start.record.floor.seq.rawValue ? goal.floor : 0
         var kept = KeptEvents(floor: floor)
+        if floor > 0 {
+            // What leaves the log stays a leaf of the tree.
+            let tree = TreeStorage(environment: environment, table: tables.merkle, log: tables.log)
+            try tree.bring(through: floor - 1) { try writer.write($0) }
+        }
         if floor > 0 { try note(from: floor, through: start.head, &kept, start.record) }
-        var copy = StoreCopy(source: source, target: successor, record: start.record, floor: floor, kept: kept)
+        var copy = StoreCopy(
+            source: source, target: successor, record: start.record, floor: floor, kept: kept,
+            erasure: goal.erasure)
         let total = 2 * start.head
         try copy.copyStates(before: start.streams) { try progress($0, total) }
         let archive = try (floor > 0 ? goal.archiveDirectory : nil).map {
@@ -161,13 +171,18 @@ final class StoreRewrite {
         }
         let handover = Handover((copy, outcome))
         let movesFloor = copy.movesFloor
+        let erased = goal.erasure?.stream
+        let archiveDirectory = goal.archiveDirectory.map(AbsolutePath.of)
         try writer.perform { loop in
-            try loop.replace(by: successor) { late in
-                try handover.value.0.finish(late, archive: archive, appendsEvent: movesFloor)
+            try loop.replace(by: successor, erasing: erased) { late in
+                try handover.value.0.finish(
+                    late, archive: archive, in: archiveDirectory, appendsEvent: movesFloor)
             }
         }
         (copy, outcome) = handover.value
         outcome.dropped = copy.log.dropped.count
+        outcome.erased = UInt64(copy.log.erasedSeqs.count)
+        outcome.head = copy.head
         return outcome
     }
 

@@ -50,12 +50,14 @@ extension WriterLoop {
     ///
     /// - Parameter fill: writes what is missing in it, and says what the store is then.
     mutating func replace(
-        by successor: Environment, _ fill: (StoreRewrite.Late) throws -> StoreRewrite.Finished
+        by successor: Environment, erasing erased: UInt32? = nil,
+        _ fill: (StoreRewrite.Late) throws -> StoreRewrite.Finished
     ) throws {
         try recover()
         var finished: StoreRewrite.Finished?
         try environment.replace(by: successor, beforeRename: { finished = try fill(takeCapture()) })
         guard let finished else { preconditionFailure("a file is filled before it is used") }
+        var touched: [UInt64] = []
         shared.withLock { shared in
             shared.core.record = finished.record
             shared.core.keptFloor = finished.record.floor.seq.rawValue
@@ -64,7 +66,13 @@ extension WriterLoop {
             guard finished.head.seq > shared.core.head.seq else { return }
             shared.core.head = finished.head
             shared.core.tail.append(nil)
+            if let erased {
+                shared.flusher.startAnew(core: &shared.core)
+                touched = [shared.core.slot(erased)?.identity].compactMap { $0 }
+                shared.core.erase(erased)
+            }
         }
-        announce(finished.head.seq)
+        if erased != nil { projections.forget() }
+        announce(finished.head.seq, to: touched)
     }
 }

@@ -5,6 +5,8 @@ import TraylogLMDB
 protocol RunningProjection: AnyObject, Sendable {
     /// Says that the log goes up to `head` now; returns at once.
     func headMoved(to head: UInt64)
+    /// Begins anew at the first event, and stores nothing of what was folded before.
+    func forget()
     /// Lets its thread store what it has and end.
     func stopSoon()
 }
@@ -34,6 +36,13 @@ final class ProjectionBoard: Sendable {
     func headMoved(to head: UInt64) {
         state.withLock { state in
             for entry in state.entries.values { entry.run.headMoved(to: head) }
+        }
+    }
+
+    /// Called by the writer when somebody was erased.
+    func forget() {
+        state.withLock { state in
+            for entry in state.entries.values { entry.run.forget() }
         }
     }
 

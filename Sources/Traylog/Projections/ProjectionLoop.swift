@@ -19,6 +19,8 @@ struct ProjectionLoop<Value: Projection> {
     private let run: ProjectionRun<Value>
     private let intervalMilliseconds: Int
     private var rebuild: Rebuild?
+    /// Those of ``ProjectionRun/Orders`` that were followed.
+    private var erasures = 0
     /// Which copy of chunks the stored record names.
     private var copy: UInt8
     /// A storing failed, and may have succeeded all the same.
@@ -61,9 +63,13 @@ struct ProjectionLoop<Value: Projection> {
     private mutating func nextOrders() -> (head: UInt64, isStopping: Bool) {
         let canFold = foldTime <= SystemClock.monotonicNanoseconds()
         let position = position
+        let erasures = erasures
+        defer { forgetIfAsked() }
         let asked = run.orders.wait(
             timeoutMilliseconds: millisecondsToWait,
-            until: { $0.isStopping || !$0.rebuilds.isEmpty || (canFold && $0.head > position) },
+            until: {
+                $0.isStopping || $0.erasures != erasures || !$0.rebuilds.isEmpty || (canFold && $0.head > position)
+            },
             { orders in
                 let answers = orders.rebuilds
                 orders.rebuilds = []
@@ -77,6 +83,20 @@ struct ProjectionLoop<Value: Projection> {
             rebuild?.answers += answers
         }
         return (head, isStopping)
+    }
+
+    /// Begins anew at the first event, with nothing stored, when somebody was erased.
+    private mutating func forgetIfAsked() {
+        let asked = run.orders.withLock { $0.erasures }
+        guard asked != erasures else { return }
+        erasures = asked
+        run.status.withLock { status in
+            status.projected = Projected(value: Value(), position: .zero, origin: .rebuilt)
+            status.origin = .rebuilt
+            (status.storedPosition, status.storedBytes) = (0, 0)
+        }
+        (position, storedPosition, mustStore, foldTime) = (0, 0, false, 0)
+        rebuild?.projected = Projected(value: Value(), position: .zero, origin: .rebuilt)
     }
 
     /// Until something has to be done without being asked for; nil for never.
@@ -162,8 +182,11 @@ struct ProjectionLoop<Value: Projection> {
             let record = ProjectionRecord(
                 version: Value.version, position: position, copy: 1 - copy, byteCount: bytes.count,
                 checksum: crc32c(RawSpan(_elements: bytes.span)))
+            let erasures = erasures
+            let orders = run.orders
             try run.tables.projections.store(
-                bytes, record, of: run.name, in: run.environment, through: run.writer)
+                bytes, record, of: run.name, in: run.environment, through: run.writer,
+                unless: { orders.withLock { $0.erasures } != erasures })
             copy = record.copy
             storedPosition = position
             mustStore = false

@@ -10,6 +10,8 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
         /// The newest event that may be folded.
         var head: UInt64
         var isStopping = false
+        /// How often what was folded had to be forgotten, because somebody was erased.
+        var erasures = 0
         /// Who waits for a rebuild that has not begun.
         var rebuilds: [Waiting.Answer<Void>] = []
     }
@@ -83,6 +85,11 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
 
     func headMoved(to head: UInt64) {
         orders.withLock { $0.head = max($0.head, head) }
+        orders.signalAll()
+    }
+
+    func forget() {
+        orders.withLock { $0.erasures += 1 }
         orders.signalAll()
     }
 

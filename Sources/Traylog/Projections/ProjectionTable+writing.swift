@@ -11,14 +11,16 @@ extension ProjectionTable {
     /// Chunks go into the copy that is not in use, a few hundred a transaction; the record, which names the copy and
     /// the position, goes into the last one. Killed before that, what was stored before is still there, whole.
     ///
-    /// - Parameter environment: where the writer writes.
+    /// - Parameters:
+    ///   - environment: where the writer writes.
+    ///   - isVoid: asked right before each transaction; then nothing is written, and it throws.
     func store(
         _ state: [UInt8], _ record: ProjectionRecord, of name: ProjectionName, in environment: Environment,
-        through writer: Writer
+        through writer: Writer, unless isVoid: @escaping @Sendable () -> Bool
     ) throws {
         let recordRow = ProjectionTable.row(record, state, of: name)
         guard !record.isInline else {
-            try write([recordRow], through: writer)
+            try write([recordRow], through: writer, unless: isVoid)
             return trim(
                 from: ProjectionTable.chunkKey(name, copy: 0, index: 0), of: ProjectionTable.recordKey(name),
                 in: environment, through: writer)
@@ -28,7 +30,7 @@ extension ProjectionTable {
             let end = min(start + ProjectionTable.rowsPerTransaction, chunks)
             var rows = (start..<end).map { ProjectionTable.chunkRow($0, of: state, name, copy: record.copy) }
             if end == chunks { rows.append(recordRow) }
-            try write(rows, through: writer)
+            try write(rows, through: writer, unless: isVoid)
         }
         trim(
             from: ProjectionTable.chunkKey(name, copy: record.copy, index: chunks),
@@ -76,8 +78,13 @@ extension ProjectionTable {
         return (key, value)
     }
 
-    private func write(_ rows: [(key: [UInt8], value: [UInt8])], through writer: Writer) throws {
+    private func write(
+        _ rows: [(key: [UInt8], value: [UInt8])], through writer: Writer, unless isVoid: @escaping @Sendable () -> Bool
+    ) throws {
         try writer.write { transaction in
+            guard !isVoid() else {
+                throw StoreFailure(code: .busy, message: "somebody was erased; the projection is folded anew")
+            }
             for (key, value) in rows {
                 try transaction.put(database, RawSpan(_elements: key.span), RawSpan(_elements: value.span))
             }

@@ -44,7 +44,8 @@ final class FileSource: ViewSource {
                 user: user, head: Seq(moment ?? now.head), state: TrayState(), hasher: now.record.hasher,
                 pages: pages(0, now, limit: 0))
         }
-        let view = try view(stream: stream, name: .user(user))
+        let isErased = try Pseudonym.stream(of: user) == stream && erasedStream(user, snapshot()) != nil
+        let view = try view(stream: stream, name: isErased ? .erased(stream) : .user(user))
         guard let moment else { return view }
         return try view.past(moment, history: FileHistory(source: self, now: snapshot(), stored: view.pages))
     }
@@ -52,11 +53,23 @@ final class FileSource: ViewSource {
     /// The stream of a user or a topic; nil for one that never had an event.
     func stream(of name: StreamName) throws -> UInt32? {
         let now = try snapshot()
+        if case .erased(let stream) = name { return stream }
         guard case .user(let user) = name else {
             return try stream(ofTopic: now.record.hasher.identity(of: name.text, as: .topic), now)
         }
         if let new = try knownTail(now, { $0.users[UserName(user, now.record.hasher)] }) { return new }
-        return try stored(now) { names, transaction in try names.stream(of: user, in: transaction) }
+        if let stream = try stored(now, { names, transaction in try names.stream(of: user, in: transaction) }) {
+            return stream
+        }
+        return try erasedStream(user, now)
+    }
+
+    /// The stream that a pseudonym stands for.
+    private func erasedStream(_ user: String, _ now: Snapshot) throws -> UInt32? {
+        guard let stream = Pseudonym.stream(of: user) else { return nil }
+        let states = tables.states(now.record.generation)
+        let root = try environment.read { try states.root(stream, in: $0) }
+        return root?.name == .erased(stream) ? stream : nil
     }
 
     fileprivate func stream(ofTopic identity: UInt64, _ now: Snapshot) throws -> UInt32? {
@@ -121,7 +134,8 @@ final class FileSource: ViewSource {
         let (streams, topics) = try knownTail(now) { (UInt64($0.known.count), UInt64($0.topics.count)) }
         return StoreProgress(
             generation: now.record.generation, unflushed: now.head - now.record.flushedThrough,
-            streams: UInt64(now.record.nextStream) - 1 + streams, topics: now.record.topics + topics)
+            streams: UInt64(now.record.nextStream) - 1 + streams, topics: now.record.topics + topics,
+            erased: now.record.erased)
     }
 
     fileprivate func pages(_ stream: UInt32, _ now: Snapshot, limit: UInt64) -> StoredPages {
@@ -180,6 +194,7 @@ final class FileSource: ViewSource {
                 next.known.insert(event.stream)
                 switch name {
                 case .user(let user): next.users[UserName(user, now.record.hasher)] = event.stream
+                case .erased: break
                 case .topic(let topic): next.topics[now.record.hasher.identity(of: topic, as: .topic)] = event.stream
                 }
             })
@@ -203,6 +218,10 @@ extension FileSource {
             if event.stream == stream { seqs.append(event.seq) }
         }
         return seqs
+    }
+
+    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+        try history(stream: 0).events(ofTopic: topic, after: seq, through: end)
     }
 
     /// The past of a stream, as of now.

@@ -43,15 +43,22 @@ struct LiveSource: ViewSource {
         try withCore { StoreBasis(generation: $0.generation, floor: $0.record.floor) }
     }
 
+    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+        try withCore { core in
+            if let topic = try core.slot(ofTopic: topic) { _ = try core.current(topic) }
+            return try core.events(ofTopic: topic, after: seq, through: end)
+        }
+    }
+
     func progress() throws -> StoreProgress {
         try withCore { core in
             StoreProgress(
                 generation: core.generation, unflushed: core.head.seq - core.flushedThrough,
-                streams: core.committedStreams, topics: core.committedTopics)
+                streams: core.committedStreams, topics: core.committedTopics, erased: core.record.erased)
         }
     }
 
-    fileprivate func withCore<Answer: Sendable>(_ body: (inout Core) throws -> Answer) throws -> Answer {
+    private func withCore<Answer: Sendable>(_ body: (inout Core) throws -> Answer) throws -> Answer {
         // After a fork nobody may be left to give the lock back.
         try environment.checkProcess("read")
         return try shared.withLock { shared in
@@ -72,10 +79,7 @@ private struct LiveHistory: FoldHistory {
     func fact(_ seq: UInt64) throws -> Fact { try source.fact(seq, hasher) }
 
     func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
-        try source.withCore { core in
-            if let topic = try core.slot(ofTopic: topic) { _ = try core.current(topic) }
-            return try core.events(ofTopic: topic, after: seq, through: end)
-        }
+        try source.events(ofTopic: topic, after: seq, through: end)
     }
 
     func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {

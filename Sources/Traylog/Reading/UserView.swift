@@ -6,7 +6,7 @@ import TraylogLog
 struct UserView {
     let user: String
     let head: Seq
-    let state: TrayState
+    var state: TrayState
     let hasher: IdentityHasher
     let pages: StoredPages
 
@@ -57,6 +57,8 @@ protocol ViewSource: Sendable {
     func unnamedUsers(after name: String?) throws -> [String]
     /// What a rebuild or a compaction, also of another process, replaces.
     func basis() throws -> StoreBasis
+    /// Seqs of a topic's events after one seq through another, ascending.
+    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64]
     /// How far the store is.
     func progress() throws -> StoreProgress
 }
@@ -77,6 +79,8 @@ struct StoreProgress {
     /// Streams that have events, those of topics included.
     var streams: UInt64
     var topics: UInt64
+    /// Streams of users who were erased.
+    var erased: UInt64
 }
 
 extension ViewSource {

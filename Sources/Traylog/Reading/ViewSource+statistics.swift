@@ -12,7 +12,7 @@ extension ViewSource {
         statistics.events = statistics.head.rawValue - min(record?.dropped ?? 0, statistics.head.rawValue)
         statistics.unflushed = progress.unflushed
         statistics.topics = progress.topics
-        statistics.users = progress.streams - progress.topics
+        statistics.users = progress.streams - progress.topics - progress.erased
         statistics.bytes = UInt64(information.fileBytes)
         statistics.freeBytes = UInt64(information.freePages * information.pageSizeBytes)
         statistics.mapSizeBytes = UInt64(information.mapSizeBytes)

@@ -17,7 +17,7 @@ extension TrayState {
 
     /// Appends what a root row holds.
     func packRoot(of name: StreamName, into bytes: inout [UInt8]) {
-        bytes.append(name.isTopic ? 1 : 0)
+        bytes.append(name.isErased ? 2 : name.isTopic ? 1 : 0)
         let text = name.text
         bytes.appendVarint(UInt64(text.utf8.count))
         bytes.append(contentsOf: text.utf8)

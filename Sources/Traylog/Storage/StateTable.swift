@@ -144,10 +144,15 @@ struct StoredState: Hashable, Sendable {
 
     init(from reader: inout PackedReader) throws(PackedError) {
         let kind = try reader.byte()
-        guard let name = String(validating: try reader.take(reader.count()), as: UTF8.self), kind <= 1 else {
+        guard let name = String(validating: try reader.take(reader.count()), as: UTF8.self), kind <= 2 else {
             throw .damaged("the name of a stream")
         }
-        self.name = kind == 1 ? .topic(name) : .user(name)
+        if kind == 2 {
+            guard let stream = Pseudonym.stream(of: name) else { throw .damaged("the name of a stream") }
+            self.name = .erased(stream)
+        } else {
+            self.name = kind == 1 ? .topic(name) : .user(name)
+        }
         state = try TrayState(from: &reader)
         guard reader.isAtEnd else { throw .damaged("bytes after the state") }
     }

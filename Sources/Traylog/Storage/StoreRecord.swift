@@ -25,6 +25,8 @@ struct StoreRecord: Hashable, Sendable {
     var floorStreams: UInt32 = 0
     /// How many events left the log.
     var dropped: UInt64 = 0
+    /// How many of the streams are those of users who were erased.
+    var erased: UInt64 = 0
 
     init(hasher: IdentityHasher) {
         self.hasher = hasher
@@ -111,6 +113,7 @@ extension StoreRecord {
         floorStreams = streams
         dropped = try reader.varint()
         guard floor.seq.rawValue <= Seq.highest, dropped <= floor.seq.rawValue else { throw .damaged("floor") }
+        erased = try reader.varint()
         guard let name = String(validating: try reader.take(reader.count()), as: UTF8.self) else {
             throw .damaged("the name of an archive")
         }
@@ -121,6 +124,7 @@ extension StoreRecord {
         bytes.appendVarint(floor.seq.rawValue)
         bytes.appendVarint(UInt64(floorStreams))
         bytes.appendVarint(dropped)
+        bytes.appendVarint(erased)
         let name = floor.archive ?? ""
         bytes.appendVarint(UInt64(name.utf8.count))
         bytes.append(contentsOf: name.utf8)

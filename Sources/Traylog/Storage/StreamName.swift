@@ -6,11 +6,18 @@ import TraylogLog
 enum StreamName: Hashable, Sendable {
     case user(String)
     case topic(String)
+    /// A user who was erased, by the number of the stream.
+    case erased(UInt32)
 
     var text: String {
         switch self {
         case .user(let name), .topic(let name): name
+        case .erased(let stream): Pseudonym.name(ofStream: stream)
         }
+    }
+
+    var isErased: Bool {
+        if case .erased = self { true } else { false }
     }
 
     var isTopic: Bool {
@@ -22,11 +29,12 @@ enum StreamName: Hashable, Sendable {
         switch self {
         case .user(let name): NameTable.key(user: name)
         case .topic(let name): NameTable.key(topic: hasher.identity(of: name, as: .topic))
+        case .erased(let stream): NameTable.key(user: Pseudonym.name(ofStream: stream))
         }
     }
 
     func hasSameBytes(as other: StreamName) -> Bool {
-        isTopic == other.isTopic && text.hasSameBytes(as: other.text)
+        isTopic == other.isTopic && isErased == other.isErased && text.hasSameBytes(as: other.text)
     }
 }
 
@@ -53,6 +61,8 @@ extension EventLog {
     func streamName(
         of seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction
     ) throws -> StreamName {
+        let header = try RecordHeader.read(record, seq: seq)
+        if header.isErased || header.kind == .erased { return .erased(header.stream) }
         let (name, item) = try nameOrItem(seq, record, in: transaction)
         if let name { return name }
         let found = try item.flatMap { item in

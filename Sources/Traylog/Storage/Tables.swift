@@ -10,12 +10,15 @@ struct Tables: Sendable {
     static let allNames =
         EventLog.tableNames + [
             "meta", "names.0", "names.1", "states.0", "states.1", "due.0", "due.1", "projections", "fingerprints",
+            "tree",
         ]
 
     let log: EventLog
     let meta: Database
+    let archives: ArchiveList
     let projections: ProjectionTable
     let fingerprints: FingerprintTable
+    let merkle: MerkleTable
     private let names: [Database]
     private let states: [Database]
     private let dues: [Database]
@@ -23,17 +26,17 @@ struct Tables: Sendable {
     init(_ environment: Environment) {
         log = EventLog(environment)
         meta = environment.database("meta")
+        archives = ArchiveList(database: meta)
         projections = ProjectionTable(database: environment.database("projections"))
         fingerprints = FingerprintTable(database: environment.database("fingerprints"))
+        merkle = MerkleTable(database: environment.database("tree"))
         names = [environment.database("names.0"), environment.database("names.1")]
         states = [environment.database("states.0"), environment.database("states.1")]
         dues = [environment.database("due.0"), environment.database("due.1")]
     }
 
-    /// Tables that a compaction leaves as they are, of those that change with appends.
-    func unchanged(_ generation: Generation) -> [Database] { [names(generation).database] }
-    /// The same of those that only chores change.
-    var chored: [Database] { [projections.database, meta] }
+    /// Tables that only chores change.
+    var chored: [Database] { [projections.database, merkle.database, meta] }
 
     func names(_ generation: Generation) -> NameTable { NameTable(database: names[generation.index]) }
     func states(_ generation: Generation) -> StateTable { StateTable(database: states[generation.index]) }

@@ -52,8 +52,10 @@ extension Core {
             slot = present
         } else {
             // The first event of each stream came with its name.
-            slot = newSlot(for: event.name ?? .user(""), stream: event.stream, isNamed: event.stream < firstNew)
-            if event.stream >= firstNew {
+            slot = newSlot(
+                for: event.name ?? .user(""), stream: event.stream,
+                isNamed: event.stream < firstNew || event.name?.isErased == true)
+            if event.stream >= firstNew, !slot.isErased {
                 unnamed.append(slot)
                 if slot.isTopic { committedTopics += 1 }
             }

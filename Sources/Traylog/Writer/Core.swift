@@ -82,7 +82,13 @@ struct Core {
             return slot
         }
         let names = tables.names(generation)
-        guard let stream = try environment.read({ try names.stream(of: user, in: $0) }) else { return nil }
+        guard let stream = try environment.read({ try names.stream(of: user, in: $0) }) else {
+            // A pseudonym is in no table: it names the stream itself.
+            guard let erased = Pseudonym.stream(of: user), let slot = try loadSlot(erased), slot.name.isErased else {
+                return nil
+            }
+            return slot
+        }
         return insert(UserSlot(name: .user(user), identity: identity, stream: stream, isNamed: true))
     }
 
@@ -134,7 +140,7 @@ struct Core {
 
     private mutating func insert(_ slot: UserSlot) -> UserSlot {
         slots[slot.stream] = slot
-        if slot.isTopic { topics[slot.identity] = slot } else { byName.insert(slot) }
+        if slot.isTopic { topics[slot.identity] = slot } else if !slot.name.isErased { byName.insert(slot) }
         cachedBytes += Core.slotBytes
         return slot
     }
@@ -143,7 +149,7 @@ struct Core {
         setCurrent(nil, of: slot)
         slots[slot.stream] = nil
         unstored.remove(slot.stream)
-        if slot.isTopic { topics[slot.identity] = nil } else { byName.remove(slot) }
+        if slot.isTopic { topics[slot.identity] = nil } else if !slot.name.isErased { byName.remove(slot) }
         cachedBytes -= Core.slotBytes
     }
 
@@ -280,6 +286,12 @@ struct Core {
             guard let state = slot.current?.state, !state.topics.isEmpty, state.appliedSeq < floor else { continue }
             setCurrent(nil, of: slot)
         }
+    }
+
+    /// Forgets whose a stream was; what is stored of it says nothing any more.
+    mutating func erase(_ stream: UInt32) {
+        unnamed.removeAll { $0.stream == stream }
+        if let slot = slots[stream] { remove(slot) }
     }
 
     func pages(of stream: UInt32, limit: UInt64) -> StoredPages {

@@ -74,6 +74,9 @@ struct Group {
             } else {
                 try core.slot(ofTopic: core.hasher.identity(of: name.text, as: .topic))
             }
+        if let slot, slot.isErased {
+            throw Refusal.invalid(field: "user", reason: "stands for somebody who was erased; use another name")
+        }
         if let notice = prepared.entries[index].notice {
             return .appended(append(prepared, index, notice, name: name, slot: slot, core: &core, random: &random))
         }
@@ -347,7 +350,8 @@ private struct GroupSource: StateSource {
     init(stored: StoredPages, batch: RecordBatch, keptFloor: UInt64) {
         self.stored = stored
         self.batch = batch
-        floor = stored.floor.isAbove(keptFloor) || stored.floor.seq.rawValue == keptFloor
+        floor =
+            stored.floor.isAbove(keptFloor) || stored.floor.seq.rawValue == keptFloor
             ? stored.floor : Floor(seq: Seq(keptFloor))
     }
 

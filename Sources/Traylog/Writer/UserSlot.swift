@@ -13,6 +13,8 @@ final class UserSlot {
     /// The name's, for ``SlotTable``; of a topic, what states know it by.
     let identity: UInt64
     let stream: UInt32
+    /// Nothing is appended any more.
+    let isErased: Bool
     /// Whether the name is in the table of names.
     var isNamed: Bool
     /// Whether any event of the user is durable.
@@ -31,6 +33,7 @@ final class UserSlot {
         self.name = name
         user = name.text
         self.identity = identity
+        isErased = name.isErased
         self.stream = stream
         self.isNamed = isNamed
     }

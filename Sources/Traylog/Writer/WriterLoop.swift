@@ -154,9 +154,11 @@ struct WriterLoop {
     }
 
     /// Tells of an event of the store itself.
-    func announce(_ head: UInt64) {
+    ///
+    /// - Parameter users: whose trays it may change, by identity.
+    func announce(_ head: UInt64, to users: [UInt64]) {
         projections.headMoved(to: head)
-        announcer.announce(head, Touched(users: [], topics: false))
+        announcer.announce(head, Touched(users: users, topics: false))
     }
 
     @discardableResult

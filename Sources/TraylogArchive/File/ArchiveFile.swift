@@ -56,7 +56,7 @@ final class ArchiveFile: Sendable {
     ///
     /// - Throws: ``ArchiveError`` `truncated` when the file ends before.
     func read(_ count: Int, at offset: UInt64, into bytes: inout [UInt8]) throws(ArchiveError) {
-        resize(&bytes, to: count)
+        bytes.resize(to: count)
         var filled = 0
         while filled < count {
             // Sound: the buffer has `count` bytes, of which those from `filled` on are asked for.
@@ -88,13 +88,15 @@ final class ArchiveFile: Sendable {
     func sync() throws(ArchiveError) {
         guard fsync(descriptor) == 0 else { throw .system(errno, path: path) }
     }
+}
 
-    /// Keeps the memory where it is enough.
-    private func resize(_ bytes: inout [UInt8], to count: Int) {
-        if bytes.count > count {
-            bytes.removeLast(bytes.count - count)
-        } else if bytes.count < count {
-            bytes.append(contentsOf: repeatElement(0, count: count - bytes.count))
+extension [UInt8] {
+    /// Keeps the memory where it is enough; new bytes are 0.
+    mutating func resize(to count: Int) {
+        if self.count > count {
+            removeLast(self.count - count)
+        } else if self.count < count {
+            self += [UInt8](repeating: 0, count: count - self.count)
         }
     }
 }

@@ -20,8 +20,7 @@ import TraylogLog
 
     /// Replaces `output` by the frame of `input`.
     func compress(_ input: RawSpan, into output: inout [UInt8]) throws(ZstdFailure) {
-        let bound = ZSTD_compressBound(input.byteCount)
-        if output.count < bound { output.append(contentsOf: repeatElement(0, count: bound - output.count)) }
+        output.resize(to: ZSTD_compressBound(input.byteCount))
         // Sound: both buffers are borrowed during the call, with their lengths.
         let count = unsafe input.withUnsafeBytes { source in
             unsafe output.withUnsafeMutableBytes { target in
@@ -30,7 +29,7 @@ import TraylogLog
             }
         }
         guard ZSTD_isError(count) == 0 else { throw ZstdFailure(code: count) }
-        output.removeLast(output.count - count)
+        output.resize(to: count)
     }
 }
 

@@ -17,11 +17,7 @@ import TraylogLog
 
     /// Replaces `output` by what the frame `input` holds, which must be `count` bytes.
     func decompress(_ input: RawSpan, count: Int, into output: inout [UInt8]) throws(ZstdFailure) {
-        if output.count > count {
-            output.removeLast(output.count - count)
-        } else {
-            output.append(contentsOf: repeatElement(0, count: count - output.count))
-        }
+        output.resize(to: count)
         // Sound: both buffers are borrowed during the call, with their lengths; zstd writes no further.
         let written = unsafe input.withUnsafeBytes { source in
             unsafe output.withUnsafeMutableBytes { target in

@@ -55,6 +55,8 @@ extension Event {
         case undone(event: Seq)
         case expired(item: Seq)
         case erased
+        /// All that is left of an event after its user was erased: that there was one of this kind.
+        case redacted(EventKind)
         case compacted(through: Seq, dropped: UInt64, archive: String?)
     }
 }

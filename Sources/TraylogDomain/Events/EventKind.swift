@@ -60,6 +60,7 @@ extension Event.Body {
         case .undone: .undone
         case .expired: .expired
         case .erased: .erased
+        case .redacted(let kind): kind
         case .compacted: .compacted
         }
     }

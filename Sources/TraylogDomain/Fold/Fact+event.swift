@@ -44,6 +44,8 @@ extension Fact {
             target = hasher.identity(of: topic, as: .topic)
         case .erased, .compacted:
             break
+        case .redacted:
+            kind = .erased
         }
     }
 

@@ -47,6 +47,7 @@ extension JSONWriter {
         case .subscribed(let topic), .unsubscribed(let topic): member("topic", topic)
         case .undone(let event): member("event", event)
         case .erased: break
+        case .redacted: member("erased", true)
         case .compacted(let through, let dropped, let archive):
             member("through", through)
             member("dropped", dropped)

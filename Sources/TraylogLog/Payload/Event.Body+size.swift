@@ -11,6 +11,7 @@ extension Event.Body {
         case .allMarked(_, let selection): selection.variableBytes
         case .muted(let scope), .unmuted(let scope): scope.variableBytes
         case .edited(_, let edit): edit.variableBytes
+        case .redacted: 0
         case .compacted(_, _, let archive): PayloadEncoder.byteCount(archive)
         case .traySeen, .snoozed, .woken, .retracted, .undone, .expired, .erased: 0
         }

@@ -36,6 +36,8 @@ extension PayloadWriter {
             putCleared(edit, &bytes)
         case .undone(let event):
             put(.event, event, &bytes)
+        case .redacted:
+            preconditionFailure("what was erased is not written again")
         case .compacted(let through, let dropped, let archive):
             put(.dropped, dropped, &bytes)
             put(.archive, archive, &bytes)

@@ -57,7 +57,7 @@ package struct NaiveUser: Hashable, Sendable {
             topics.insert(Name(topic))
         case .unsubscribed(let topic):
             topics.remove(Name(topic))
-        case .undone, .erased, .compacted:
+        case .undone, .erased, .redacted, .compacted:
             break
         }
     }

@@ -9,19 +9,46 @@ struct VerifyCommand: StoreCommand {
             Exit status 1 when anything is found, each finding on a line. With --archive each archive of the directory \
             is read and checked as well.
 
+            With --tree-head it is checked that the log extends a tree head that was kept elsewhere (JSON of \
+            'tree-head', or a checkpoint): that all events up to it are the same, in the same order. If they are not, \
+            the first event that differs is named, as far as the tree stored beside the log or further tree heads tell.
+
             EXAMPLES
               traylog verify
               traylog verify --json
               traylog verify --archive old
+              traylog verify --tree-head /mnt/elsewhere/checkpoint --public-key audit.key.pub
             """)
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var archive: ArchiveOption
 
+    @Option(
+        help: ArgumentHelp(
+            "A tree head that was kept elsewhere; may be given several times ('-': standard input).", valueName: "file"),
+        completion: .file())
+    var treeHead: [String] = []
+
+    @Option(
+        help: ArgumentHelp("The public key that must have signed each of them.", valueName: "file"), completion: .file()
+    )
+    var publicKey: String?
+
+    func validate() throws {
+        try requireStore()
+        guard publicKey == nil || !treeHead.isEmpty else {
+            throw ValidationError("'--public-key' needs a '--tree-head' that it has signed.")
+        }
+    }
+
     func run() throws {
+        let kept = try treeHead.map(Self.keptTreeHead)
+        let key = try publicKey.map { try KeyFile.publicKey($0) }
         var progress = ProgressBar("verify", unit: "events")
         let result = Result { () throws(TraylogError) in
-            try Verification.run(directory: directory, archives: archive.directory) { done, total in
+            try Verification.run(
+                directory: directory, archives: archive.directory, treeHeads: kept, publicKey: key
+            ) { done, total in
                 progress.update(count: done, fraction: total > 0 ? Double(done) / Double(total) : nil)
             }
         }
@@ -29,8 +56,15 @@ struct VerifyCommand: StoreCommand {
         let report = try result.get()
         try printing { output in
             if global.json {
-                try output.json { $0.write(report) }
+                try output.json { $0.write(report, treeHeads: kept) }
             } else {
+                for (tree, isExtended) in zip(kept, report.extends) where isExtended {
+                    let signature =
+                        if let key { tree.objection(by: key) == nil ? ", signed" : "" } else {
+                            tree.note == nil ? "" : ", signature not looked at"
+                        }
+                    try output.line("the log extends the tree head of \(tree.head.size.grouped) events\(signature)")
+                }
                 for finding in report.findings { try output.line(VisibleText(finding).text) }
                 let verdict = report.findings.isEmpty ? "sound" : "\(report.findings.count) findings"
                 let archived = report.archivedEvents.map { ", \($0.grouped) events in archives" } ?? ""
@@ -39,5 +73,15 @@ struct VerifyCommand: StoreCommand {
             }
         }
         if !report.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
+    }
+
+    private static func keptTreeHead(_ path: String) throws -> KeptTreeHead {
+        let text = try FileText.read(path)
+        do throws(Refusal) {
+            return try KeptTreeHead(text)
+        } catch {
+            guard case .invalid(let field, let reason) = error else { throw TraylogError.refused(error) }
+            throw TraylogError.refused(.invalid(field: path, reason: "\(field) \(reason)"))
+        }
     }
 }

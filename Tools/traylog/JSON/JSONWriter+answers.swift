@@ -57,6 +57,19 @@ extension JSONWriter {
         endObject()
     }
 
+    mutating func write(_ report: ErasureReport) {
+        beginObject()
+        member("result", report.seq == nil ? "unchanged" : "appended")
+        member("seq", report.seq)
+        member("pseudonym", report.pseudonym)
+        member("events", report.events)
+        name("archives")
+        beginArray()
+        for archive in report.archives { value(archive) }
+        endArray()
+        endObject()
+    }
+
     mutating func write(_ report: RestoreReport) {
         beginObject()
         member("events", report.events)
@@ -84,7 +97,8 @@ extension JSONWriter {
         endObject()
     }
 
-    mutating func write(_ report: VerificationReport) {
+    /// - Parameter treeHeads: those that the log was held against.
+    mutating func write(_ report: VerificationReport, treeHeads: [KeptTreeHead] = []) {
         beginObject()
         member("ok", report.findings.isEmpty)
         member("events", report.events)
@@ -94,6 +108,19 @@ extension JSONWriter {
         beginArray()
         for finding in report.findings { value(finding) }
         endArray()
+        if !treeHeads.isEmpty {
+            name("treeHeads")
+            beginArray()
+            for (tree, isExtended) in zip(treeHeads, report.extends) {
+                beginObject()
+                member("treeSize", tree.head.size)
+                member("rootHash", tree.head.root.hex)
+                member("extended", isExtended)
+                endObject()
+            }
+            endArray()
+        }
+        if let first = report.firstDifference { member("firstDifference", first) }
         endObject()
     }
 

@@ -16,6 +16,7 @@ extension Event {
         case .subscribed(let topic), .unsubscribed(let topic): topic
         case .undone(let event): "event \(event)"
         case .erased: ""
+        case .redacted: ""
         case .compacted(let through, let dropped, let archive):
             "through \(through), \(dropped) dropped" + (archive.map { ", archive \($0)" } ?? "")
         }

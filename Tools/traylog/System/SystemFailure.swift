@@ -18,6 +18,11 @@ struct SystemFailure: Error, Hashable {
         code = errno
     }
 
+    init(_ subject: String, code: Int32) {
+        self.subject = subject
+        self.code = code
+    }
+
     var message: String {
         guard let text = unsafe strerror(code) else { return "\(subject): error \(code)" }
         return unsafe "\(subject): \(String(cString: text))"

@@ -1,0 +1,22 @@
+import TraylogLMDB
+
+/// A computation on a thread of its own.
+struct Concurrent<Answer: Sendable>: Sendable {
+    private let answer: Monitor<Result<Answer, any Error>?>
+    private let thread: OSThread
+
+    init(_ body: @escaping @Sendable () throws -> Answer) {
+        let answer = Monitor<Result<Answer, any Error>?>(nil)
+        self.answer = answer
+        thread = OSThread.start(name: "traylog-hash") {
+            let result = Result { try body() }
+            answer.withLock { $0 = result }
+        }
+    }
+
+    /// Waits for it.
+    var result: Result<Answer, any Error> {
+        thread.join()
+        return answer.withLock { $0 } ?? .failure(CancellationError())
+    }
+}

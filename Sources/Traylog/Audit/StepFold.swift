@@ -1,0 +1,105 @@
+import TraylogDomain
+import TraylogLMDB
+
+/// The fold of one user's events from one moment to another, with a stop after each event.
+struct StepFold {
+    let source: any ViewSource
+    let base: UserView
+    let history: StepHistory
+    /// The user's own events after `base`, ascending.
+    private let own: [UInt64]
+    private let end: UInt64
+
+    /// - Parameters:
+    ///   - start: the event after which the fold begins.
+    ///   - end: the last event that is folded.
+    init(_ source: any ViewSource, of user: String, after start: UInt64, through end: UInt64) throws {
+        self.source = source
+        self.end = end
+        let now = try source.view(of: user, at: nil)
+        var base = try source.view(of: user, at: start)
+        // What is kept of a state where the fold stops is up to the caller, who wants to stop after every event.
+        base.state.landmarkDistance = 1
+        self.base = base
+        own = try now.state.events(from: start + 1, through: end, stored: now.pages)
+        history = StepHistory(source: source, hasher: now.hasher, stored: now.pages.viewing(.current(limit: .max)))
+    }
+
+    /// Whether the user has any event of an own.
+    var isKnown: Bool { base.pages.stream != 0 }
+
+    /// Folds, and tells of each state that an event of the user's, or one of a topic that reached the user, has left.
+    ///
+    /// - Returns: the state after the last event.
+    /// - Complexity: one fold, O(events); an `undone` folds again from a landmark.
+    func run(_ body: (borrowing TrayState, UInt64) throws -> Void) throws -> TrayState {
+        var state = base.state
+        guard isKnown else { return state }
+        var failure: (any Error)?
+        var index = 0
+        func next(_ seq: UInt64) -> UInt64 {
+            index += 1
+            return index < own.count ? own[index] : 0
+        }
+        try state.catchUp(
+            own: own.first ?? 0, through: end, stored: base.pages, history: history, next: next
+        ) { state in
+            guard failure == nil else { return }
+            do {
+                let seq = state.appliedSeq
+                if try reaches(state, seq) { try body(state, seq) }
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return state
+    }
+
+    /// Whether an event is the user's own, or did anything to the user's items.
+    private func reaches(_ state: borrowing TrayState, _ seq: UInt64) throws -> Bool {
+        guard let fact = history.topicFact(seq) else { return true }
+        guard fact.kind != .broadcast else { return state.tail.entries.last?.seq == seq }
+        return try state.entry(of: fact.target, stored: base.pages) != nil
+    }
+}
+
+/// What a ``StepFold`` reads of the past; remembers which events are topics'.
+final class StepHistory: FoldHistory {
+    private let source: any ViewSource
+    private let hasher: IdentityHasher
+    private let stored: StoredPages
+    private var topicSeqs: Set<UInt64> = []
+    private var topicFacts: [UInt64: Fact] = [:]
+
+    init(source: any ViewSource, hasher: IdentityHasher, stored: StoredPages) {
+        self.source = source
+        self.hasher = hasher
+        self.stored = stored
+    }
+
+    /// The fact of an event that was folded, if it is of a topic.
+    func topicFact(_ seq: UInt64) -> Fact? { topicFacts.isEmpty ? nil : topicFacts[seq] }
+
+    func fact(_ seq: UInt64) throws -> Fact {
+        let fact = try source.fact(seq, hasher)
+        if !topicSeqs.isEmpty, topicSeqs.contains(seq) { topicFacts[seq] = fact }
+        return fact
+    }
+
+    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+        let seqs = try source.events(ofTopic: topic, after: seq, through: end)
+        topicSeqs.formUnion(seqs)
+        return seqs
+    }
+
+    func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
+        guard var landmark = try stored.landmark(atOrBefore: seq) else { return nil }
+        landmark.state.landmarkDistance = 1
+        return landmark
+    }
+
+    func firsts(of space: PageSpace, changedSince seq: UInt64) throws -> [UInt64] {
+        try stored.firsts(of: space, changedSince: seq)
+    }
+}

@@ -1,0 +1,103 @@
+import TraylogAudit
+import TraylogDomain
+import TraylogLMDB
+
+extension TrayQueries {
+    /// Every event that touched a user's tray: the user's own, and those of topics that reached the user; with what
+    /// each did to the counts.
+    ///
+    /// - Parameters:
+    ///   - from: the first event (a seq), or the time from which on; without it, the first event of the log.
+    ///   - to: the last event, or the time up to which.
+    ///   - asOf: the report as it could have been made then: nothing later is in it, nor in its tree head.
+    ///   - withTrays: the whole tray after each event, not only the counts.
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `invalid`; failed.
+    /// - Complexity: one fold, O(events of the user and of the user's topics); 72 bytes for each in memory.
+    public func audit(
+        of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false
+    ) throws(TraylogError) -> AuditReport {
+        try queries.answer { source in
+            try Limits.check(identifier: user, "user")
+            let size = try source.seq(of: asOf) ?? source.head().rawValue
+            let first = try source.first(of: from)
+            let last = min(try source.seq(of: to) ?? size, size)
+            let start = min(first - 1, last)
+            let fold = try StepFold(source, of: user, after: start, through: last)
+            let (steps, state) = try AuditReport.steps(fold, user, withTrays: withTrays)
+            let end = try source.view(of: user, at: last)
+            guard TrayCounts(state) == TrayCounts(end.state) else { throw StoreFailure.unequalFolds(user) }
+            return AuditReport(
+                user: user, from: Seq(start + 1), through: Seq(last),
+                treeHead: try queries.nodes(through: size).head(of: size), before: TrayCounts(fold.base.state),
+                tray: try end.state.tray(of: user, asOf: Seq(last), source: end.pages), steps: steps)
+        }
+    }
+
+    /// The events of some steps of a report.
+    ///
+    /// - Parameters:
+    ///   - range: of ``AuditReport/steps``.
+    ///   - withProofs: each with the proof that it is in the tree of ``AuditReport/treeHead``.
+    /// - Complexity: O(range); a proof takes some 0.1 ms, and less where events lie close together.
+    public func entries(
+        of report: AuditReport, _ range: Range<Int>, withProofs: Bool
+    ) throws(TraylogError) -> [AuditEntry] {
+        try queries.answer { source in
+            let size = report.treeHead.size
+            let nodes = CachedNodes(try queries.nodes(through: size), size: size)
+            let log = source.tables.log
+            return try report.steps[range].map { step in
+                guard let event = try source.environment.read({ try log.event(step.seq.rawValue, in: $0) }) else {
+                    throw Refusal.unknownEvent(step.seq)
+                }
+                var proof: EventProof?
+                if withProofs, let leaf = try source.environment.read({ try log.leaf(step.seq.rawValue, in: $0) }) {
+                    let inclusion = try nodes.inclusionProof(ofLeaf: leaf.index, in: size)
+                    proof = EventProof(leaf: leaf, head: report.treeHead, inclusion: inclusion)
+                }
+                return AuditEntry(step: step, event: event, proof: proof)
+            }
+        }
+    }
+}
+
+extension AuditReport {
+    fileprivate static func steps(
+        _ fold: StepFold, _ user: String, withTrays: Bool
+    ) throws -> (steps: [AuditStep], state: TrayState) {
+        var steps: [AuditStep] = []
+        var before = TrayCounts(fold.base.state)
+        let state = try fold.run { state, seq in
+            let after = TrayCounts(state)
+            var step = AuditStep(seq: Seq(seq), before: before, after: after)
+            if withTrays { step.tray = try state.tray(of: user, asOf: Seq(seq), source: fold.base.pages) }
+            steps.append(step)
+            before = after
+        }
+        return (steps, state)
+    }
+}
+
+extension ViewSource {
+    /// The first event that a moment, as the beginning of a range, lets in; 1 for none.
+    func first(of moment: Moment?) throws -> UInt64 {
+        switch moment {
+        case nil: return 1
+        case .seq(let seq): return max(seq.rawValue, 1)
+        case .time(let time):
+            let before = time.milliseconds.subtractingReportingOverflow(1)
+            guard !before.overflow else { return 1 }
+            return (try seq(of: .time(Timestamp(milliseconds: before.partialValue))) ?? 0) + 1
+        }
+    }
+}
+
+extension StoreFailure {
+    fileprivate static func unequalFolds(_ user: String) -> StoreFailure {
+        StoreFailure(
+            code: .damaged,
+            message:
+                "the events of \(user) do not lead to the tray that is stored; run `traylog replay`, which names the "
+                + "difference")
+    }
+}

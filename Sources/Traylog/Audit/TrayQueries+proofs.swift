@@ -1,0 +1,69 @@
+import TraylogAudit
+import TraylogDomain
+import TraylogLMDB
+
+extension TrayQueries {
+    /// Size and root of the Merkle tree over the log through a moment; without one, through the head.
+    ///
+    /// - Complexity: O(log events) where the tree is stored (``Store/storeTree()``). Events after that are hashed, each
+    ///   256 of them once for this store or reader.
+    public func treeHead(asOf: Moment? = nil) throws(TraylogError) -> TreeHead {
+        try queries.answer { source in
+            let size = try source.treeSize(asOf)
+            return try queries.nodes(through: size).head(of: size)
+        }
+    }
+
+    /// The proof that an event is in the log as it was at a moment.
+    ///
+    /// - Throws: ``TraylogError``: refused `unknownEvent` for 0 and for an event that compaction took, of which only
+    ///   the hash of its leaf is left; refused `upToBeyondHead`.
+    /// - Complexity: as ``treeHead(asOf:)``.
+    public func proof(of seq: Seq, asOf: Moment? = nil) throws(TraylogError) -> EventProof {
+        try queries.answer { source in
+            let size = try source.treeSize(asOf)
+            guard seq > .zero else { throw Refusal.unknownEvent(seq) }
+            guard seq.rawValue <= size else { throw Refusal.upToBeyondHead(seq, head: Seq(size)) }
+            return try queries.proof(of: seq, in: size, try queries.nodes(through: size))
+        }
+    }
+
+    /// The proof that the log after `second` begins with all of the log after `first`.
+    ///
+    /// - Parameter second: the head, when it is nil.
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`, and `invalid` (field `old`) when `first` is after `second`.
+    /// - Complexity: as ``treeHead(asOf:)``.
+    public func treeGrowth(from first: Seq, to second: Seq? = nil) throws(TraylogError) -> TreeGrowth {
+        try queries.answer { source in
+            let size = try source.treeSize(second.map(Moment.seq))
+            guard first.rawValue <= size else {
+                guard let second else { throw Refusal.upToBeyondHead(first, head: Seq(size)) }
+                throw Refusal.invalid(field: "old", reason: "\(first) is after \(second)")
+            }
+            let nodes = try queries.nodes(through: size)
+            return TreeGrowth(
+                first: try nodes.head(of: first.rawValue), second: try nodes.head(of: size),
+                consistency: try nodes.consistencyProof(from: first.rawValue, to: size))
+        }
+    }
+}
+
+extension Queries {
+    func nodes(through size: UInt64) throws -> LogNodes { try tree.nodes(through: size, source.treeStorage) }
+
+    func proof(of seq: Seq, in size: UInt64, _ nodes: LogNodes) throws -> EventProof {
+        let log = source.tables.log
+        guard let leaf = try source.environment.read({ try log.leaf(seq.rawValue, in: $0) }) else {
+            throw Refusal.unknownEvent(seq)
+        }
+        return EventProof(
+            leaf: leaf, head: try nodes.head(of: size),
+            inclusion: try nodes.inclusionProof(ofLeaf: leaf.index, in: size))
+    }
+}
+
+extension ViewSource {
+    var treeStorage: TreeStorage { TreeStorage(environment: environment, table: tables.merkle, log: tables.log) }
+
+    fileprivate func treeSize(_ moment: Moment?) throws -> UInt64 { try seq(of: moment) ?? head().rawValue }
+}

@@ -1,0 +1,92 @@
+/// What the tree says about one event: all of its header, and of its content only a salted hash.
+///
+/// The 62 bytes are in Docs/format.md, "Leaf". They stay the same when the event's content is erased.
+public struct EventLeaf: Hashable, Sendable {
+    public static let byteCount = 62
+    /// Stands for an absent ``occurredAt``.
+    private static let noTime = Int64.min
+
+    /// Of the format of the record; 1.
+    public var version: UInt8
+    /// The number of the event's kind.
+    public var kind: UInt8
+    /// The surrogate number of the user or the topic.
+    public var stream: UInt32
+    public var seq: UInt64
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    public var recordedAt: Int64
+    /// The same; nil when the caller did not say.
+    public var occurredAt: Int64?
+    /// SHA-256(salt ‖ payload).
+    public var digest: MerkleHash
+
+    public init(
+        version: UInt8, kind: UInt8, stream: UInt32, seq: UInt64, recordedAt: Int64, occurredAt: Int64?,
+        digest: MerkleHash
+    ) {
+        self.version = version
+        self.kind = kind
+        self.stream = stream
+        self.seq = seq
+        self.recordedAt = recordedAt
+        self.occurredAt = occurredAt
+        self.digest = digest
+    }
+
+    /// Whether the event had this content: the salt and the payload as `traylog export` prints them.
+    public func commits(toPayload payload: [UInt8], salt: [UInt8]) -> Bool {
+        digest == .sha256(RawSpan(_elements: salt.span), RawSpan(_elements: payload.span))
+    }
+
+    /// Its place in the tree.
+    public var index: UInt64 { seq &- 1 }
+
+    public var bytes: [UInt8] {
+        let message = message
+        return (1...EventLeaf.byteCount).map { message[$0] }
+    }
+
+    /// Of its 62 bytes; nil of any other number.
+    public init?(bytes: [UInt8]) {
+        guard bytes.count == EventLeaf.byteCount, let digest = MerkleHash(bytes: Array(bytes[30...])) else {
+            return nil
+        }
+        func number(_ range: Range<Int>) -> UInt64 {
+            bytes[range].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        let occurredAt = Int64(bitPattern: number(22..<30))
+        self.init(
+            version: bytes[0], kind: bytes[1], stream: UInt32(number(2..<6)), seq: number(6..<14),
+            recordedAt: Int64(bitPattern: number(14..<22)),
+            occurredAt: occurredAt == EventLeaf.noTime ? nil : occurredAt,
+            digest: digest)
+    }
+
+    /// SHA-256(0x00 ‖ leaf).
+    public var hash: MerkleHash {
+        let message = message
+        return .sha256(RawSpan(_elements: message.span))
+    }
+
+    /// What is hashed: the byte 0, then the leaf.
+    private var message: InlineArray<63, UInt8> {
+        var message = InlineArray<63, UInt8>(repeating: 0)
+        message[1] = version
+        message[2] = kind
+        let words = digest.words
+        var bytes = message.mutableSpan
+        unsafe bytes.withUnsafeMutableBytes { bytes in
+            // Sound: all of it lies within the 63 bytes.
+            unsafe bytes.storeBytes(of: stream.littleEndian, toByteOffset: 3, as: UInt32.self)
+            unsafe bytes.storeBytes(of: seq.littleEndian, toByteOffset: 7, as: UInt64.self)
+            unsafe bytes.storeBytes(of: recordedAt.littleEndian, toByteOffset: 15, as: Int64.self)
+            unsafe bytes.storeBytes(
+                of: (occurredAt ?? EventLeaf.noTime).littleEndian, toByteOffset: 23, as: Int64.self)
+            unsafe bytes.storeBytes(of: words.0, toByteOffset: 31, as: UInt64.self)
+            unsafe bytes.storeBytes(of: words.1, toByteOffset: 39, as: UInt64.self)
+            unsafe bytes.storeBytes(of: words.2, toByteOffset: 47, as: UInt64.self)
+            unsafe bytes.storeBytes(of: words.3, toByteOffset: 55, as: UInt64.self)
+        }
+        return message
+    }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Traylog
+
+@Suite struct ErasureTests {
+    /// Nothing else in a test has these in it.
+    private static let marks = [
+        "zq-user-zq", "zq-title-zq", "zq-body-zq", "zq-key-zq", "zq-actor-zq", "zq-device-zq", "zq-large-zq",
+        "zq-data-zq",
+        "zq-thread-zq", "zq-category-zq", "zq-argument-zq", "zq-collapse-zq",
+    ]
+    private static let user = "zq-user-zq"
+
+    private func life(of user: String) -> [Command] {
+        let large = String(repeating: "zq-large-zq ", count: 1_000)
+        var content = Content(title: "zq-title-zq", body: "zq-body-zq")
+        (content.thread, content.category) = ("zq-thread-zq", "zq-category-zq")
+        (content.summaryArgument, content.collapseKey) = ("zq-argument-zq", "zq-collapse-zq")
+        content.data = JSONText("{\"a\":\"zq-data-zq\"}")
+        content.expiresAt = Timestamp(milliseconds: 4_000_000_000_000)
+        return [
+            Command(user: user, .notify(content), key: "zq-key-zq", actor: "zq-actor-zq", device: "zq-device-zq"),
+            Command(user: user, .notify(Content(title: "Hi", body: large))),
+            Command(user: user, .subscribe(topic: "news")),
+            Command(user: user, .mute(.thread("zq-thread-zq"))),
+            Command(user: user, .seeTray()),
+            Command(user: user, .mark(.deleted, [.seq(1)])),
+        ]
+    }
+
+    /// Every file below a directory that has one of the marks in it.
+    private func leaks(in directory: String) throws -> [String] {
+        var found: [String] = []
+        let files = try #require(FileManager.default.enumerator(atPath: directory)).compactMap { $0 as? String }
+        for file in files {
+            guard let data = FileManager.default.contents(atPath: directory + "/" + file) else { continue }
+            for mark in Self.marks where data.range(of: Data(mark.utf8)) != nil { found.append("\(file): \(mark)") }
+        }
+        return found
+    }
+
+    @Test func nothingOfAnErasedPersonIsInAnyFile() throws {
+        try withStorePath { path in
+            try withStore(path, options(tailEvents: 4)) { store in
+                for command in life(of: Self.user) + [notify("bob"), Command(user: "bob", .subscribe(topic: "news"))] {
+                    _ = try store.perform(command)
+                }
+                _ = try store.perform(Command(.broadcast(topic: "news", Content(title: "All"))))
+                for index in 0..<50 { _ = try store.perform(notify("user \(index)")) }
+                #expect(try !leaks(in: path).isEmpty)
+                let report = try store.erase(Self.user)
+                #expect(report.seq == 60)
+                #expect(report.events == 6)
+                #expect(try leaks(in: path) == [])
+                _ = try store.perform(notify("bob"))
+            }
+            #expect(try leaks(in: path) == [])
+            let report = try Verification.run(directory: path) { _, _ in }
+            #expect(report.findings == [])
+            let replay = try Replay.run(directory: path, rebuild: true) { _, _ in }
+            #expect(replay.identical)
+            #expect(try Verification.run(directory: path) { _, _ in }.findings == [])
+        }
+    }
+
+    @Test func theHistoryOfThePseudonymIsASkeleton() throws {
+        try withStorePath { path in
+            try withStore(path) { store in
+                for command in life(of: Self.user) { _ = try store.perform(command) }
+                let before = try store.history(of: Self.user)
+                let report = try store.erase(Self.user)
+                let name = try #require(report.pseudonym)
+                #expect(try store.history(of: Self.user).isEmpty)
+                let after = try store.history(of: name)
+                #expect(after.dropLast().map(\.seq) == before.map(\.seq))
+                #expect(after.dropLast().map(\.kind) == before.map(\.kind))
+                #expect(after.dropLast().map(\.recordedAt) == before.map(\.recordedAt))
+                #expect(after.last?.kind == .erased)
+                #expect(after.allSatisfy { $0.user == name && $0.key == nil && $0.actor == nil && $0.device == nil })
+                #expect(try store.users() == [])
+                #expect(try store.tray(of: name).total == 0)
+                #expect(throws: TraylogError.self) { try store.perform(notify(name)) }
+            }
+            try withReader(path) { reader in
+                #expect(try reader.history(of: "erased-1").count == 7)
+                #expect(try reader.events(from: 1).count == 7)
+            }
+        }
+    }
+
+    @Test func theNameIsFreeForANewcomer() throws {
+        try withStorePath { path in
+            try withStore(path) { store in
+                for command in life(of: Self.user) { _ = try store.perform(command) }
+                _ = try store.erase(Self.user)
+                #expect(try store.tray(of: Self.user).total == 0)
+                #expect(try store.perform(notify(Self.user, "New", key: "zq-key-zq")) == .appended(8))
+                #expect(try store.tray(of: Self.user).total == 1)
+                #expect(try store.history(of: Self.user).count == 1)
+            }
+            try withStore(path) { store in
+                #expect(try store.tray(of: Self.user).total == 1)
+                #expect(try store.users() == [Self.user])
+            }
+            #expect(try Verification.run(directory: path) { _, _ in }.findings == [])
+        }
+    }
+
+    @Test func archivesAreErasedToo() throws {
+        try withStorePath { path in
+            let archive = path + "-archive"
+            try withStore(path) { store in
+                for command in life(of: Self.user) + [notify("bob")] { _ = try store.perform(command) }
+                let compaction = try store.compact(before: .seq(7), archive: archive)
+                #expect(compaction.dropped > 0)
+                // Events of several kinds went there.
+                let report = try store.erase(Self.user)
+                #expect(report.archives == [compaction.archive])
+                #expect(try leaks(in: path) == [])
+                #expect(try leaks(in: archive) == [])
+            }
+            #expect(try Verification.run(directory: path, archives: archive) { _, _ in }.findings == [])
+            _ = try Replay.run(directory: path, rebuild: true) { _, _ in }
+            #expect(try Verification.run(directory: path) { _, _ in }.findings == [])
+        }
+    }
+
+    @Test func proofsFromBeforeStillHold() throws {
+        try withStorePath { path in
+            try withStore(path) { store in
+                for command in life(of: Self.user) + [notify("bob")] { _ = try store.perform(command) }
+                let head = try store.treeHead()
+                let proof = try store.proof(of: 1)
+                _ = try store.erase(Self.user)
+                _ = try store.compact(before: .seq(8))
+                #expect(try store.treeHead(asOf: .seq(Seq(head.size))) == head)
+                #expect(proof.isValid)
+            }
+        }
+    }
+
+    @Test func nobodyIsErasedTwice() throws {
+        try withStorePath { path in
+            try withStore(path) { store in
+                _ = try store.perform(notify(Self.user))
+                let report = try store.erase(Self.user)
+                #expect(try store.erase(Self.user).seq == nil)
+                #expect(try store.erase(try #require(report.pseudonym)).seq == nil)
+                #expect(try store.head() == 2)
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import ArgumentParser
+import Traylog
+
+struct AuditCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit",
+        abstract: "Report who did what to a user's tray, and what it changed.",
+        discussion: """
+            Every event that touched the tray, oldest first: the user's own, and those of topics that reached the \
+            user. Each with both times, actor, device, and the unread and unseen items before and after it. The tree \
+            head says which log the report is about.
+
+            With --json the first line is about the report, and each further line about one event, with the proof \
+            that it is in the tree of the tree head ('traylog help prove'). --html writes one page that needs nothing \
+            else, with a chart of the unread items over time, to read and to print.
+
+            EXAMPLES
+              traylog audit alice
+              traylog audit alice --from 2026-01-01T00:00:00Z --to 2026-01-31T23:59:59Z --html alice.html
+              traylog audit alice --as-of 1200 --trays --json
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "Whose tray.")
+    var user: String
+
+    @Option(help: ArgumentHelp("The first event, or the time from which on.", valueName: "seq-or-time"))
+    var from: Moment?
+
+    @Option(help: ArgumentHelp("The last event, or the time up to which.", valueName: "seq-or-time"))
+    var to: Moment?
+
+    @OptionGroup var moment: MomentOption
+
+    @Flag(help: "The whole tray after each event (with --json, --html).")
+    var trays = false
+
+    @Flag(help: "Leave out the proofs (of --json, --html), which are most of the bytes.")
+    var noProofs = false
+
+    @Option(help: ArgumentHelp("Write the report as a page for browsers.", valueName: "file"), completion: .file())
+    var html: String?
+
+    func validate() throws {
+        try requireStore()
+        guard html == nil || !global.json else { throw ValidationError("'--html' and '--json' exclude each other.") }
+    }
+
+    func run() throws {
+        try withReader { reader in
+            let report = try reader.audit(of: user, from: from, to: to, asOf: moment.asOf, withTrays: trays)
+            var chunks = AuditChunks(
+                reader: reader, report: report, withProofs: !noProofs && (global.json || html != nil))
+            if let html {
+                try FileText.replace(html) { file in
+                    try AuditPage(report: report, hasProofs: !noProofs).write(to: file) { try chunks.take() }
+                }
+                return
+            }
+            try printing { output in
+                if global.json {
+                    try output.json { $0.write(report) }
+                    while let entries = try chunks.take() {
+                        for entry in entries { try output.json { $0.write(entry) } }
+                    }
+                } else {
+                    var text = AuditText(report, on: Terminal(.standardOutput))
+                    try output.lines(text.heading)
+                    while let entries = try chunks.take() { try output.lines(text.lines(entries)) }
+                }
+            }
+        }
+    }
+}

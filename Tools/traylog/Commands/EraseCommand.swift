@@ -1,0 +1,73 @@
+import ArgumentParser
+import Traylog
+
+struct EraseCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "erase",
+        abstract: "Erase a person for good.",
+        discussion: """
+            Afterwards the user's name, and whatever the user's own events said, stand in no file of the store, and in \
+            none of its archives. That events happened, of which kinds and when, stays in the history of a pseudonym, so \
+            that proofs from before still hold. What others' events say of the person stays as well. Backups, exports and \
+            copies of archives are out of reach: erase there, too, or delete them.
+
+            EXAMPLES
+              traylog erase alice --yes
+              traylog erase alice --yes --actor dpo@example.org --json
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "The user.")
+    var user: String
+
+    @Flag(help: "Yes, for good.")
+    var yes = false
+
+    @Option(help: "Who asks for it.")
+    var actor: String?
+
+    @Option(
+        help: ArgumentHelp("Where the store's archives are, if they were moved.", valueName: "dir"),
+        completion: .directory)
+    var archive: String?
+
+    func validate() throws {
+        try requireStore()
+        guard yes else {
+            throw ValidationError("Nobody can undo this. If it is meant, add '--yes'.")
+        }
+    }
+
+    func run() throws {
+        try withReader { _ in }
+        var progress = ProgressBar("erase", unit: "events")
+        let result = Result { () throws(TraylogError) in
+            try writing { store throws(TraylogError) in
+                try store.erase(user, actor: actor, device: nil, archives: archive) { done, total in
+                    guard total > 0 else { return }
+                    progress.update(count: done, fraction: Double(done) / Double(total))
+                }
+            }
+        }
+        progress.clear()
+        let report = try result.get()
+        try printing { output in
+            if global.json {
+                try output.json { $0.write(report) }
+            } else {
+                try output.lines(report.words)
+            }
+        }
+    }
+}
+
+extension ErasureReport {
+    fileprivate var words: [String] {
+        guard let seq, let pseudonym else { return ["unchanged: nobody of that name"] }
+        var lines = ["erased: \(events.grouped) events, now of \(pseudonym); event \(seq)"]
+        for archive in archives { lines.append("archive rewritten: \(VisibleText(archive).text)") }
+        lines.append("not reached: backups, exports, and copies of archives")
+        return lines
+    }
+}

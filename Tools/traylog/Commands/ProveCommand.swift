@@ -1,0 +1,42 @@
+import ArgumentParser
+import Traylog
+
+struct ProveCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "prove",
+        abstract: "Prove that an event is in the log.",
+        discussion: """
+            The proof is the event's leaf and the hashes beside its way to the root (RFC 9162, 2.1.3); SHA-256 is all \
+            that is needed to verify it. It binds only against a tree head that was kept elsewhere: compare its \
+            treeSize and rootHash, or ask with --as-of for the proof in that tree. The leaf has a salted hash of the \
+            event's content, which 'traylog export' prints with its salt.
+
+            EXAMPLES
+              traylog prove 17
+              traylog prove 17 --as-of 1000 --json
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "The event.")
+    var seq: Seq
+
+    @OptionGroup var moment: MomentOption
+
+    func run() throws {
+        let proof = try withReader { try $0.proof(of: seq, asOf: moment.asOf) }
+        try printing { output in
+            if global.json {
+                try output.json { $0.write(proof) }
+            } else {
+                var facts: [(String, Cell)] = [
+                    ("event", Cell(seq)), ("leaf hash", Cell(proof.leaf.hash.hex)),
+                    ("tree size", Cell(proof.head.size)),
+                    ("root hash", Cell(proof.head.root.hex)),
+                ]
+                facts += proof.inclusion.path.enumerated().map { ("path \($0 + 1)", Cell($1.hex)) }
+                try output.lines(FactsText(facts).lines(on: Terminal(.standardOutput)))
+            }
+        }
+    }
+}

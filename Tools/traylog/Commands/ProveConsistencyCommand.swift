@@ -1,0 +1,40 @@
+import ArgumentParser
+import Traylog
+
+struct ProveConsistencyCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "prove-consistency",
+        abstract: "Prove that the log was only appended to between two sizes.",
+        discussion: """
+            The path is that of RFC 9162, 2.1.4. Whoever has the tree head of OLD events can verify with it that the \
+            tree of NEW events has the same events at the same places.
+
+            EXAMPLES
+              traylog prove-consistency 1000 2500
+              traylog prove-consistency 1000 2500 --json
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "The size of the earlier tree: the seq of its newest event.")
+    var old: Seq
+
+    @Argument(help: "The size of the later tree.")
+    var new: Seq
+
+    func run() throws {
+        let growth = try withReader { try $0.treeGrowth(from: old, to: new) }
+        try printing { output in
+            if global.json {
+                try output.json { $0.write(growth) }
+            } else {
+                var facts: [(String, Cell)] = [
+                    ("first", Cell(growth.first.size)), ("first root", Cell(growth.first.root.hex)),
+                    ("second", Cell(growth.second.size)), ("second root", Cell(growth.second.root.hex)),
+                ]
+                facts += growth.consistency.path.enumerated().map { ("path \($0 + 1)", Cell($1.hex)) }
+                try output.lines(FactsText(facts).lines(on: Terminal(.standardOutput)))
+            }
+        }
+    }
+}

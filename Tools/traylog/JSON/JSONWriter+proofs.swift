@@ -1,0 +1,43 @@
+import Traylog
+
+/// The JSON forms of tree heads and proofs: hashes in hexadecimal digits, leaves in Base64.
+extension JSONWriter {
+    /// - Parameter checkpoint: the same, signed.
+    mutating func write(_ head: TreeHead, checkpoint: String? = nil) {
+        beginObject()
+        member("treeSize", head.size)
+        member("rootHash", head.root.hex)
+        member("checkpoint", checkpoint)
+        endObject()
+    }
+
+    mutating func write(_ proof: EventProof) {
+        beginObject()
+        member("seq", proof.leaf.seq)
+        member("leafIndex", proof.inclusion.leafIndex)
+        member("treeSize", proof.head.size)
+        member("rootHash", proof.head.root.hex)
+        member("leafHash", proof.leaf.hash.hex)
+        name("leaf")
+        value(base64: proof.leaf.bytes.span)
+        path(proof.inclusion.path)
+        endObject()
+    }
+
+    mutating func write(_ growth: TreeGrowth) {
+        beginObject()
+        member("first", growth.first.size)
+        member("second", growth.second.size)
+        member("firstRoot", growth.first.root.hex)
+        member("secondRoot", growth.second.root.hex)
+        path(growth.consistency.path)
+        endObject()
+    }
+
+    mutating func path(_ path: [MerkleHash]) {
+        name("path")
+        beginArray()
+        for hash in path { value(hash.hex) }
+        endArray()
+    }
+}

@@ -1,0 +1,51 @@
+import Traylog
+
+/// A user's timeline for people.
+struct AuditText {
+    private let report: AuditReport
+    private let terminal: Terminal
+    private var table: Table
+
+    private static let columns: [Column] = [
+        .whole("SEQ", .right), .whole("RECORDED"), .flexible("OCCURRED"), .flexible("ACTOR"), .flexible("DEVICE"),
+        .whole("KIND"), .flexible("WHAT", minimum: 12), .whole("UNREAD", .right), .whole("UNSEEN", .right),
+    ]
+
+    init(_ report: AuditReport, on terminal: Terminal) {
+        self.report = report
+        self.terminal = terminal
+        table = Table(Self.columns, on: terminal)
+    }
+
+    var heading: [String] {
+        let tray = report.tray
+        let facts: [(String, Cell)] = [
+            ("user", Cell(report.user, .bold)), ("events", Cell("\(report.from) to \(report.through) of the log")),
+            (
+                "before",
+                Cell("\(report.before.unread) unread, \(report.before.unseen) unseen, \(report.before.total) in all")
+            ),
+            ("after", Cell("\(tray.unread) unread, \(tray.unseen) unseen, \(tray.total) in all")),
+            ("tree size", Cell(report.treeHead.size)), ("root hash", Cell(report.treeHead.root.hex)),
+        ]
+        return FactsText(facts).lines(on: terminal) + [""]
+    }
+
+    mutating func lines(_ entries: [AuditEntry]) -> [String] {
+        table.lines(
+            entries.map { entry in
+                let (event, step) = (entry.event, entry.step)
+                return [
+                    Cell(event.seq), Cell(event.recordedAt), Cell(event.occurredAt), Cell(event.actor ?? event.user),
+                    Cell(event.device), Cell(event.kind.name), Cell(event.words),
+                    Cell(step.before.unread.change(to: step.after.unread)),
+                    Cell(step.before.unseen.change(to: step.after.unseen)),
+                ]
+            })
+    }
+}
+
+extension UInt64 {
+    /// `5 → 0`, or only the number where nothing changes.
+    func change(to after: UInt64) -> String { self == after ? "\(self)" : "\(self) → \(after)" }
+}

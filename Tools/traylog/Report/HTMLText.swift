@@ -1,0 +1,34 @@
+import Traylog
+
+/// Text in a page, wherever it came from.
+enum HTMLText {
+    /// With nothing in it that is markup, hides, or reorders what stands beside it.
+    static func escaped(_ text: String) -> String {
+        var result: [UInt8] = []
+        for byte in VisibleText(text).text.utf8 {
+            switch byte {
+            case UInt8(ascii: "&"): result += "&amp;".utf8
+            case UInt8(ascii: "<"): result += "&lt;".utf8
+            case UInt8(ascii: ">"): result += "&gt;".utf8
+            case UInt8(ascii: "\""): result += "&quot;".utf8
+            case UInt8(ascii: "'"): result += "&#39;".utf8
+            default: result.append(byte)
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    /// The same for text of somebody else's, which may be written in another direction.
+    static func isolated(_ text: String) -> String { "<bdi>\(escaped(text))</bdi>" }
+
+    /// A time, to the second.
+    static func time(_ time: Timestamp?) -> String {
+        guard let time else { return "" }
+        var bytes: [UInt8] = []
+        time.appendRFC3339(to: &bytes)
+        let text = String(decoding: bytes, as: UTF8.self)
+        // 2026-11-21T12:16:10.123Z
+        let words = text.count == 24 ? String(text.prefix(19)).replacing("T", with: " ") : text
+        return "<time datetime=\"\(text)\">\(words)</time>"
+    }
+}

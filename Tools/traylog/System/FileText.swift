@@ -1,0 +1,67 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Small files as texts: keys, tree heads, reports.
+enum FileText {
+    private static let longest = 1 << 20
+
+    /// - Throws: ``SystemFailure``; `EFBIG` over 1 MiB, `EILSEQ` for what is not UTF-8.
+    static func read(_ path: String) throws(SystemFailure) -> String {
+        let file = path == "-" ? .standardInput : try Descriptor.reading(path)
+        defer { if path != "-" { close(file.number) } }
+        var bytes = [UInt8](repeating: 0, count: longest + 1)
+        var count = 0
+        while count <= longest {
+            let more = try file.read(into: &bytes, from: count)
+            guard more > 0 else { break }
+            count += more
+        }
+        guard count <= longest else { throw SystemFailure(path, code: EFBIG) }
+        guard let text = String(validating: bytes[..<count], as: UTF8.self) else {
+            throw SystemFailure(path, code: EILSEQ)
+        }
+        return text
+    }
+
+    static func remove(_ path: String) { _ = unsafe unlink(path) }
+
+    /// Makes a file that must not exist yet, and leaves none behind when that fails.
+    ///
+    /// - Parameter isSecret: only its owner can read it.
+    static func create(_ path: String, _ text: String, isSecret: Bool) throws(SystemFailure) {
+        let mode: mode_t = isSecret ? 0o600 : 0o644
+        let number = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+        guard number >= 0 else { throw SystemFailure(path) }
+        do throws(SystemFailure) {
+            try Descriptor(number: number, name: path).write(Array(text.utf8))
+            guard fsync(number) == 0 else { throw SystemFailure(path) }
+            guard close(number) == 0 else { throw SystemFailure(path) }
+        } catch {
+            remove(path)
+            throw error
+        }
+    }
+
+    /// Makes a file of what `body` writes, in place of what was there; when that fails, what was there stays.
+    static func replace(_ path: String, _ body: (Output) throws -> Void) throws {
+        let partial = path + ".partial"
+        let number = unsafe open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard number >= 0 else { throw SystemFailure(partial) }
+        do {
+            let output = Output(Descriptor(number: number, name: partial))
+            try body(output)
+            try output.flush()
+            guard fsync(number) == 0, close(number) == 0, unsafe rename(partial, path) == 0 else {
+                throw SystemFailure(path)
+            }
+        } catch {
+            remove(partial)
+            throw error
+        }
+    }
+}
