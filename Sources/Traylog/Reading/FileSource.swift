@@ -8,6 +8,7 @@ final class FileSource: ViewSource {
     let environment: Environment
     let tables: Tables
     private let tail = Monitor(KnownTail())
+    private let categoryNames = CategoryNames()
 
     /// What this process has seen of the tail so far.
     private struct KnownTail: Sendable {
@@ -123,7 +124,7 @@ final class FileSource: ViewSource {
     fileprivate func pages(_ stream: UInt32, _ now: Snapshot, limit: UInt64) -> StoredPages {
         StoredPages(
             environment: environment, tables: tables, generation: now.record.generation, stream: stream,
-            view: .current(limit: limit), isShared: true)
+            view: .current(limit: limit), isShared: true, categoryNames: categoryNames)
     }
 
     /// The seqs of a stream that the tail adds to what is stored.

@@ -23,12 +23,13 @@ struct StoredPages: StateSource {
     let view: View
     /// Whether another process may swap the generations (``Rebuild``) while this value is in use.
     let isShared: Bool
+    let categoryNames: CategoryNames
 
     /// The same stream's, for another state.
     func viewing(_ view: View) -> StoredPages {
         StoredPages(
             environment: environment, tables: tables, generation: generation, stream: stream, view: view,
-            isShared: isShared)
+            isShared: isShared, categoryNames: categoryNames)
     }
 
     func items(at position: UInt64) throws -> ItemPage? {
@@ -64,10 +65,26 @@ struct StoredPages: StateSource {
     }
 
     func event(_ seq: UInt64) throws -> Event {
-        guard let event = try environment.read({ try tables.log.event(seq, in: $0) }) else {
-            throw PackedError.damaged("a state names event \(seq), which the log does not hold")
-        }
+        guard let event = try environment.read({ try tables.log.event(seq, in: $0) }) else { throw Self.missing(seq) }
         return event
+    }
+
+    func category(_ count: CategoryCount) throws -> String? {
+        try categoryNames.name(of: count.category) { try event(count.namedBy).content?.category }
+    }
+
+    /// The same events one by one, in one transaction.
+    func events(_ seqs: [UInt64]) throws -> [Event] {
+        try environment.read { transaction in
+            try seqs.map { seq in
+                guard let event = try tables.log.event(seq, in: transaction) else { throw Self.missing(seq) }
+                return event
+            }
+        }
+    }
+
+    private static func missing(_ seq: UInt64) -> PackedError {
+        .damaged("a state names event \(seq), which the log does not hold")
     }
 
     /// The stored state of the stream; nil when it has none.

@@ -12,6 +12,7 @@ struct Core {
     let generation: Generation
     let cacheBytes: Int
     let landmarkDistance: UInt64
+    let categoryNames = CategoryNames()
 
     /// The newest durable event.
     var head: EventLog.Head
@@ -238,7 +239,7 @@ struct Core {
     func pages(of stream: UInt32, limit: UInt64) -> StoredPages {
         StoredPages(
             environment: environment, tables: tables, generation: generation, stream: stream,
-            view: .current(limit: limit), isShared: false)
+            view: .current(limit: limit), isShared: false, categoryNames: categoryNames)
     }
 
     func fact(_ seq: UInt64) throws -> Fact {

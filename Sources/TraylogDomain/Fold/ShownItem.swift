@@ -9,12 +9,16 @@ extension ShownItem {
     /// The event that brought the item, and its content with every edit applied.
     package func content(from source: some StateSource) throws -> (origin: Event, content: Content) {
         let origin = try source.event(entry.seq)
-        guard var content = origin.content else { return (origin, Content()) }
+        return (origin, try content(brought: origin, from: source))
+    }
+
+    private func content(brought origin: Event, from source: some StateSource) throws -> Content {
+        guard var content = origin.content else { return Content() }
         for override in overrides where override.field != .snoozedUntil {
             guard case .edited(_, let edit) = try source.event(override.event).body else { continue }
             content.take(override.field, from: edit)
         }
-        return (origin, content)
+        return content
     }
 
     /// When the item wakes; nil when it is not snoozed.
@@ -26,7 +30,12 @@ extension ShownItem {
     }
 
     package func item(from source: some StateSource) throws -> Item {
-        let (origin, content) = try content(from: source)
+        try item(brought: source.event(entry.seq), from: source)
+    }
+
+    /// - Parameter origin: the event that brought the item.
+    package func item(brought origin: Event, from source: some StateSource) throws -> Item {
+        let content = try content(brought: origin, from: source)
         var topic: String?
         if case .broadcast(let name, _) = origin.body { topic = name }
         let snoozedUntil = try snoozedUntil(from: source)

@@ -115,4 +115,12 @@ package protocol StateSource: StatePages {
     ///
     /// - Throws: when it cannot be read; a state of ours names only events that the log holds.
     func event(_ seq: UInt64) throws -> Event
+    /// The name of a counted category; nil when the event that should say it does not.
+    func category(_ count: CategoryCount) throws -> String?
+}
+
+extension StateSource {
+    package func category(_ count: CategoryCount) throws -> String? {
+        try event(count.namedBy).content?.category
+    }
 }
