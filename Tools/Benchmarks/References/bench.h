@@ -44,6 +44,7 @@ struct backend {
 extern const struct backend backend;
 
 _Noreturn void die(const char *what, const char *why);
+/* Seconds; of processor time where TRAYLOG_BENCH_CPU_TIME is set. */
 double now(void);
 uint64_t next_random(uint64_t *state);
 

@@ -101,13 +101,17 @@ struct Programs {
     }
 
     private func program(_ path: String, _ arguments: [String], input: String? = nil) -> Program {
-        Program(path: path, arguments: arguments, environment: slowSync, input: input, group: group?.processes)
+        Program(path: path, arguments: arguments, environment: environment, input: input, group: group?.processes)
     }
 
-    private var slowSync: [String: String] {
-        guard options.syncDelay > 0 else { return [:] }
-        let library = URL(fileURLWithPath: options.references + "/slowsync.so").path
-        return ["LD_PRELOAD": library, "SLOWSYNC_US": "\(Int(options.syncDelay * 1_000))"]
+    private var environment: [String: String] {
+        var environment: [String: String] = [:]
+        if options.cpuTime { environment[Stopwatch.variable] = "1" }
+        if options.syncDelay > 0 {
+            environment["LD_PRELOAD"] = URL(fileURLWithPath: options.references + "/slowsync.so").path
+            environment["SLOWSYNC_US"] = "\(Int(options.syncDelay * 1_000))"
+        }
+        return environment
     }
 
     private func path(_ reference: Reference) -> String {

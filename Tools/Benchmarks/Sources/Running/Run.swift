@@ -39,6 +39,12 @@ struct Run: AsyncParsableCommand {
     @Option(help: "Only this reference, of each case that has it.")
     var filter: String?
 
+    @Flag(help: "Processor time instead of time, for queries on a busy machine; servers' time is not in it.")
+    var cpuTime = false
+
+    @Flag(help: "Without references.")
+    var alone = false
+
     @Option(help: "MiB of memory for each program's process and its files' pages, where control groups permit.")
     var memoryLimit: Int?
 
