@@ -64,6 +64,15 @@ package struct EventLog: Sendable {
         }
     }
 
+    /// What an item shows of the event that brought it; nil when the log does not hold it.
+    package func origin(_ seq: UInt64, in transaction: borrowing ReadTransaction) throws -> ItemOrigin? {
+        try transaction.get(log, seq) { record in
+            try withPayload(of: seq, record, in: transaction) { header, payload in
+                try EventDecoder.origin(seq: seq, header: header, payload: payload)
+            }
+        }
+    }
+
     /// Lends the record of an event, unchecked; nil when the log does not hold it.
     package func record<R>(
         _ seq: UInt64, in transaction: borrowing ReadTransaction, _ body: (RawSpan) throws -> R

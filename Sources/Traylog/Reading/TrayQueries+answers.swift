@@ -40,9 +40,7 @@ extension TrayQueries {
             try Queries.check(limit: query.limit)
             let view = try source.view(of: user, at: source.seq(of: asOf))
             let (shown, next) = try view.state.shownItems(query, hasher: view.hasher, stored: view.pages)
-            let origins = try view.pages.events(shown.map(\.entry.seq))
-            let items = try zip(shown, origins).map { try $0.item(brought: $1, from: view.pages) }
-            return InboxPage(user: user, asOf: view.head, items: items, next: next)
+            return InboxPage(user: user, asOf: view.head, items: try view.pages.items(shown), next: next)
         }
     }
 

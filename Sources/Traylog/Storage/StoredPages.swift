@@ -73,12 +73,14 @@ struct StoredPages: StateSource {
         try categoryNames.name(of: count.category) { try event(count.namedBy).content?.category }
     }
 
-    /// The same events one by one, in one transaction.
-    func events(_ seqs: [UInt64]) throws -> [Event] {
+    /// The items with their contents, read in one transaction.
+    func items(_ shown: [ShownItem]) throws -> [Item] {
         try environment.read { transaction in
-            try seqs.map { seq in
-                guard let event = try tables.log.event(seq, in: transaction) else { throw Self.missing(seq) }
-                return event
+            try shown.map { item in
+                guard let origin = try tables.log.origin(item.entry.seq, in: transaction) else {
+                    throw Self.missing(item.entry.seq)
+                }
+                return try item.item(brought: origin, from: self)
             }
         }
     }

@@ -9,16 +9,16 @@ extension ShownItem {
     /// The event that brought the item, and its content with every edit applied.
     package func content(from source: some StateSource) throws -> (origin: Event, content: Content) {
         let origin = try source.event(entry.seq)
-        return (origin, try content(brought: origin, from: source))
+        guard var content = origin.content else { return (origin, Content()) }
+        try applyEdits(to: &content, from: source)
+        return (origin, content)
     }
 
-    private func content(brought origin: Event, from source: some StateSource) throws -> Content {
-        guard var content = origin.content else { return Content() }
+    private func applyEdits(to content: inout Content, from source: some StateSource) throws {
         for override in overrides where override.field != .snoozedUntil {
             guard case .edited(_, let edit) = try source.event(override.event).body else { continue }
             content.take(override.field, from: edit)
         }
-        return content
     }
 
     /// When the item wakes; nil when it is not snoozed.
@@ -30,20 +30,17 @@ extension ShownItem {
     }
 
     package func item(from source: some StateSource) throws -> Item {
-        try item(brought: source.event(entry.seq), from: source)
+        try item(brought: ItemOrigin(source.event(entry.seq)), from: source)
     }
 
-    /// - Parameter origin: the event that brought the item.
-    package func item(brought origin: Event, from source: some StateSource) throws -> Item {
-        let content = try content(brought: origin, from: source)
-        var topic: String?
-        if case .broadcast(let name, _) = origin.body { topic = name }
-        let snoozedUntil = try snoozedUntil(from: source)
+    /// - Parameter origin: what is shown of the event that brought the item.
+    package func item(brought origin: consuming ItemOrigin, from source: some StateSource) throws -> Item {
+        if !overrides.isEmpty { try applyEdits(to: &origin.content, from: source) }
         return Item(
-            seq: Seq(entry.seq), position: Seq(entry.position), key: origin.key, topic: topic, content: content,
-            muted: entry.flags.contains(.muted), seen: isSeen, read: entry.flags.contains(.read),
-            archived: entry.flags.contains(.archived), snoozedUntil: snoozedUntil, actor: origin.actor,
-            occurredAt: origin.occurredAt,
+            seq: Seq(entry.seq), position: Seq(entry.position), key: origin.key, topic: origin.topic,
+            content: origin.content, muted: entry.flags.contains(.muted), seen: isSeen,
+            read: entry.flags.contains(.read), archived: entry.flags.contains(.archived),
+            snoozedUntil: try snoozedUntil(from: source), actor: origin.actor, occurredAt: origin.occurredAt,
             recordedAt: origin.recordedAt)
     }
 }

@@ -18,7 +18,9 @@ struct BulkMeasure {
         let watch = Stopwatch()
         try await Self.append(batches, events: setup.events, keyed: hasKeys, to: store)
         let seconds = watch.seconds
-        guard try await store.head() == Seq(UInt64(setup.events)) else { throw BenchError("not every event was stored") }
+        guard try await store.head() == Seq(UInt64(setup.events)) else {
+            throw BenchError("not every event was stored")
+        }
         let closing = Stopwatch()
         store.close()
         return Figures([

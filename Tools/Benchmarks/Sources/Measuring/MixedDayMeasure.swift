@@ -35,7 +35,9 @@ struct MixedDayMeasure {
     /// Of 149 commands in the trace 60 notify, 53 see the tray and 36 mark a thread read.
     private static func ofDay(_ command: Command, seq: Int) -> Command {
         let place = seq * 61 % 149
-        guard place >= 60, case .notify(let content) = command.action, let thread = content.thread else { return command }
+        guard place >= 60, case .notify(let content) = command.action, let thread = content.thread else {
+            return command
+        }
         return Command(
             user: command.user, place < 113 ? .seeTray() : .markAll(.read, Selection(thread: .named(thread))))
     }

@@ -12,7 +12,9 @@ struct OpenMeasure {
         let store = try Store.open(setup.directory, options: setup.options)
         let tray = try store.tray(of: Workload.user(7))
         let milliseconds = watch.milliseconds
-        guard tray.total > 0, try store.head() == Seq(UInt64(setup.events)) else { throw BenchError("events are missing") }
+        guard tray.total > 0, try store.head() == Seq(UInt64(setup.events)) else {
+            throw BenchError("events are missing")
+        }
         let tail = Double(try store.statistics().unflushed)
         print(try Figures(["milliseconds": milliseconds, "tail": tail]).json)
         // Without closing: the next run is to find the store as this one did.

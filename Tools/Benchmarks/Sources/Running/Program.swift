@@ -18,9 +18,11 @@ struct Program {
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: group == nil ? path : "/bin/sh")
-        process.arguments = group.map { ["-c", "echo $$ > '\($0)' && exec \"$@\"", "sh", path] + arguments } ?? arguments
+        process.arguments =
+            group.map { ["-c", "echo $$ > '\($0)' && exec \"$@\"", "sh", path] + arguments } ?? arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
-        process.standardInput = try input.map { try FileHandle(forReadingFrom: URL(fileURLWithPath: $0)) } ?? .nullDevice
+        process.standardInput =
+            try input.map { try FileHandle(forReadingFrom: URL(fileURLWithPath: $0)) } ?? .nullDevice
         process.standardOutput = output
         do { try process.run() } catch { throw BenchError("\(path) could not be started: \(error)") }
         let text = output.fileHandleForReading.readDataToEndOfFile()

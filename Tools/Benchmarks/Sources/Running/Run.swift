@@ -12,7 +12,9 @@ struct Run: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The cases, all but big when none is named: \(BenchCase.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Argument(
+        help:
+            "The cases, all but big when none is named: \(BenchCase.allCases.map(\.rawValue).joined(separator: ", ")).")
     var cases: [BenchCase] = BenchCase.allCases.filter { $0 != .big }
 
     @Flag(help: "One JSON object a line.")

@@ -28,6 +28,7 @@ struct TraceLines {
     private func act(_ place: Int, _ user: Int, _ random: inout SplitMix64) -> String {
         if place < 113 { return "{\"kind\":\"seeTray\",\"user\":\"user-\(user)\"}\n" }
         let thread = random.next() % 1_900
-        return "{\"kind\":\"markAll\",\"user\":\"user-\(user)\",\"as\":\"read\",\"thread\":\"message-user-\(thread)\"}\n"
+        return
+            "{\"kind\":\"markAll\",\"user\":\"user-\(user)\",\"as\":\"read\",\"thread\":\"message-user-\(thread)\"}\n"
     }
 }
