@@ -7,7 +7,7 @@ struct CountCommand: ParsableCommand {
         commandName: "count",
         abstract: "Counts allocations, pages written and syncs.",
         discussion: """
-            Each count may exceed the expected one by a tenth, and by 0.1. Exit code 1 names those that exceed it by more. \
+            Each count may exceed the expected one by a tenth, and by 0.02. Exit code 1 names those that exceed it by more. \
             A count that becomes much lower is said, too: --update then writes the new ones.
             """
     )
@@ -61,8 +61,8 @@ struct CountCommand: ParsableCommand {
             print("\(name): \(count), and nothing is expected")
             return true
         }
-        let isTooHigh = count > limit * 1.1 + 0.1
-        let isMuchLower = count < limit * 0.7 - 0.1
+        let isTooHigh = count > limit * 1.1 + 0.02
+        let isMuchLower = count < limit * 0.7 - 0.02
         let remark = isTooHigh ? ": TOO HIGH" : isMuchLower ? ": much lower; --update" : ""
         print("\(name): \(String(format: "%.3f", count)), expected \(String(format: "%.3f", limit))\(remark)")
         return isTooHigh

@@ -10,12 +10,17 @@ struct CountRun {
 
     func run() throws -> Figures {
         var counts: [String: Double] = [:]
+        let all = try LibraryCounts.of(3 * Self.events) {
+            let store = try Store.open(directory)
+            try appendInBulk(store, &counts)
+            store.close()
+        }
+        // When a round of flushing begins depends on pauses; what it writes in the end does not.
+        counts["append and flush: pages per event"] = all.writtenBytes / Self.pageBytes
         let store = try Store.open(directory)
-        try appendInBulk(store, &counts)
         try read(store, &counts)
         try appendOneByOne(store, &counts)
-        let closing = try LibraryCounts.of(Self.events) { store.close() }
-        counts["close: pages per event"] = closing.writtenBytes / Self.pageBytes
+        store.close()
         return Figures(counts)
     }
 
@@ -28,7 +33,6 @@ struct CountRun {
             for batch in batches { _ = try store.perform(batch) }
         }
         counts["append: allocations per event"] = append.allocations
-        counts["append: pages per event"] = append.writtenBytes / Self.pageBytes
         counts["append: syncs per transaction"] = append.syncs * Double(CasePlan.batch)
         var keyed = workload.batches(Self.events, size: CasePlan.batch)
         for batch in keyed.indices {
@@ -42,12 +46,8 @@ struct CountRun {
 
     private func read(_ store: Store, _ counts: inout [String: Double]) throws {
         let users = (0..<Self.users).map(Workload.user)
-        for user in users { _ = try store.tray(of: user) }
-        try appendAgain(store)
-        let fold = try LibraryCounts.of(Self.events) {
-            for user in users { _ = try store.tray(of: user) }
-        }
-        counts["fold: allocations per event"] = fold.allocations
+        // States are at hand from the second look on.
+        for user in users { _ = (try store.tray(of: user), try store.inbox(of: user)) }
         let badge = try LibraryCounts.of(users.count) {
             for user in users { _ = try store.tray(of: user) }
         }
@@ -56,6 +56,11 @@ struct CountRun {
             for user in users { _ = try store.inbox(of: user) }
         }
         counts["page of 20: allocations"] = page.allocations
+        try appendAgain(store)
+        let fold = try LibraryCounts.of(Self.events) {
+            for user in users { _ = try store.tray(of: user) }
+        }
+        counts["fold: allocations per event"] = fold.allocations
     }
 
     private func appendAgain(_ store: Store) throws {
