@@ -34,7 +34,9 @@ struct Bench {
             note("\(benchCase.rawValue) is left out: \(lack)")
             return []
         }
-        if options.alone { return try Contest(benchCase, plan, [.limit([:])], programs, options).run() }
+        if options.alone {
+            return try Contest(benchCase, plan, [Rival(name: "none", source: .limit([:]))], programs, options).run()
+        }
         guard !rivals.isEmpty else { return [] }
         return try Contest(benchCase, plan, rivals, programs, options).run()
     }
