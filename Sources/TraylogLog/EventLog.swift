@@ -64,11 +64,11 @@ package struct EventLog: Sendable {
         }
     }
 
-    /// What an item shows of the event that brought it; nil when the log does not hold it.
-    package func origin(_ seq: UInt64, in transaction: borrowing ReadTransaction) throws -> ItemOrigin? {
+    /// The item that an event brought, as it was then; nil when the log does not hold the event.
+    package func item(_ seq: UInt64, in transaction: borrowing ReadTransaction) throws -> Item? {
         try transaction.get(log, seq) { record in
             try withPayload(of: seq, record, in: transaction) { header, payload in
-                try EventDecoder.origin(seq: seq, header: header, payload: payload)
+                try EventDecoder.item(seq: seq, header: header, payload: payload)
             }
         }
     }
@@ -127,7 +127,7 @@ package struct EventLog: Sendable {
         let header = try RecordHeader.read(record, seq: seq)
         switch try RecordCodec.body(seq: seq, header: header, record: record) {
         case .inline(let range):
-            try RecordCodec.verify(seq: seq, record: record)
+            try RecordCodec.verifyChecksum(seq: seq, record: record)
             return try body(header, record.extracting(range))
         case .chunked(let byteCount):
             let payload = try assemble(seq, byteCount: byteCount, in: transaction)

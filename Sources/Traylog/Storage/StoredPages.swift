@@ -77,10 +77,11 @@ struct StoredPages: StateSource {
     func items(_ shown: [ShownItem]) throws -> [Item] {
         try environment.read { transaction in
             try shown.map { item in
-                guard let origin = try tables.log.origin(item.entry.seq, in: transaction) else {
+                guard var filled = try tables.log.item(item.entry.seq, in: transaction) else {
                     throw Self.missing(item.entry.seq)
                 }
-                return try item.item(brought: origin, from: self)
+                try item.update(&filled, from: self)
+                return filled
             }
         }
     }

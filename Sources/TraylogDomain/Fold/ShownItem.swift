@@ -30,18 +30,32 @@ extension ShownItem {
     }
 
     package func item(from source: some StateSource) throws -> Item {
-        try item(brought: ItemOrigin(source.event(entry.seq)), from: source)
+        var item = Item(source: try source.event(entry.seq))
+        try update(&item, from: source)
+        return item
     }
 
-    /// - Parameter origin: what is shown of the event that brought the item.
-    package func item(brought origin: consuming ItemOrigin, from source: some StateSource) throws -> Item {
-        if !overrides.isEmpty { try applyEdits(to: &origin.content, from: source) }
-        return Item(
-            seq: Seq(entry.seq), position: Seq(entry.position), key: origin.key, topic: origin.topic,
-            content: origin.content, muted: entry.flags.contains(.muted), seen: isSeen,
-            read: entry.flags.contains(.read), archived: entry.flags.contains(.archived),
-            snoozedUntil: try snoozedUntil(from: source), actor: origin.actor, occurredAt: origin.occurredAt,
-            recordedAt: origin.recordedAt)
+    /// Makes of the item, as its event brought it, what it is now.
+    package func update(_ item: inout Item, from source: some StateSource) throws {
+        item.position = Seq(entry.position)
+        item.muted = entry.flags.contains(.muted)
+        item.seen = isSeen
+        item.read = entry.flags.contains(.read)
+        item.archived = entry.flags.contains(.archived)
+        guard !overrides.isEmpty else { return }
+        try applyEdits(to: &item.content, from: source)
+        item.snoozedUntil = try snoozedUntil(from: source)
+    }
+}
+
+extension Item {
+    /// As the event brought it, without edits and marks.
+    fileprivate init(source event: Event) {
+        var topic: String?
+        if case .broadcast(let name, _) = event.body { topic = name }
+        self.init(
+            seq: event.seq, position: event.seq, key: event.key, topic: topic, content: event.content ?? Content(),
+            actor: event.actor, occurredAt: event.occurredAt, recordedAt: event.recordedAt)
     }
 }
 

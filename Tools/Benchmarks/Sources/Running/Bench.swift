@@ -10,6 +10,8 @@ struct Bench {
         programs = try Programs(options)
     }
 
+    func end() { programs.end() }
+
     var machine: String {
         let info = ProcessInfo.processInfo
         let bound = options.memoryLimit.map { "; memory bound: \($0) MiB" } ?? ""

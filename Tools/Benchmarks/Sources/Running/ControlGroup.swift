@@ -4,12 +4,13 @@ import Foundation
 struct ControlGroup {
     /// Whose id is written here, is in the group.
     let processes: String
+    private let path: String
 
     init(memoryBytes: Int) throws {
         let (parent, bound) =
             FileManager.default.fileExists(atPath: "/sys/fs/cgroup/cgroup.controllers")
             ? ("/sys/fs/cgroup", "memory.max") : ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
-        let path = parent + "/traylog-bench"
+        path = parent + "/traylog-bench-\(ProcessInfo.processInfo.processIdentifier)"
         do {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
             let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path + "/" + bound))
@@ -20,4 +21,6 @@ struct ControlGroup {
         }
         processes = path + "/cgroup.procs"
     }
+
+    func remove() { _ = unsafe rmdir(path) }
 }

@@ -75,6 +75,7 @@ struct Run: AsyncParsableCommand {
 
     func run() async throws {
         let bench = try Bench(options: self)
+        defer { bench.end() }
         if !json { print(bench.machine) }
         for benchCase in cases {
             for comparison in try bench.compare(benchCase) {

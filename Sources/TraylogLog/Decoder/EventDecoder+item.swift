@@ -1,22 +1,23 @@
 import TraylogDomain
 
 extension EventDecoder {
-    /// The same as ``event(seq:header:payload:)``, but only what an item shows.
+    /// The item that the event brought, as it was then: without edits and marks.
     ///
-    /// - Returns: with empty content when the event brings no item.
+    /// - Returns: an item with empty content when the event brings none.
     /// - Throws: ``CodecError``, as for the whole event.
-    package static func origin(
+    package static func item(
         seq: UInt64, header: RecordHeader, payload: RawSpan
-    ) throws(CodecError) -> ItemOrigin {
+    ) throws(CodecError) -> Item {
         do throws(PayloadFault) {
             let kind = try kind(of: header)
             let text = PayloadText(fields: try PayloadFields(payload))
             let bringsItem = kind == .notified || kind == .broadcast
-            return ItemOrigin(
-                key: try text.optional(.key, payload),
+            return Item(
+                seq: Seq(seq), position: Seq(seq), key: try text.optional(.key, payload),
                 topic: kind == .broadcast ? try text.required(.topic, payload) : nil,
+                content: bringsItem ? try text.content(payload) : Content(),
                 actor: try text.optional(.actor, payload), occurredAt: header.occurredAt,
-                recordedAt: header.recordedAt, content: bringsItem ? try text.content(payload) : Content())
+                recordedAt: header.recordedAt)
         } catch {
             throw CodecError(error, seq: seq)
         }
