@@ -2,6 +2,8 @@
 struct Series: Sendable {
     private(set) var values: [Double] = []
 
+    init(_ values: [Double] = []) { self.values = values.sorted() }
+
     mutating func append(_ value: Double) {
         values.append(value)
         values.sort()
