@@ -17,13 +17,14 @@ enum DamageProgram {
             let count = Int(arguments[2]), let seed = UInt64(arguments[3])
         else { throw Usage() }
         let steps = arguments.count > 4 ? Int(arguments[4]) ?? 1_500 : 1_500
-        try withTemporaryDirectory { directory in
+        let isSound = try withTemporaryDirectory { directory in
             let loop = try DamageLoop(directory: directory, seed: seed, steps: steps)
             let report = try loop.run(kind, count: count, programEvery: 10)
             for failure in report.failures { FileHandle.standardError.write(Data("\(failure)\n".utf8)) }
             say(report.summary)
-            if !report.failures.isEmpty { exit(1) }
+            return report.failures.isEmpty
         }
+        if !isSound { exit(1) }
     }
 
     private static func say(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }

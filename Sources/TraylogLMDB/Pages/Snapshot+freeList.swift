@@ -96,18 +96,20 @@ extension Snapshot {
         return count
     }
 
-    /// Makes sure that the header's pages are of the commits that they say: each commit lists the pages that it freed
-    /// under its own number, and there always are some, after the first commits.
+    /// Makes sure that the commit is the one that the header says: each lists the pages that it freed under its own number,
+    /// and there always are some, after the first commits.
     ///
-    /// Without that, a changed number could make an older commit the newest one. The snapshot keeps the pages of the
-    /// commit before it, too.
+    /// A changed number could also make the newest commit look like the one before this one; its list gives it away. After a
+    /// power cut the pages of that one may be overwritten, so what makes no sense there says nothing.
     func checkCommits() throws(LMDBError) {
-        for number in [transaction & 1, ~transaction & 1] {
-            guard let meta = MetaPage(pages.page(number)), meta.transaction <= transaction,
-                meta.lastPage < readablePages, let newest = try newestFreed(meta.freeList)
-            else { continue }
-            if newest != meta.transaction { throw pages.error(.record, page: number, .tables) }
+        if let freeList, let newest = try newestFreed(freeList), newest != transaction {
+            throw pages.error(.record, page: transaction & 1, .tables)
         }
+        guard let other = MetaPage(pages.page(~transaction & 1)), other.transaction &+ 1 == transaction,
+            let newest = try? newestFreed(other.freeList), newest == transaction + 1, !other.tables.isEmpty,
+            (try? page(other.tables.root, isLeaf: other.tables.depth == 1, .tables)) != nil
+        else { return }
+        throw pages.error(.record, page: ~transaction & 1, .tables)
     }
 
     /// The last commit in a list of free pages; nil when the list is empty.
