@@ -72,7 +72,9 @@ let package = Package(
             name: "CommandLineTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"],
             swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
-        .testTarget(name: "DocumentationTests", dependencies: ["Traylog"], swiftSettings: strict),
+        .testTarget(
+            name: "DocumentationTests", dependencies: ["Traylog", "TraylogAudit", "TestSupport", "traylog-cli"],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

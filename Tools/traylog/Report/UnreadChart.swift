@@ -28,7 +28,7 @@ struct UnreadChart {
             "<title id=\"chart-title\">\(HTMLText.escaped(title))</title>",
             "<desc id=\"chart-words\">\(description)</desc>",
         ] + axes(most, first.time, last.time) + [
-            "<path class=\"line\" d=\"\(path(most, first.time, last.time))\"/>", "</svg>",
+            "<path class=\"line\" d=\"\(path(most, first.time, last.time))\"></path>", "</svg>",
             "<figcaption>\(description)</figcaption>", "</figure>",
         ]
     }
@@ -36,7 +36,7 @@ struct UnreadChart {
     private func axes(_ most: UInt64, _ first: Int64, _ last: Int64) -> [String] {
         let (low, high) = (Self.height - Self.bottom, Self.top)
         let edge = Self.width - Self.right
-        var lines = ["<path class=\"axis\" d=\"M\(Self.left) \(high)V\(low)H\(edge)\"/>"]
+        var lines = ["<path class=\"axis\" d=\"M\(Self.left) \(high)V\(low)H\(edge)\"></path>"]
         lines.append("<text x=\"\(Self.left - 8)\" y=\"\(high + 10)\" text-anchor=\"end\">\(most)</text>")
         lines.append("<text x=\"\(Self.left - 8)\" y=\"\(low)\" text-anchor=\"end\">0</text>")
         lines.append("<text x=\"\(Self.left)\" y=\"\(Self.height - 8)\">\(Self.words(first))</text>")
