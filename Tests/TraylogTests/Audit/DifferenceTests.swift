@@ -69,7 +69,7 @@ import Testing
             try tested.notify("ann", Content(title: "One"))
             try tested.notify("ann", Content(title: "Two", collapseKey: "c"))
             try tested.act("ann", .seeTray())
-            try tested.act("ann", .mark(.read, items: [.seq(1)]))
+            try tested.act("ann", .mark(.read, [.seq(1)]))
             try tested.notify("ann", Content(title: "Three", collapseKey: "c"))
             try tested.act("ann", .markAll(.archived, Selection()))
             try tested.act("ann", .undo(event: 6))

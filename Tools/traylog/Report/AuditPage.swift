@@ -138,7 +138,7 @@ struct AuditPage {
         "th,td{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid var(--rule)}",
         "td{overflow-wrap:anywhere}thead th{position:sticky;top:0;background:var(--paper)}time{white-space:nowrap}",
         "tbody th,.same,.change{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}",
-        "tbody th{font-weight:normal}.same{color:var(--soft)}.change{font-weight:bold}summary{cursor:pointer;color:var(--mark)}",
+        "thead th:nth-child(n+7),thead th:first-child{text-align:right}tbody th{font-weight:normal}.same{color:var(--soft)}.change{font-weight:bold}summary{cursor:pointer;color:var(--mark)}",
         ".skip{position:absolute;left:-100rem}.skip:focus{left:1rem;top:1rem;background:var(--paper);padding:.5rem}",
         "@media print{:root{--ink:#000;--paper:#fff;--soft:#444;--rule:#bbb;--mark:#000}main{max-width:none;padding:0}",
         "thead{display:table-header-group}thead th{position:static}tr{break-inside:avoid}body{font-size:10pt}}",
