@@ -56,7 +56,7 @@ struct ProofTests {
             try fill(store)
             let run = try TraylogRun.of(arguments + ["--json", "--store", store.directory])
             #expect(run.status == 65)
-            #expect(try run.errors("error") == [JSONValue.string(error)])
+            #expect(try run.errors("error") == [JSONValue.text(error)])
         }
     }
 

@@ -5,17 +5,12 @@ struct AuditPage {
     let report: AuditReport
     let hasProofs: Bool
 
-    /// - Parameter next: the next entries; nil when there are no more.
-    func write(to output: Output, _ next: () throws -> [AuditEntry]?) throws {
-        // The chart stands above the table, but needs every event's time.
-        var points: [(time: Int64, unread: UInt64)] = []
-        var rows: [String] = []
-        while let entries = try next() {
-            for entry in entries {
-                points.append((entry.event.recordedAt.milliseconds, entry.step.after.unread))
-                rows.append(row(entry))
-            }
-        }
+    /// - Parameters:
+    ///   - points: of the chart, which stands above the table: when each event was recorded, and the unread items then.
+    ///   - next: the next entries; nil when there are no more.
+    func write(
+        to output: Output, points: [(time: Int64, unread: UInt64)], _ next: () throws -> [AuditEntry]?
+    ) throws {
         try output.lines(head)
         try output.lines(summary)
         if !points.isEmpty {
@@ -25,7 +20,7 @@ struct AuditPage {
                     title: "Unread items of \(report.user) over time"))
         }
         try output.lines(tableHead)
-        try output.lines(rows)
+        while let entries = try next() { try output.lines(entries.map(row)) }
         try output.lines(foot)
     }
 
