@@ -101,7 +101,9 @@ let package = Package(
             name: "CompatibilityTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"], exclude: ["Fixtures"],
             swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
-        .testTarget(name: "DocumentationTests", dependencies: ["Traylog"], swiftSettings: strict),
+        .testTarget(
+            name: "DocumentationTests", dependencies: ["Traylog", "TraylogAudit", "TestSupport", "traylog-cli"],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -3,6 +3,12 @@ package struct ShownItem: Hashable, Sendable {
     package var entry: ItemEntry
     package var isSeen: Bool
     package var overrides: [ItemOverride]
+
+    package init(entry: ItemEntry, isSeen: Bool, overrides: [ItemOverride]) {
+        self.entry = entry
+        self.isSeen = isSeen
+        self.overrides = overrides
+    }
 }
 
 extension ShownItem {
