@@ -67,6 +67,9 @@ public final class Store: TrayQueries {
     private static func start(
         _ directory: String, _ environment: Environment, _ options: StoreOptions
     ) throws -> Store {
+        // A process that died, or a relaxed one, may have left a commit that can be read and is not on disk yet. What is
+        // answered from here on rests on it.
+        try environment.sync()
         let tables = Tables(environment)
         let shared = Monitor(
             Shared(
@@ -94,6 +97,8 @@ public final class Store: TrayQueries {
     }
 
     private func stop() {
+        // The threads to wait for, and the locks to give up, are those of the process that opened it.
+        guard !environment.isInherited else { return }
         compaction?.work.stopSoon()
         compaction?.thread.join()
         projections.close()

@@ -82,7 +82,7 @@ import TraylogLog
                     }
                     #expect(stored == row.value)
                 }
-                let rows = try source.environment.read { $0.statistics(source.tables.merkle.database).entries }
+                let rows = try source.environment.read { try $0.statistics(source.tables.merkle.database).entries }
                 // And the size.
                 #expect(rows == whole.rows.count + 1)
             }
