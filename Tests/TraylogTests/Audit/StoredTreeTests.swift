@@ -213,4 +213,55 @@ import TraylogLog
             #expect(try await store.difference(of: "ann", from: .seq(299)).items.count == 1)
         }
     }
+
+    @Test(arguments: [UInt64.max, UInt64.max - 1, UInt64(1) << 63, UInt64(1) << 32, UInt64(301)] as [UInt64])
+    func aSizeThatIsNotTrueIsNamedAndTrapsNobody(size: UInt64) throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store throws in
+                try fill(store, 300)
+                try store.storeTree()
+            }
+            try RawStore.change(path) { raw in
+                try raw.put(raw.tables.merkle.database, RawStore.key(0), MerkleTable.sizeRow(size))
+            }
+            try withReader(path) { reader throws in
+                // What is stored is enough for this head, or what is missing is named.
+                do { _ = try reader.treeHead() } catch TraylogError.failed(let failure) {
+                    #expect(failure.code == .damaged)
+                }
+            }
+            #expect(try findings(path).contains { $0.contains("more events than the log has") })
+            try withStore(path, options(isRelaxed: true)) { store throws in
+                _ = try failure { try store.storeTree() }
+                try fill(store, 10)
+                _ = try failure { try store.storeTree() }
+                _ = try failure { try store.treeHead() }
+            }
+        }
+    }
+
+    @Test func damagedRowsAreNamed() throws {
+        var random = SeededRandom(seed: 5)
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store throws in
+                try fill(store, 600)
+                try store.storeTree()
+            }
+            let keys = [0, MerkleTable.key(level: 0, row: 0), MerkleTable.key(level: 8, row: 0)]
+            for key in keys.map(RawStore.key) {
+                var old: [UInt8] = []
+                try RawStore.change(path) { raw in
+                    let table = raw.tables.merkle.database
+                    old = try raw.value(table, key)
+                    try raw.change(table, key) { $0[random.below($0.count)] ^= 4 }
+                }
+                #expect(try !findings(path).isEmpty)
+                try withReader(path) { reader throws in
+                    #expect(try failure { try reader.proof(of: 3) }?.code == .damaged)
+                }
+                try RawStore.change(path) { try $0.put($0.tables.merkle.database, key, old) }
+                #expect(try findings(path).isEmpty)
+            }
+        }
+    }
 }
