@@ -51,6 +51,8 @@ final class FileSource: ViewSource {
         return try view.past(moment, history: FileHistory(source: self, now: snapshot(), stored: view.pages))
     }
 
+    func stream(of user: String) throws -> UInt32? { try stream(of: .user(user)) }
+
     /// The stream of a user or a topic; nil for one that never had an event.
     func stream(of name: StreamName) throws -> UInt32? {
         let now = try snapshot()

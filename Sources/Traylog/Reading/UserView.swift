@@ -55,6 +55,8 @@ protocol ViewSource: Sendable {
 
     /// The user's state right after an event, or after the head; that of an empty tray for somebody unknown.
     func view(of user: String, at seq: UInt64?) throws -> UserView
+    /// The user's stream; nil for somebody who never had an event.
+    func stream(of user: String) throws -> UInt32?
     /// The user's tray after the head.
     func tray(of user: String) throws -> Tray
     /// The head, for queries that concern no user.
@@ -87,6 +89,8 @@ struct StoreProgress {
     var topics: UInt64
     /// Streams of users who were erased.
     var erased: UInt64
+    /// Damaged states that this process folded anew and stores again.
+    var refolded: UInt64 = 0
 }
 
 extension ViewSource {
