@@ -80,14 +80,30 @@ let package = Package(
             name: "ModelTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"], swiftSettings: strict),
         .executableTarget(
             name: "traylog-powercut", dependencies: ["TestSupport"], path: "Tests/PowerCut", swiftSettings: strict),
+        .executableTarget(
+            name: "traylog-torture", dependencies: ["Traylog", "TestSupport"], path: "Tests/Torture",
+            exclude: ["faults.c"], swiftSettings: strict),
         .testTarget(
-            name: "CrashTests", dependencies: ["Traylog", "TestSupport", "traylog-cli", "traylog-powercut"],
+            name: "CrashTests",
+            dependencies: ["Traylog", "TestSupport", "traylog-cli", "traylog-powercut", "traylog-torture"],
             exclude: ["PowerCut/recorder.c"], swiftSettings: strict),
+        .executableTarget(
+            name: "traylog-damage", dependencies: ["TestSupport"], path: "Tests/Damage", swiftSettings: strict),
+        .testTarget(
+            name: "FaultTests", dependencies: ["Traylog", "TestSupport", "traylog-cli", "traylog-damage"],
+            swiftSettings: strict),
         .testTarget(
             name: "CommandLineTests", dependencies: ["Traylog", "TraylogArchive", "TestSupport", "traylog-cli"],
             swiftSettings: strict),
+        .testTarget(
+            name: "FuzzTests", dependencies: ["Traylog", "TestSupport"], exclude: ["Fixtures"], swiftSettings: strict),
+        .testTarget(
+            name: "CompatibilityTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"], exclude: ["Fixtures"],
+            swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
-        .testTarget(name: "DocumentationTests", dependencies: ["Traylog"], swiftSettings: strict),
+        .testTarget(
+            name: "DocumentationTests", dependencies: ["Traylog", "TraylogAudit", "TestSupport", "traylog-cli"],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -66,6 +66,19 @@ need() {
     esac
 }
 
+# Installs a browser where that is possible; what needs it is skipped where it is not.
+want_browser() {
+    local name
+    for name in chromium chromium-headless-shell chromium-browser google-chrome; do
+        if has "$name"; then return; fi
+    done
+    if ! has apt-get || { [[ $(id -u) -ne 0 ]] && ! has sudo; }; then return; fi
+    step "Installing a browser"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update || true
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends chromium-headless-shell \
+        >/dev/null || printf 'warning: no browser could be installed\n' >&2
+}
+
 need_linux() {
     [[ $(uname -s) == Linux ]] || fail "Traylog runs on Linux; $(uname -s) is not supported yet"
 }

@@ -6,11 +6,21 @@
 #include <sys/random.h>
 #include <sys/vfs.h>
 
-// glibc declares it only under _GNU_SOURCE, which a module map cannot set.
+// glibc declares these only under _GNU_SOURCE, which a module map cannot set.
 extern int pthread_setname_np(pthread_t thread, const char *name);
+extern int fallocate(int descriptor, int mode, off_t offset, off_t length);
 
 // Swift takes the name `statfs` for the structure, so that the function cannot be called. Zero on an error.
 static inline unsigned long traylog_file_system_type(const char *path) {
     struct statfs answer;
     return statfs(path, &answer) == 0 ? (unsigned long)answer.f_type : 0;
+}
+
+// A set of bits that many threads read and add to.
+static inline int traylog_bit_is_set(const unsigned long *words, unsigned long bit) {
+    return (int)((__atomic_load_n(&words[bit >> 6], __ATOMIC_RELAXED) >> (bit & 63)) & 1);
+}
+
+static inline void traylog_set_bit(unsigned long *words, unsigned long bit) {
+    __atomic_fetch_or(&words[bit >> 6], 1UL << (bit & 63), __ATOMIC_RELAXED);
 }

@@ -42,6 +42,7 @@ public final class StoreReader: TrayQueries {
 
     /// Gives the file free and ends observations; later calls fail with `closed`.
     public func close() {
+        guard !environment.isInherited else { return }
         queries.hub.end()
         environment.close()
         queries.pool.close()

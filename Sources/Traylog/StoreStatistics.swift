@@ -26,6 +26,9 @@ public struct StoreStatistics: Hashable, Sendable {
     public var readers: [Reader] = []
     /// Events in the log that the stored states do not hold yet.
     public var unflushed: UInt64 = 0
+    /// Stored states whose checksum does not match: queries of their users fail, and `traylog replay --rebuild` derives
+    /// them from the log again.
+    public var damagedStates: UInt64 = 0
     /// Entries and bytes of each table of the file.
     public var tables: [Table] = []
     /// What is stored of custom projections.

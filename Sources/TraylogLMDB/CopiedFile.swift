@@ -16,12 +16,19 @@ enum CopiedFile {
 
     /// Whether it has the mark of a replacement; the caller keeps writers away.
     static func isMarked(path: String) throws(LMDBError) -> Bool {
-        try unsafe read(path) { (transaction) throws(LMDBError) in
-            // Without this, LMDB does not know yet how the names of tables are ordered.
-            var tables = MDB_dbi()
-            try check(unsafe mdb_dbi_open(transaction, nil, 0, &tables), path)
-            return unsafe ReplacementMark.isSet(transaction)
+        let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .system(errno, operation: "open", path: path) }
+        defer { Glibc.close(descriptor) }
+        guard let header = try? DataFileHeader.read(descriptor: descriptor),
+            let size = FileIdentity.status(descriptor: descriptor)?.size
+        else { throw LMDBError(result: MDB_CORRUPTED, operation: "open", path: path) }
+        let pages = try PageMap(
+            descriptor: descriptor, path: path, byteCount: Int(size), pageSize: header.pageSize, tableNames: [])
+        let snapshot = Snapshot(pages)
+        if case .gone = try snapshot.load(header.transaction) {
+            throw pages.error(.record, page: header.transaction & 1, .tables)
         }
+        return try ReplacementMark.isSet(snapshot)
     }
 
     @unsafe private static func read<R>(

@@ -11,49 +11,76 @@ import CTraylogLMDB
         case unset, beforeFirst, atEntry, pastLast
     }
 
-    @usableFromInline let handle: OpaquePointer
+    /// LMDB's cursor, in a write transaction; a reader walks by itself.
+    @usableFromInline let handle: OpaquePointer?
     /// Not retained: a cursor lives inside a transaction, and that inside a call on its environment.
-    @usableFromInline unowned(unsafe) let environment: Environment
+    @usableFromInline unowned(unsafe) let snapshot: Snapshot
+    let table: TableRecord
+    var place: Place?
+    /// Of a write transaction; not retained either.
+    let writes: Unmanaged<WriteCheck>?
     @usableFromInline var key = unsafe MDB_val()
     @usableFromInline var value = unsafe MDB_val()
     @usableFromInline var position = Position.unset
 
-    @inlinable
-    init(handle: OpaquePointer, environment: Environment) {
+    /// A cursor of a read transaction.
+    @usableFromInline
+    init(_ snapshot: Snapshot, _ database: Database) throws(LMDBError) {
+        unsafe handle = nil
+        unsafe self.snapshot = snapshot
+        unsafe writes = nil
+        table = try snapshot.record(database)
+    }
+
+    /// A cursor of a write transaction, which sees its changes.
+    @usableFromInline
+    @unsafe init(_ handle: OpaquePointer, _ check: WriteCheck, _ database: Database) throws(LMDBError) {
         unsafe self.handle = handle
-        unsafe self.environment = environment
+        unsafe snapshot = check.snapshot
+        unsafe writes = Unmanaged.passUnretained(check)
+        table = try check.record(database)
     }
 
     /// Moves to the smallest key; false when the database is empty.
-    @inlinable
+    @usableFromInline
     package mutating func first() throws(LMDBError) -> Bool {
-        try move(MDB_FIRST, orElse: .pastLast)
+        if unsafe handle != nil { return try moveWriting(MDB_FIRST, orElse: .pastLast) }
+        return try arrive(unsafe snapshot.first(in: table), orElse: .pastLast)
     }
 
     /// Moves to the greatest key; false when the database is empty.
-    @inlinable
+    @usableFromInline
     package mutating func last() throws(LMDBError) -> Bool {
-        try move(MDB_LAST, orElse: .beforeFirst)
+        if unsafe handle != nil { return try moveWriting(MDB_LAST, orElse: .beforeFirst) }
+        return try arrive(unsafe snapshot.last(in: table), orElse: .beforeFirst)
     }
 
     /// Moves to the next greater key; about 50 ns. False past the last one.
-    @inlinable
+    @usableFromInline
     package mutating func next() throws(LMDBError) -> Bool {
         switch position {
-        case .atEntry: try move(MDB_NEXT, orElse: .pastLast)
-        case .unset, .beforeFirst: try move(MDB_FIRST, orElse: .pastLast)
-        case .pastLast: false
+        case .unset, .beforeFirst: return try first()
+        case .pastLast: return false
+        case .atEntry: break
         }
+        if unsafe handle != nil { return try moveWriting(MDB_NEXT, orElse: .pastLast) }
+        place?.index += 1
+        guard let here = place, here.index == here.count else { return try show() }
+        return try arrive(unsafe snapshot.nextLeaf(here, table), orElse: .pastLast)
     }
 
     /// Moves to the next smaller key; false before the first one.
-    @inlinable
+    @usableFromInline
     package mutating func previous() throws(LMDBError) -> Bool {
         switch position {
-        case .atEntry: try move(MDB_PREV, orElse: .beforeFirst)
-        case .unset, .pastLast: try move(MDB_LAST, orElse: .beforeFirst)
-        case .beforeFirst: false
+        case .unset, .pastLast: return try last()
+        case .beforeFirst: return false
+        case .atEntry: break
         }
+        if unsafe handle != nil { return try moveWriting(MDB_PREV, orElse: .beforeFirst) }
+        place?.index -= 1
+        guard let here = place, here.index < 0 else { return try show() }
+        return try arrive(unsafe snapshot.previousLeaf(here, table), orElse: .beforeFirst)
     }
 
     /// Moves to the smallest key that is not less than `key`; false, and past the last entry, when there is none.
@@ -62,15 +89,13 @@ import CTraylogLMDB
     @inlinable
     package mutating func seek(_ key: RawSpan) throws(LMDBError) -> Bool {
         if key.isEmpty { return try first() }
-        let result = unsafe key.withUnsafeBytes { unsafe find($0) }
-        return try arrive(result, orElse: .pastLast)
+        return unsafe try key.withUnsafeBytes { (key) throws(LMDBError) in unsafe try find(key) }
     }
 
     /// The same for a key of eight big-endian bytes.
     @inlinable
     package mutating func seek(_ key: UInt64) throws(LMDBError) -> Bool {
-        let result = unsafe withUnsafeBytes(of: key.bigEndian) { unsafe find($0) }
-        return try arrive(result, orElse: .pastLast)
+        unsafe try withUnsafeBytes(of: key.bigEndian) { (key) throws(LMDBError) in unsafe try find(key) }
     }
 
     /// Calls `body` with the current entry, in place.
@@ -84,25 +109,30 @@ import CTraylogLMDB
         return try unsafe body(Entry.buffer(key).bytes, Entry.buffer(value).bytes)
     }
 
-    @inlinable
-    @unsafe mutating func find(_ sought: UnsafeRawBufferPointer) -> Int32 {
-        unsafe key = Entry.value(sought)
-        return unsafe mdb_cursor_get(handle, &key, &value, MDB_SET_RANGE)
+    @usableFromInline
+    @unsafe mutating func find(_ sought: UnsafeRawBufferPointer) throws(LMDBError) -> Bool {
+        if unsafe handle != nil { return unsafe try seekWriting(sought) }
+        return try arrive(unsafe snapshot.seek(KeyBytes(sought), in: table), orElse: .pastLast)
     }
 
-    @inlinable
-    mutating func move(_ operation: MDB_cursor_op, orElse end: Position) throws(LMDBError) -> Bool {
-        try arrive(unsafe mdb_cursor_get(handle, &key, &value, operation), orElse: end)
-    }
-
-    @inlinable
-    mutating func arrive(_ result: Int32, orElse end: Position) throws(LMDBError) -> Bool {
-        if result == 0 {
-            position = .atEntry
-            return true
+    private mutating func arrive(_ place: Place?, orElse end: Position) throws(LMDBError) -> Bool {
+        self.place = place
+        guard place != nil else {
+            position = end
+            return false
         }
-        position = end
-        if result == MDB_NOTFOUND { return false }
-        throw unsafe environment.failure(result, "move a cursor")
+        return try show()
+    }
+
+    /// Looks up the entry at the present place.
+    private mutating func show() throws(LMDBError) -> Bool {
+        guard let place else { return false }
+        guard let stored = place.leaf.key(place.index) else {
+            throw unsafe snapshot.error(.entries, place.leaf, table)
+        }
+        unsafe key = MDB_val(mv_size: stored.count, mv_data: UnsafeMutableRawPointer(mutating: stored.base))
+        unsafe value = try Entry.value(snapshot.value(at: place, table.name))
+        position = .atEntry
+        return true
     }
 }

@@ -4,10 +4,14 @@ import CTraylogLMDB
 ///
 /// It is a number, valid for the environment that gave it and until that closes.
 @usableFromInline package struct Database: Hashable, Sendable {
+    /// LMDB's number; of no meaning in an environment that only reads.
     @usableFromInline let handle: MDB_dbi
+    /// Among the names that the environment was opened with.
+    @usableFromInline let index: Int
 
     @usableFromInline
-    init(handle: MDB_dbi) {
+    init(handle: MDB_dbi, index: Int) {
         self.handle = handle
+        self.index = index
     }
 }

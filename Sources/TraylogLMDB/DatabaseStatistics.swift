@@ -1,5 +1,3 @@
-import CTraylogLMDB
-
 /// The size of one database as a transaction sees it.
 @usableFromInline package struct DatabaseStatistics: Hashable, Sendable {
     package var entries: Int
@@ -11,11 +9,11 @@ import CTraylogLMDB
     /// Pages of every kind.
     package var pages: Int { branchPages + leafPages + overflowPages }
 
-    init(_ raw: MDB_stat) {
-        entries = Int(raw.ms_entries)
-        depth = Int(raw.ms_depth)
-        branchPages = Int(raw.ms_branch_pages)
-        leafPages = Int(raw.ms_leaf_pages)
-        overflowPages = Int(raw.ms_overflow_pages)
+    init(_ record: TableRecord) {
+        entries = Int(clamping: record.entries)
+        depth = record.depth
+        branchPages = Int(record.branchPages)
+        leafPages = Int(record.leafPages)
+        overflowPages = Int(record.overflowPages)
     }
 }

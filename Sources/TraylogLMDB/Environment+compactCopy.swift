@@ -9,6 +9,8 @@ extension Environment {
     ///
     /// - Throws: ``LMDBError/Code/corrupted`` when pages are lost or used twice, ``LMDBError/Code/diskFull``.
     package func compactCopy(toDescriptor descriptor: Int32) throws(LMDBError) {
+        // LMDB copies what it finds, and would follow a wrong number anywhere.
+        try requireSoundPages()
         reapDeadReaders()
         var result: Int32 = 0
         for _ in 0..<3 {

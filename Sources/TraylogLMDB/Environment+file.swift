@@ -25,6 +25,7 @@ extension Environment {
                 continue
             }
             defer { _ = file.gate.leave(entered.index, keeping: entered.handle) }
+            if file.isLost { throw failure(MDB_PANIC, operation) }
             return try body(file)
         }
     }

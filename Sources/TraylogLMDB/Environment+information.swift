@@ -47,20 +47,8 @@ extension Environment {
     }
 
     private func countFreePages() throws(LMDBError) -> Int {
-        // Database 0 lists free pages: each value is a count followed by that many page numbers.
-        let freeList = Database(handle: 0)
         do {
-            return try read { transaction in
-                try transaction.withCursor(freeList) { cursor in
-                    var pages = 0
-                    while try cursor.next() {
-                        pages += cursor.withEntry { _, value in
-                            value.byteCount < 8 ? 0 : unsafe value.unsafeLoadUnaligned(as: Int.self)
-                        }
-                    }
-                    return pages
-                }
-            }
+            return try read { try $0.freePages() }
         } catch let error as LMDBError {
             throw error
         } catch {

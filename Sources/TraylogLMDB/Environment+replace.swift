@@ -102,6 +102,7 @@ extension Environment {
         }
         successor.handOver()
         successor.close()
+        new.pages.move(to: StoreLocation(directory: directory).dataPath)
         defer { go(on: new) }
         do {
             try onStep(.dataRenamed)
@@ -125,14 +126,12 @@ extension Environment {
 
     /// Enlarges a map that is full, which the replacement may be the cure for.
     private func makeRoomForMark() throws(LMDBError) {
-        let file = try openFile("replace")
         let pages = 64
-        let state = file.mapState()
+        let (file, state) = try use("replace") { ($0, $0.mapState()) }
         guard (state.lastPage + pages) * file.pageSizeBytes > state.sizeBytes else { return }
-        let isDone = file.gate.drain {
-            unsafe _ = mdb_env_set_mapsize(file.handle, state.sizeBytes + pages * file.pageSizeBytes)
+        if !file.resizeMap(to: state.sizeBytes + pages * file.pageSizeBytes) {
+            throw failure(MDB_MAP_RESIZED, "replace")
         }
-        if !isDone { throw failure(MDB_MAP_RESIZED, "replace") }
     }
 
     /// Keeps other processes from opening the store meanwhile.
@@ -148,6 +147,7 @@ extension Environment {
 extension EnvironmentFile {
     /// Makes all commits safe against power loss, and later ones as it is configured.
     fileprivate func finishFilling(durability: Environment.Durability, path: String) throws(LMDBError) {
+        if isLost { throw LMDBError(result: MDB_PANIC, operation: "sync", path: path) }
         unsafe mdb_env_set_flags(handle, Environment.Durability.deferred.flags, 0)
         unsafe mdb_env_set_flags(handle, durability.flags, 1)
         coverLastPage()

@@ -11,7 +11,7 @@ extension Environment {
     package func read<R: ~Copyable>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
         let reading = try beginRead()
         defer { endRead(reading) }
-        let transaction = unsafe ReadTransaction(handle: reading.handle.pointer, environment: self)
+        let transaction = ReadTransaction(reading.handle)
         return try body(transaction)
     }
 
@@ -21,11 +21,11 @@ extension Environment {
     /// ``Durability/durable`` they are on disk. A batch should change less than 16 MB.
     ///
     /// - Throws: what `body` throws; the error of the first failed write, even if `body` caught it; and errors of the
-    ///   commit, after which nothing was stored (except ``LMDBError/Code/panic``: unknown until the next opening).
+    ///   commit, after which nothing was stored, unless ``heal()`` finds it there.
     @inlinable
     package func write<R: ~Copyable>(_ body: (inout WriteTransaction) throws -> R) throws -> R {
         let (file, handle) = unsafe try beginWrite()
-        var transaction = unsafe WriteTransaction(handle: handle, environment: self)
+        var transaction = unsafe WriteTransaction(handle: handle, environment: self, check: file.writeCheck)
         let result: R
         do {
             result = try body(&transaction)
@@ -33,7 +33,7 @@ extension Environment {
             unsafe abortWrite(file, handle, after: transaction.poison)
             throw error
         }
-        unsafe precondition(transaction.reads.handle == handle, "A transaction was swapped out of its closure.")
+        unsafe precondition(transaction.handle == handle, "A transaction was swapped out of its closure.")
         if let poison = transaction.poison {
             unsafe abortWrite(file, handle, after: poison)
             throw poison
@@ -68,10 +68,21 @@ extension Environment {
                 continue
             }
             if let idle {
-                if unsafe mdb_txn_renew(idle.pointer) == 0 { return (file, slot, idle) }
-                unsafe mdb_txn_abort(idle.pointer)
+                if unsafe mdb_txn_renew(idle.pointer) == 0, try load(idle, file, slot) { return (file, slot, idle) }
+                idle.end()
             }
             if let reading = try beginNewRead(file, slot) { return reading }
+        }
+    }
+
+    /// Reads the header's page of the commit that a read transaction shows; gives both back when it makes no sense.
+    private func load(_ handle: ReadHandle, _ file: EnvironmentFile, _ slot: Int) throws(LMDBError) -> Bool {
+        do {
+            return try handle.load()
+        } catch {
+            handle.end()
+            _ = file.gate.leave(slot, keeping: nil)
+            throw error
         }
     }
 
@@ -83,17 +94,24 @@ extension Environment {
         var attempts = 0
         while true {
             var handle: OpaquePointer?
-            let result = unsafe mdb_txn_begin(file.handle, nil, UInt32(MDB_RDONLY), &handle)
-            if result == 0, let handle = unsafe handle { return (file, slot, unsafe ReadHandle(handle)) }
+            var result =
+                file.isLost ? MDB_PANIC : unsafe mdb_txn_begin(file.handle, nil, UInt32(MDB_RDONLY), &handle)
+            if result == 0, let handle = unsafe handle {
+                let read = unsafe ReadHandle(handle, file.pages)
+                if try load(read, file, slot) { return (file, slot, read) }
+                read.end()
+                // What keeps a transaction from being renewed is a map that has grown meanwhile.
+                result = MDB_MAP_RESIZED
+            }
             attempts += 1
             if result == MDB_READERS_FULL, attempts == 1 {
                 file.reap()
                 continue
             }
             _ = file.gate.leave(slot, keeping: nil)
-            guard result == MDB_MAP_RESIZED, attempts < 8, file.remap() else { throw failure(result, "read") }
+            guard attempts < 8, try isMended(file, result) else { throw failure(result, "read") }
             guard let entered = file.gate.enter() else { return nil }
-            if let idle = entered.handle { unsafe mdb_txn_abort(idle.pointer) }
+            entered.handle?.end()
             slot = entered.index
         }
     }
@@ -101,9 +119,7 @@ extension Environment {
     @usableFromInline
     func endRead(_ reading: Reading) {
         unsafe mdb_txn_reset(reading.handle.pointer)
-        if let surplus = reading.file.gate.leave(reading.slot, keeping: reading.handle) {
-            unsafe mdb_txn_abort(surplus.pointer)
-        }
+        reading.file.gate.leave(reading.slot, keeping: reading.handle)?.end()
     }
 
     @usableFromInline
@@ -118,11 +134,19 @@ extension Environment {
         while true {
             let file = try enterWriter("write")
             var handle: OpaquePointer?
-            let result = unsafe mdb_txn_begin(file.handle, nil, 0, &handle)
-            if result == 0, let handle = unsafe handle { return unsafe (file, handle) }
+            let result = file.isLost ? MDB_PANIC : unsafe mdb_txn_begin(file.handle, nil, 0, &handle)
+            if result == 0, let handle = unsafe handle {
+                do throws(LMDBError) {
+                    unsafe try file.writeCheck.begin(handle)
+                    return unsafe (file, handle)
+                } catch {
+                    unsafe abortWrite(file, handle, after: nil)
+                    throw error
+                }
+            }
             file.gate.leaveWriter()
             attempts += 1
-            guard result == MDB_MAP_RESIZED, attempts < 8, file.remap() else { throw failure(result, "write") }
+            guard attempts < 8, try isMended(file, result) else { throw failure(result, "write") }
         }
     }
 
@@ -167,6 +191,15 @@ extension Environment {
             throw failure(result, "commit")
         }
         file.coverLastPage()
+    }
+
+    /// Whether what kept a transaction from beginning is gone, so that it can be tried again.
+    private func isMended(_ file: EnvironmentFile, _ result: Int32) throws(LMDBError) -> Bool {
+        switch result {
+        case MDB_MAP_RESIZED: file.remap()
+        case MDB_PANIC: try reopen(file)
+        default: false
+        }
     }
 
     /// What new transactions begin on.

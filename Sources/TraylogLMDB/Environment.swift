@@ -24,8 +24,10 @@ import Synchronization
     let databaseNames: [String]
     let databases: [String: Database]
     /// What new transactions begin on; nil for a successor that took its predecessor's place.
-    private let current: Mutex<EnvironmentFile?>
+    private let current: Monitor<EnvironmentFile?>
     let succession = Monitor(Succession())
+    /// How often ``heal()`` had to open the data file anew.
+    let reopenings = Atomic(0)
     /// Nil for a successor, which no other process opens.
     let openLock: OpenLock?
     private let lease: WriterLease?
@@ -50,7 +52,7 @@ import Synchronization
         generation = ForkGuard.generation
         databaseNames = databases
         self.databases = opened.file.databases
-        current = Mutex(opened.file)
+        current = Monitor(opened.file)
         openLock = opened.openLock
         lease = opened.lease
         claim = opened.claim
@@ -115,9 +117,12 @@ import Synchronization
             message: "The store was closed: open it again.")
     }
 
+    /// Whether this process got it by `fork`: threads, locks and reader slots are the parent's.
+    package var isInherited: Bool { generation != ForkGuard.generation }
+
     /// Refuses an environment that was inherited by `fork`.
     @inlinable
-    func checkProcess(_ operation: String) throws(LMDBError) {
+    package func checkProcess(_ operation: String) throws(LMDBError) {
         if generation != ForkGuard.generation { throw wrongProcess(operation) }
     }
 

@@ -8,12 +8,18 @@ import Synchronization
 /// A transaction stays with the file it began on. A file that was replaced is closed when its last transaction ends.
 @safe
 @usableFromInline final class EnvironmentFile: @unchecked Sendable {
-    // @unchecked: the fields are constants. LMDB's environment may be used by all threads (MDB_NOTLS), and the gate
-    // keeps every use of it before its closing.
-    @usableFromInline let handle: OpaquePointer
+    // @unchecked: the fields are constants but for those of an opening, which change only while the gate holds every
+    // use back. LMDB's environment may be used by all threads (MDB_NOTLS), and the gate keeps all that before its
+    // closing.
+    @usableFromInline private(set) var handle: OpaquePointer
     /// The data file as LMDB opened it; closed with the environment.
-    let dataDescriptor: Int32
-    let pageSizeBytes: Int
+    private(set) var dataDescriptor: Int32
+    /// The data file as it is read.
+    private(set) var pages: PageMap
+    /// Used by the one thread that writes.
+    @usableFromInline private(set) var writeCheck: WriteCheck
+    /// LMDB gave the environment up and could not open it again: there is no ``handle``.
+    private(set) var isLost = false
     let databases: [String: Database]
     let gate = TransactionGate()
     let identity: StoreFiles
@@ -27,11 +33,14 @@ import Synchronization
     init(_ mapped: MappedStore, identity: StoreFiles, claim: EnvironmentRegistry.Claim) {
         unsafe handle = mapped.handle
         dataDescriptor = mapped.dataDescriptor
-        pageSizeBytes = mapped.pageSizeBytes
+        pages = mapped.pages
+        writeCheck = WriteCheck(mapped.pages)
         databases = mapped.databases
         self.identity = identity
         self.claim = claim
     }
+
+    var pageSizeBytes: Int { pages.pageSize }
 
     /// Gives everything back; called once, when no transaction is left.
     ///
@@ -39,7 +48,7 @@ import Synchronization
     func close(_ openLock: OpenLock?) {
         // Without the lock, libraries from 0.9.26 to 0.9.31 break a process that opens the store right now.
         let isLocked = openLock?.tryAcquire() ?? false
-        closeHandle()
+        giveUp()
         if isLocked { openLock?.release() }
         claim.release()
     }
@@ -48,12 +57,25 @@ import Synchronization
     func closeReplaced() {
         // Once it is closed, its number may be another file's.
         claim.release()
-        closeHandle()
+        giveUp()
     }
 
-    private func closeHandle() {
-        gate.takeIdleHandles { unsafe mdb_txn_abort($0.pointer) }
-        unsafe mdb_env_close(handle)
+    /// Closes LMDB's environment alone; no transaction is under way, and the caller lets none begin.
+    func giveUp() {
+        gate.takeIdleHandles { $0.end() }
+        if !isLost { unsafe mdb_env_close(handle) }
+        isLost = true
+    }
+
+    /// Goes on with the same data file as it was opened anew.
+    func takeOver(_ mapped: MappedStore) {
+        // LMDB numbers databases in the order in which they are opened.
+        precondition(mapped.databases == databases, "The databases have other numbers than before.")
+        unsafe handle = mapped.handle
+        dataDescriptor = mapped.dataDescriptor
+        pages = mapped.pages
+        writeCheck = WriteCheck(mapped.pages)
+        isLost = false
     }
 
     /// What LMDB tells without a transaction.
@@ -69,6 +91,7 @@ import Synchronization
     /// Frees the reader slots of dead processes.
     @discardableResult
     func reap() -> Int {
+        guard !isLost else { return 0 }
         var dead: Int32 = 0
         unsafe mdb_reader_check(handle, &dead)
         return Int(dead)
@@ -76,8 +99,19 @@ import Synchronization
 
     /// Takes over the map size that another process gave the file; false when a transaction of this thread is in the
     /// way.
-    func remap() -> Bool {
-        gate.drain { unsafe _ = mdb_env_set_mapsize(self.handle, 0) }
+    func remap() -> Bool { resizeMap(to: 0) }
+
+    /// Changes the size of the map; false when a transaction of this thread is in the way, or when the system has no
+    /// room for it.
+    ///
+    /// - Parameter byteCount: 0 for what the file says.
+    func resizeMap(to byteCount: Int) -> Bool {
+        var isMapped = true
+        let isDrained = gate.drain {
+            unsafe _ = mdb_env_set_mapsize(self.handle, byteCount)
+            isMapped = pages.resize(to: mapState().sizeBytes)
+        }
+        return isDrained && isMapped
     }
 
     /// Makes the file as long as its header says, after a commit.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The stores this process has open.
 ///
 /// Closing any descriptor of LMDB's lock file drops all locks the process has on it, so one process must not open a
@@ -11,7 +9,7 @@ enum EnvironmentRegistry {
         var generation: UInt32 = 0
     }
 
-    private static let state = Mutex(State())
+    private static let state = Monitor(State())
 
     /// The right to open a directory or a data file, until released.
     struct Claim: Sendable {

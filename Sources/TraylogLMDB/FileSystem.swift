@@ -10,6 +10,14 @@ enum FileSystem {
         return Int64(clamping: UInt64(answer.f_bavail) &* UInt64(answer.f_frsize))
     }
 
+    /// The same for that of a path.
+    static func availableBytes(path: String) -> Int64? {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        return availableBytes(descriptor: descriptor)
+    }
+
     /// Whether the next growth of the file would exceed the process's file-size limit.
     static func isAtSizeLimit(descriptor: Int32) -> Bool {
         var limit = rlimit()

@@ -21,7 +21,9 @@ extension LMDBError {
     static func system(
         _ number: Int32, operation: String, path: String?, descriptor: Int32? = nil
     ) -> LMDBError {
-        let (code, message) = meaning(ofSystemError: number, descriptor: descriptor)
+        let (code, message) =
+            number == EIO
+            ? meaningOfInputOutputError(descriptor, path: path) : meaning(ofSystemError: number)
         return LMDBError(code, operation: operation, path: path, message: message)
     }
 
@@ -37,8 +39,8 @@ extension LMDBError {
         case MDB_PANIC:
             (
                 .panic,
-                "An earlier commit failed half-way, so LMDB refuses to go on: close the store, verify it, open "
-                    + "it again."
+                "An earlier commit failed half-way, and the store could not be opened again by itself: close it, "
+                    + "verify it, open it again."
             )
         case MDB_VERSION_MISMATCH:
             (
@@ -76,7 +78,7 @@ extension LMDBError {
         }
     }
 
-    private static func meaning(ofSystemError number: Int32, descriptor: Int32?) -> (Code, String) {
+    private static func meaning(ofSystemError number: Int32) -> (Code, String) {
         switch number {
         case ENOENT: (.notFound, "There is no such file or directory: check the path.")
         case EACCES, EPERM:
@@ -88,10 +90,9 @@ extension LMDBError {
             )
         case EROFS: (.permissionDenied, "The file system is read-only: remount it, or open the store for reading.")
         case ENOSPC, EDQUOT:
-            (.diskFull, "The disk or the quota is full: free some space and try again; reading still works.")
+            (.diskFull, "Disk full (or the quota): free some space and try again; reading still works.")
         case EFBIG:
-            (.diskFull, "The file-size limit of this process is reached: raise `ulimit -f` and try again.")
-        case EIO: meaningOfInputOutputError(descriptor)
+            (.diskFull, "Disk full: the file-size limit of this process is reached; raise `ulimit -f` and try again.")
         case ENOMEM:
             (
                 .system(ENOMEM),
@@ -108,16 +109,22 @@ extension LMDBError {
     }
 
     /// LMDB reports a short write as an I/O error, so the space that is left tells the two apart.
-    private static func meaningOfInputOutputError(_ descriptor: Int32?) -> (Code, String) {
-        if let descriptor, let free = FileSystem.availableBytes(descriptor: descriptor), free < 1 << 20 {
-            return (.diskFull, "The disk is full: free some space and try again; reading still works.")
+    private static func meaningOfInputOutputError(_ descriptor: Int32?, path: String?) -> (Code, String) {
+        let free =
+            descriptor.map { FileSystem.availableBytes(descriptor: $0) }
+            ?? path.map { FileSystem.availableBytes(path: $0) }
+        if let free = free ?? nil, free < 1 << 20 {
+            return (.diskFull, "Disk full: free some space and try again; reading still works.")
         }
         if let descriptor, FileSystem.isAtSizeLimit(descriptor: descriptor) {
-            return (.diskFull, "The file-size limit of this process is reached: raise `ulimit -f` and try again.")
+            return (
+                .diskFull, "Disk full: the file-size limit of this process is reached; raise `ulimit -f` and try again."
+            )
         }
         return (
             .system(EIO),
-            "Reading or writing the disk failed: check the kernel log and the disk, then verify the store."
+            "Input/output error: the disk could not be read or written; check the kernel log and the disk, then verify "
+                + "the store."
         )
     }
 

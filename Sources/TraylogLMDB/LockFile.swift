@@ -53,7 +53,10 @@ struct LockFile: Sendable {
     func replaceContents(_ text: String) throws(LMDBError) {
         let bytes = Array(text.utf8)
         let length = bytes.count
-        guard unsafe pwrite(descriptor, bytes, length, 0) == length, ftruncate(descriptor, off_t(length)) == 0 else {
+        let written = unsafe pwrite(descriptor, bytes, length, 0)
+        // As LMDB does with a short write: the space that is left tells what is wrong.
+        if written >= 0, written < length { errno = EIO }
+        guard written == length, ftruncate(descriptor, off_t(length)) == 0 else {
             throw .system(errno, operation: "write a lock file", path: path, descriptor: descriptor)
         }
     }

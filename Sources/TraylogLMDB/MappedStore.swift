@@ -8,7 +8,7 @@ import Glibc
 struct MappedStore {
     let handle: OpaquePointer
     let dataDescriptor: Int32
-    let pageSizeBytes: Int
+    let pages: PageMap
     let databases: [String: Database]
 
     init(
@@ -18,6 +18,7 @@ struct MappedStore {
         let path = location.directory
         let hadLock = FileIdentity.status(path: location.lockPath) != nil
         let owner = FileIdentity.status(path: location.dataPath)
+        try LockSpace.reserve(location.lockPath, owner: owner)
         var created: OpaquePointer?
         let result = unsafe mdb_env_create(&created)
         guard result == 0, let handle = unsafe created else {
@@ -29,10 +30,11 @@ struct MappedStore {
             unsafe mdb_env_get_fd(handle, &descriptor)
             Self.keepFromChildren(descriptor)
             if !hadLock { Self.adoptLock(location.lockPath, owner: owner) }
-            databases = try unsafe Self.openDatabases(handle, path: path, access: access, names: names)
-            var statistics = MDB_stat()
-            unsafe mdb_env_stat(handle, &statistics)
-            pageSizeBytes = Int(statistics.ms_psize)
+            pages = try unsafe Self.pages(handle, descriptor, path: location.dataPath, names: names)
+            databases =
+                access == .readOnly
+                ? try unsafe Self.findDatabases(handle, pages, path: path, names: names)
+                : try unsafe Self.openDatabases(handle, pages, path: path, names: names)
             dataDescriptor = descriptor
             unsafe self.handle = handle
         } catch {
@@ -84,37 +86,81 @@ struct MappedStore {
         if geteuid() == 0, let owner { unsafe _ = lchown(path, owner.owner, owner.group) }
     }
 
-    /// Opens all databases in one transaction: a handle from an aborted transaction would be invalid.
-    private static func openDatabases(
-        _ handle: OpaquePointer, path: String, access: Environment.Access, names: [String]
+    /// Maps the file once more, for reading it without LMDB.
+    private static func pages(
+        _ handle: OpaquePointer, _ descriptor: Int32, path: String, names: [String]
+    ) throws(LMDBError) -> PageMap {
+        var statistics = MDB_stat()
+        unsafe mdb_env_stat(handle, &statistics)
+        var information = unsafe MDB_envinfo()
+        unsafe mdb_env_info(handle, &information)
+        return try PageMap(
+            descriptor: descriptor, path: path, byteCount: unsafe information.me_mapsize,
+            pageSize: Int(statistics.ms_psize),
+            tableNames: names)
+    }
+
+    /// Finds the databases without LMDB, which a reader needs for nothing but its place among the readers.
+    private static func findDatabases(
+        _ handle: OpaquePointer, _ pages: PageMap, path: String, names: [String]
     ) throws(LMDBError) -> [String: Database] {
+        let transaction = unsafe try begin(handle, UInt32(MDB_RDONLY), path: path)
+        let read = unsafe ReadHandle(transaction, pages)
+        defer { read.end() }
+        guard try read.load() else { throw LMDBError(result: MDB_MAP_RESIZED, operation: "open", path: path) }
+        var databases: [String: Database] = [:]
+        for (index, name) in names.enumerated() {
+            guard try read.snapshot.tableRecord(index) != nil else {
+                throw failure(MDB_NOTFOUND, name: name, path: path)
+            }
+            databases[name] = Database(handle: 0, index: index)
+        }
+        try read.snapshot.checkCommits()
+        pages.distrust(try PageAccount(read.snapshot, .outline).suspects)
+        return databases
+    }
+
+    /// Opens all databases in one transaction: a handle from an aborted transaction would be invalid.
+    ///
+    /// LMDB gets to see the table of tables only after it was looked at.
+    private static func openDatabases(
+        _ handle: OpaquePointer, _ pages: PageMap, path: String, names: [String]
+    ) throws(LMDBError) -> [String: Database] {
+        let transaction = unsafe try begin(handle, 0, path: path)
+        var databases: [String: Database] = [:]
+        do throws(LMDBError) {
+            let check = WriteCheck(pages)
+            try unsafe check.begin(transaction)
+            try check.snapshot.checkCommits()
+            // A page in two places would be lost with the next commit, so nothing is written then.
+            let account = try PageAccount(check.snapshot, .outline)
+            if let finding = account.findings.first(where: { $0.fault != .lost }) { throw pages.error(finding) }
+            for (index, name) in names.enumerated() {
+                var number: MDB_dbi = 0
+                let result = unsafe mdb_dbi_open(transaction, name, UInt32(MDB_CREATE), &number)
+                guard result == 0 else { throw failure(result, name: name, path: path) }
+                databases[name] = Database(handle: number, index: index)
+            }
+            let result = unsafe ReplacementMark.remove(transaction)
+            guard result == 0 else { throw LMDBError(result: result, operation: "open", path: path) }
+        } catch {
+            unsafe mdb_txn_abort(transaction)
+            throw error
+        }
+        let result = unsafe mdb_txn_commit(transaction)
+        guard result == 0 else { throw LMDBError(result: result, operation: "open", path: path) }
+        return databases
+    }
+
+    @unsafe private static func begin(
+        _ handle: OpaquePointer, _ flags: UInt32, path: String
+    ) throws(LMDBError) -> OpaquePointer {
         var transaction: OpaquePointer?
-        let flags = access == .readOnly ? UInt32(MDB_RDONLY) : 0
-        var result = unsafe mdb_txn_begin(handle, nil, flags, &transaction)
+        let result = unsafe mdb_txn_begin(handle, nil, flags, &transaction)
         guard result == 0, let transaction = unsafe transaction else {
             throw LMDBError(result: result, operation: "open", path: path)
         }
-        var databases: [String: Database] = [:]
-        for name in names {
-            var number: MDB_dbi = 0
-            result = unsafe mdb_dbi_open(
-                transaction, name, access == .readOnly ? 0 : UInt32(MDB_CREATE), &number)
-            guard result == 0 else {
-                unsafe mdb_txn_abort(transaction)
-                throw failure(result, name: name, path: path)
-            }
-            databases[name] = Database(handle: number)
-        }
-        if access == .readWrite {
-            result = unsafe ReplacementMark.remove(transaction)
-            guard result == 0 else {
-                unsafe mdb_txn_abort(transaction)
-                throw LMDBError(result: result, operation: "open", path: path)
-            }
-        }
-        result = unsafe mdb_txn_commit(transaction)
-        guard result == 0 else { throw LMDBError(result: result, operation: "open", path: path) }
-        return databases
+        return unsafe transaction
     }
 
     private static func failure(_ result: Int32, name: String, path: String) -> LMDBError {

@@ -1,6 +1,5 @@
 import CTraylogLMDB
 import Glibc
-import Synchronization
 
 /// A thread of the operating system with a name and a stack of 8 MB.
 ///
@@ -9,7 +8,7 @@ import Synchronization
 package final class OSThread: @unchecked Sendable {
     // @unchecked: the handle never changes after start, and joining happens once, under the lock.
     private let handle: pthread_t
-    private let joined = Mutex(false)
+    private let joined = Monitor(false)
 
     /// What the new thread runs; a class because C carries one pointer.
     private final class Work {
@@ -58,11 +57,14 @@ package final class OSThread: @unchecked Sendable {
         return OSThread(handle: handle)
     }
 
+    /// Tells the calling thread from all others that run; never 0.
+    package static var currentNumber: UInt { UInt(pthread_self()) }
+
     /// Waits until the thread has ended; a second call returns once the first one has.
     ///
-    /// It must not be called on the thread itself.
+    /// On the thread itself it returns at once: who closes a store from within a callback does not wait for its end.
     package func join() {
-        precondition(pthread_equal(handle, pthread_self()) == 0, "A thread cannot join itself.")
+        guard pthread_equal(handle, pthread_self()) == 0 else { return }
         joined.withLock { joined in
             if !joined { pthread_join(handle, nil) }
             joined = true

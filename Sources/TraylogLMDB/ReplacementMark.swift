@@ -21,14 +21,12 @@ enum ReplacementMark {
         return result == 0 ? unsafe mdb_drop(transaction, number, 1) : result
     }
 
-    /// Whether the commit that a transaction shows has the mark.
-    @unsafe static func isSet(_ transaction: OpaquePointer) -> Bool {
-        // Tables are rows of LMDB's table of tables, whose number is 1.
-        let tables: MDB_dbi = 1
-        return unsafe Array(name.utf8).withUnsafeBytes { bytes in
-            var key = unsafe Entry.value(bytes)
-            var value = unsafe MDB_val()
-            return unsafe mdb_get(transaction, tables, &key, &value) == 0
+    /// Whether a commit has the mark.
+    static func isSet(_ snapshot: Snapshot) throws(LMDBError) -> Bool {
+        guard let tables = snapshot.tables else { return false }
+        let key = Array(name.utf8)
+        return unsafe try key.span.withUnsafeBytes { (key) throws(LMDBError) in
+            unsafe try snapshot.find(KeyBytes(key), in: tables) != nil
         }
     }
 }
@@ -41,7 +39,8 @@ extension EnvironmentFile {
         let commit = UInt64(unsafe mdb_txn_id(handle.pointer)) << 1
         let known = markedCommit.load(ordering: .relaxed)
         if known & ~1 == commit { return known & 1 == 1 }
-        let isMarked = unsafe ReplacementMark.isSet(handle.pointer)
+        // Where the table of tables is damaged, the reads that follow say so.
+        let isMarked = (try? ReplacementMark.isSet(handle.snapshot)) ?? false
         markedCommit.store(commit | (isMarked ? 1 : 0), ordering: .relaxed)
         return isMarked
     }
@@ -50,6 +49,7 @@ extension EnvironmentFile {
     ///
     /// A power cut may take the mark with it, as it takes the readers that it is for; so one sync is enough.
     func mark(_ isSet: Bool) -> Int32 {
+        guard !isLost else { return MDB_PANIC }
         var flags: UInt32 = 0
         unsafe mdb_env_get_flags(handle, &flags)
         let relaxed = Environment.Durability.relaxed.flags
@@ -58,6 +58,12 @@ extension EnvironmentFile {
         var handle: OpaquePointer?
         let begun = unsafe mdb_txn_begin(self.handle, nil, 0, &handle)
         guard begun == 0, let handle = unsafe handle else { return begun }
+        do {
+            try unsafe writeCheck.begin(handle)
+        } catch {
+            unsafe mdb_txn_abort(handle)
+            return MDB_CORRUPTED
+        }
         let result = unsafe isSet ? ReplacementMark.set(handle) : ReplacementMark.remove(handle)
         guard result == 0 else {
             unsafe mdb_txn_abort(handle)

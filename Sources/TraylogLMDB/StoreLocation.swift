@@ -5,7 +5,7 @@ struct StoreLocation: Sendable {
     let directory: String
 
     var dataPath: String { directory + "/data.mdb" }
-    /// Never to be opened by us: closing it would drop LMDB's locks in this process.
+    /// Never to be opened by us while the store is open: closing it would drop LMDB's locks in this process.
     var lockPath: String { directory + "/lock.mdb" }
 
     /// Checks the directory and the file system; creates the directory where that is wanted.

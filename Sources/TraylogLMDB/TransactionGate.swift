@@ -141,10 +141,9 @@ final class TransactionGate: Sendable {
         // A closed environment needs no map; the next attempt reports it.
         guard let mayDrain else { return true }
         guard mayDrain else { return false }
-        wait(until: { $0.active == 0 }) { state in
-            body()
-            state.phase = .open
-        }
+        wait(until: { $0.active == 0 }) { _ in }
+        body()
+        monitor.withLock { $0.phase = .open }
         monitor.signalAll()
         return true
     }

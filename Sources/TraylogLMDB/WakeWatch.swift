@@ -14,7 +14,7 @@ package final class WakeWatch: Sendable {
     /// Readable once ``stop()`` was called; negative when the process has no descriptor left.
     private let stopper: Int32
     private let isStopped = Atomic(false)
-    private let notifier = Mutex(Notifier())
+    private let notifier = Monitor(Notifier())
 
     /// What inotify was asked for. Only the waiting thread uses it.
     private struct Notifier {

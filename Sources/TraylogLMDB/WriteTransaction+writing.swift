@@ -10,19 +10,17 @@ extension WriteTransaction {
     ///   the transaction is poisoned then.
     @inlinable
     package mutating func put(_ database: Database, _ key: RawSpan, _ value: RawSpan) throws(LMDBError) {
-        let result = unsafe key.withUnsafeBytes { key in
-            unsafe value.withUnsafeBytes { unsafe store(database, key, $0, flags: 0) }
+        unsafe try key.withUnsafeBytes { (key) throws(LMDBError) in
+            unsafe try value.withUnsafeBytes { (value) throws(LMDBError) in unsafe try store(database, key, value) }
         }
-        if result != 0 { throw poisoned(result, "put") }
     }
 
     /// The same for a key of eight big-endian bytes.
     @inlinable
     package mutating func put(_ database: Database, _ key: UInt64, _ value: RawSpan) throws(LMDBError) {
-        let result = unsafe withUnsafeBytes(of: key.bigEndian) { key in
-            unsafe value.withUnsafeBytes { unsafe store(database, key, $0, flags: 0) }
+        unsafe try withUnsafeBytes(of: key.bigEndian) { (key) throws(LMDBError) in
+            unsafe try value.withUnsafeBytes { (value) throws(LMDBError) in unsafe try store(database, key, value) }
         }
-        if result != 0 { throw poisoned(result, "put") }
     }
 
     /// Stores `value` under a key greater than all others; pages are filled completely and no search is made.
@@ -30,8 +28,9 @@ extension WriteTransaction {
     /// - Throws: ``LMDBError/Code/outOfOrder`` when the key is not the greatest; the transaction is poisoned then.
     @inlinable
     package mutating func append(_ database: Database, _ key: UInt64, _ value: RawSpan) throws(LMDBError) {
+        try prepareAppend(database)
         let result = unsafe withUnsafeBytes(of: key.bigEndian) { key in
-            unsafe value.withUnsafeBytes { unsafe store(database, key, $0, flags: UInt32(MDB_APPEND)) }
+            unsafe value.withUnsafeBytes { unsafe append(database, key, $0) }
         }
         if result != 0 { throw poisoned(result, "append") }
     }
@@ -39,8 +38,9 @@ extension WriteTransaction {
     /// The same for a key of any bytes.
     @inlinable
     package mutating func append(_ database: Database, _ key: RawSpan, _ value: RawSpan) throws(LMDBError) {
+        try prepareAppend(database)
         let result = unsafe key.withUnsafeBytes { key in
-            unsafe value.withUnsafeBytes { unsafe store(database, key, $0, flags: UInt32(MDB_APPEND)) }
+            unsafe value.withUnsafeBytes { unsafe append(database, key, $0) }
         }
         if result != 0 { throw poisoned(result, "append") }
     }
@@ -55,8 +55,9 @@ extension WriteTransaction {
     package mutating func append(
         _ database: Database, from key: UInt64, _ values: RawSpan, ends: Span<Int>
     ) throws(LMDBError) {
+        try prepareAppend(database)
         var cursor: OpaquePointer?
-        let opened = unsafe mdb_cursor_open(reads.handle, database.handle, &cursor)
+        let opened = unsafe mdb_cursor_open(handle, database.handle, &cursor)
         guard opened == 0 else { throw poisoned(opened, "append") }
         defer { unsafe mdb_cursor_close(cursor) }
         var start = 0
@@ -84,10 +85,11 @@ extension WriteTransaction {
     package mutating func append(
         _ database: Database, _ key: UInt64, byteCount: Int, _ fill: (inout MutableRawSpan) -> Void
     ) throws(LMDBError) {
+        try prepareAppend(database)
         var value = unsafe MDB_val(mv_size: byteCount, mv_data: nil)
         let result = unsafe withUnsafeBytes(of: key.bigEndian) { key in
             var key = unsafe Entry.value(key)
-            return unsafe mdb_put(reads.handle, database.handle, &key, &value, UInt32(MDB_APPEND | MDB_RESERVE))
+            return unsafe mdb_put(handle, database.handle, &key, &value, UInt32(MDB_APPEND | MDB_RESERVE))
         }
         if result != 0 { throw poisoned(result, "append") }
         let buffer = unsafe UnsafeMutableRawBufferPointer(start: value.mv_data, count: byteCount)
@@ -103,38 +105,67 @@ extension WriteTransaction {
     /// - Throws: as ``put(_:_:_:)``.
     @inlinable
     package mutating func delete(_ database: Database, _ key: RawSpan) throws(LMDBError) -> Bool {
-        let result = unsafe key.withUnsafeBytes { unsafe remove(database, $0) }
-        if result != 0, result != MDB_NOTFOUND { throw poisoned(result, "delete") }
-        return result == 0
+        unsafe try key.withUnsafeBytes { (key) throws(LMDBError) in unsafe try remove(database, key) }
     }
 
     /// The same for a key of eight big-endian bytes.
     @inlinable
     package mutating func delete(_ database: Database, _ key: UInt64) throws(LMDBError) -> Bool {
-        let result = unsafe withUnsafeBytes(of: key.bigEndian) { unsafe remove(database, $0) }
+        unsafe try withUnsafeBytes(of: key.bigEndian) { (key) throws(LMDBError) in unsafe try remove(database, key) }
+    }
+
+    @usableFromInline
+    @unsafe mutating func store(
+        _ database: Database, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+    ) throws(LMDBError) {
+        try prepare { (check) throws(LMDBError) in
+            unsafe try check.checkKey(KeyBytes(key), in: .named(database.index))
+        }
+        var key = unsafe Entry.value(key)
+        var value = unsafe Entry.value(value)
+        let result = unsafe mdb_put(handle, database.handle, &key, &value, 0)
+        if result != 0 { throw poisoned(result, "put") }
+    }
+
+    @inlinable
+    @unsafe func append(
+        _ database: Database, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+    ) -> Int32 {
+        var key = unsafe Entry.value(key)
+        var value = unsafe Entry.value(value)
+        return unsafe mdb_put(handle, database.handle, &key, &value, UInt32(MDB_APPEND))
+    }
+
+    @usableFromInline
+    @unsafe mutating func remove(_ database: Database, _ key: UnsafeRawBufferPointer) throws(LMDBError) -> Bool {
+        try prepare { (check) throws(LMDBError) in
+            unsafe try check.checkNeighbors(of: KeyBytes(key), in: .named(database.index))
+        }
+        var key = unsafe Entry.value(key)
+        let result = unsafe mdb_del(handle, database.handle, &key, nil)
         if result != 0, result != MDB_NOTFOUND { throw poisoned(result, "delete") }
         return result == 0
     }
 
-    @inlinable
-    @unsafe func store(
-        _ database: Database, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, flags: UInt32
-    ) -> Int32 {
-        var key = unsafe Entry.value(key)
-        var value = unsafe Entry.value(value)
-        return unsafe mdb_put(reads.handle, database.handle, &key, &value, flags)
+    @usableFromInline
+    mutating func prepareAppend(_ database: Database) throws(LMDBError) {
+        try prepare { (check) throws(LMDBError) in try check.checkLast(.named(database.index)) }
     }
 
-    @inlinable
-    @unsafe func remove(_ database: Database, _ key: UnsafeRawBufferPointer) -> Int32 {
-        var key = unsafe Entry.value(key)
-        return unsafe mdb_del(reads.handle, database.handle, &key, nil)
+    /// Looks at the pages that a write will touch; damage poisons the transaction like a failed write.
+    private mutating func prepare(_ body: (WriteCheck) throws(LMDBError) -> Void) throws(LMDBError) {
+        do {
+            unsafe try body(check)
+        } catch {
+            if poison == nil { poison = error }
+            throw error
+        }
     }
 
     /// Remembers the first failed write, and gives the error to throw.
     @usableFromInline
     mutating func poisoned(_ result: Int32, _ operation: String) -> LMDBError {
-        var error = reads.failure(result, operation)
+        var error = unsafe environment.failure(result, operation)
         if result == MDB_KEYEXIST, operation == "append" {
             error.code = .outOfOrder
             error.message = "The key is not greater than every stored key, so it cannot be appended."

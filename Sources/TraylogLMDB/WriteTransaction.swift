@@ -7,19 +7,24 @@ import CTraylogLMDB
 /// the transaction is given up at the end and ``Environment/write(_:)`` throws that first error.
 @safe
 @usableFromInline package struct WriteTransaction: ~Copyable {
-    @usableFromInline let reads: TransactionReads
+    @usableFromInline let handle: OpaquePointer
+    /// Not retained: a transaction lives inside a call on its environment.
+    @usableFromInline unowned(unsafe) let environment: Environment
+    @usableFromInline unowned(unsafe) let check: WriteCheck
     /// The first write that failed.
     @usableFromInline var poison: LMDBError?
 
     @inlinable
-    init(handle: OpaquePointer, environment: Environment) {
-        reads = unsafe TransactionReads(handle: handle, environment: environment)
+    init(handle: OpaquePointer, environment: Environment, check: WriteCheck) {
+        unsafe self.handle = handle
+        unsafe self.environment = environment
+        unsafe self.check = check
         poison = nil
     }
 
     /// The number this transaction has once committed.
     package var id: UInt64 {
-        UInt64(unsafe mdb_txn_id(reads.handle))
+        UInt64(unsafe mdb_txn_id(handle))
     }
 
     /// Calls `body` with the value of `key`, in place and with this transaction's own changes; nil when there is none.
@@ -27,7 +32,8 @@ import CTraylogLMDB
     package borrowing func get<R: ~Copyable>(
         _ database: Database, _ key: RawSpan, _ body: (RawSpan) throws -> R
     ) throws -> R? {
-        try reads.get(database, key, body)
+        guard let value = unsafe try key.withUnsafeBytes({ unsafe try find(database, $0) }) else { return nil }
+        return unsafe try body(Entry.buffer(value).bytes)
     }
 
     /// The same for a key of eight big-endian bytes.
@@ -35,7 +41,9 @@ import CTraylogLMDB
     package borrowing func get<R: ~Copyable>(
         _ database: Database, _ key: UInt64, _ body: (RawSpan) throws -> R
     ) throws -> R? {
-        try reads.get(database, key, body)
+        let found = unsafe try withUnsafeBytes(of: key.bigEndian) { unsafe try find(database, $0) }
+        guard let value = unsafe found else { return nil }
+        return unsafe try body(Entry.buffer(value).bytes)
     }
 
     /// Lends a cursor without a position over `database`; nothing can be written while it exists.
@@ -43,11 +51,24 @@ import CTraylogLMDB
     package borrowing func withCursor<R: ~Copyable>(
         _ database: Database, _ body: (inout Cursor) throws -> R
     ) throws -> R {
-        try reads.withCursor(database, body)
+        var opened: OpaquePointer?
+        let result = unsafe mdb_cursor_open(handle, database.handle, &opened)
+        guard result == 0, let opened = unsafe opened else { throw unsafe environment.failure(result, "open a cursor") }
+        defer { unsafe mdb_cursor_close(opened) }
+        var cursor = unsafe try Cursor(opened, check, database)
+        defer { unsafe precondition(cursor.handle == opened, "A cursor was swapped out of its transaction.") }
+        return try body(&cursor)
     }
 
-    /// - Complexity: O(1).
-    package borrowing func statistics(_ database: Database) -> DatabaseStatistics {
-        reads.statistics(database)
+    /// The value of a key as LMDB's pointer, valid until the transaction ends or writes; nil when there is none.
+    @usableFromInline
+    @unsafe func find(_ database: Database, _ key: UnsafeRawBufferPointer) throws(LMDBError) -> MDB_val? {
+        unsafe try check.checkKey(KeyBytes(key), in: .named(database.index))
+        var key = unsafe Entry.value(key)
+        var value = unsafe MDB_val()
+        let result = unsafe mdb_get(handle, database.handle, &key, &value)
+        if result == 0 { return unsafe value }
+        if result == MDB_NOTFOUND { return nil }
+        throw unsafe environment.failure(result, "get")
     }
 }

@@ -81,6 +81,20 @@ package struct EventLog: Sendable {
             user: Pseudonym.name(ofStream: header.stream), body: .redacted(kind))
     }
 
+    /// The item that an event brought, as it was then; nil when the log does not hold the event.
+    package func item(_ seq: UInt64, in transaction: borrowing ReadTransaction) throws -> Item? {
+        try transaction.get(records, seq) { record in
+            if let skeleton = try EventLog.skeleton(seq, record) {
+                return Item(
+                    seq: skeleton.seq, position: skeleton.seq, content: Content(), occurredAt: skeleton.occurredAt,
+                    recordedAt: skeleton.recordedAt)
+            }
+            return try withPayload(of: seq, record, in: transaction) { header, payload in
+                try EventDecoder.item(seq: seq, header: header, payload: payload)
+            }
+        }
+    }
+
     /// Lends the record of an event, unchecked; nil when the log does not hold it.
     package func record<R>(
         _ seq: UInt64, in transaction: borrowing ReadTransaction, _ body: (RawSpan) throws -> R
@@ -137,7 +151,7 @@ package struct EventLog: Sendable {
         let header = try RecordHeader.read(record, seq: seq)
         switch try RecordCodec.body(seq: seq, header: header, record: record) {
         case .inline(let range):
-            try RecordCodec.verify(seq: seq, record: record)
+            try RecordCodec.verifyChecksum(seq: seq, record: record)
             return try body(header, record.extracting(range))
         case .chunked(let byteCount):
             let payload = try assemble(seq, byteCount: byteCount, in: transaction)
@@ -172,7 +186,11 @@ package struct EventLog: Sendable {
         guard key.byteCount == 8 else {
             throw CodecError(.damaged, seq: nil, "the log has a key of \(key.byteCount) bytes")
         }
-        return key.littleEndian(at: 0, as: UInt64.self).byteSwapped
+        let seq = key.littleEndian(at: 0, as: UInt64.self).byteSwapped
+        guard seq <= Seq.highest else {
+            throw CodecError(.damaged, seq: seq, "no log has so many events")
+        }
+        return seq
     }
 }
 

@@ -45,7 +45,7 @@ import Testing
                     while !isDone.load(ordering: .relaxed) {
                         do {
                             try reader.read { transaction in
-                                let entries = UInt64(transaction.statistics(log).entries)
+                                let entries = UInt64(try transaction.statistics(log).entries)
                                 if entries > 0 {
                                     guard try transaction.get(log, entries, { $0.byteCount }) == 2000 else {
                                         throw CancellationError()
@@ -62,7 +62,7 @@ import Testing
                 await #expect(processExitsWith: .success) { [path = path as String, megabytes = megabytes as Int] in
                     let environment = try openWriter(path, .init(mapSizeBytes: megabytes << 20, durability: .relaxed))
                     let log = environment.database("log")
-                    let first = try environment.read { UInt64($0.statistics(log).entries) } + 1
+                    let first = try environment.read { UInt64(try $0.statistics(log).entries) } + 1
                     for batch in stride(from: first, to: first + UInt64(megabytes * 150), by: 50) {
                         try environment.write { transaction in
                             for key in batch..<batch + 50 {

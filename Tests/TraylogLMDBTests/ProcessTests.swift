@@ -103,7 +103,7 @@ import Testing
                     ]
                     environment.close()
                     let reader = try openReader(path)
-                    let own = try reader.read { $0.statistics(reader.database("log")).entries }
+                    let own = try reader.read { try $0.statistics(reader.database("log")).entries }
                     reader.close()
                     let isLeased = try failureCode { try openWriter(path) } == .writerLocked
                     _exit(codes.allSatisfy { $0 == .wrongProcess } && own == 0 && isLeased ? 0 : 1)

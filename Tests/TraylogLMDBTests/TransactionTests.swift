@@ -121,10 +121,10 @@ import Testing
             let log = environment.database("log")
             try environment.write { try $0.append(log, 1, [1]) }
             let (before, after, nested) = try environment.read { transaction in
-                let before = transaction.statistics(log).entries
+                let before = try transaction.statistics(log).entries
                 try environment.write { try $0.append(log, 2, [2]) }
-                let nested = try environment.read { $0.statistics(log).entries }
-                return (before, transaction.statistics(log).entries, nested)
+                let nested = try environment.read { try $0.statistics(log).entries }
+                return (before, try transaction.statistics(log).entries, nested)
             }
             #expect(before == 1)
             #expect(after == 1)

@@ -22,6 +22,16 @@ import TraylogDomain
         try RecordCodec.verify(seq: 9, record: RawSpan(_elements: record.span))
     }
 
+    @Test func aStreamThatCannotBeIsDamage() throws {
+        var record: [UInt8] = []
+        #expect(append([1, 2, 3], to: &record) == .inline)
+        let header = try RecordHeader.read(RawSpan(_elements: record.span))
+        try header.checkStream(at: 7)
+        #expect(throws: CodecError.self) { try header.checkStream(at: 6) }
+        record.replaceSubrange(8..<12, with: [0, 0, 0, 0x80])
+        #expect(throws: CodecError.self) { try RecordHeader.read(RawSpan(_elements: record.span)) }
+    }
+
     @Test(arguments: [1_957, 4_080, 4_081, 100_000])
     func aLargePayloadGoesIntoChunks(payloadBytes: Int) throws {
         var random = Seeded(UInt64(payloadBytes))

@@ -41,12 +41,13 @@ struct TraylogCommand: ParsableCommand {
                 name: "Prove",
                 subcommands: [
                     TreeHeadCommand.self, ProveCommand.self, ProveConsistencyCommand.self, KeygenCommand.self,
-                    AuditCommand.self,
+                    AuditCommand.self, DiffCommand.self,
                 ]),
             CommandGroup(
                 name: "Look after",
                 subcommands: [
-                    TickCommand.self, StatsCommand.self, ReplayCommand.self, CompactCommand.self, EraseCommand.self, VerifyCommand.self, BackupCommand.self,
+                    TickCommand.self, StatsCommand.self, ReplayCommand.self, CompactCommand.self, EraseCommand.self,
+                    VerifyCommand.self, BackupCommand.self,
                     ExportCommand.self, RestoreCommand.self,
                 ]),
         ]

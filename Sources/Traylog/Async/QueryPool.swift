@@ -30,6 +30,8 @@ final class QueryPool: Sendable {
     }
 
     private let state = Monitor(State())
+    /// A process that got the pool by `fork` has not got its threads.
+    private let generation = ForkGuard.generation
 
     /// Runs a query on one of the threads; queries begin in the order of their calls.
     ///
@@ -44,6 +46,8 @@ final class QueryPool: Sendable {
     }
 
     private func enqueue(_ job: @escaping @Sendable () -> Void) {
+        // There every query fails at once.
+        guard generation == ForkGuard.generation else { return job() }
         let isOpen = state.withLock { state in
             guard !state.isClosing else { return false }
             state.waiting.append(job)

@@ -27,4 +27,10 @@ public struct AuditEntry: Hashable, Sendable {
     public var event: Event
     /// Leads to the report's tree head; nil unless it was asked for.
     public var proof: EventProof?
+
+    public init(step: AuditStep, event: Event, proof: EventProof? = nil) {
+        self.step = step
+        self.event = event
+        self.proof = proof
+    }
 }

@@ -104,7 +104,7 @@ struct MerkleTable: Sendable {
             if byteCount ?? 0 > wanted { return true }
             level += MerkleTable.levelStep
         }
-        return transaction.statistics(database).entries > rows
+        return try transaction.statistics(database).entries > rows
     }
 
     static func row(_ hashes: ArraySlice<MerkleHash>, key: UInt64) -> [UInt8] {

@@ -61,6 +61,21 @@ extension TrayQueries {
     }
 }
 
+extension TrayQueries {
+    /// The events of some steps, in their order.
+    public func events(of steps: [AuditStep]) throws(TraylogError) -> [Event] {
+        try queries.answer { source in
+            try steps.map { step in
+                let log = source.tables.log
+                guard let event = try source.environment.read({ try log.event(step.seq.rawValue, in: $0) }) else {
+                    throw Refusal.unknownEvent(step.seq)
+                }
+                return event
+            }
+        }
+    }
+}
+
 extension AuditReport {
     fileprivate static func steps(
         _ fold: StepFold, _ user: String, withTrays: Bool

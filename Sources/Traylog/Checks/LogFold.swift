@@ -110,7 +110,11 @@ struct LogFold {
     }
 
     private func headers(_ body: (RecordHeader) -> Void) throws {
-        try records { seq, record, _ in body(try RecordHeader.read(record, seq: seq)) }
+        try records { seq, record, _ in
+            let header = try RecordHeader.read(record, seq: seq)
+            try header.checkStream(at: seq)
+            body(header)
+        }
     }
 
     private func scan(_ body: (UInt64, RecordHeader, RawSpan) throws -> Void) throws {
@@ -205,7 +209,8 @@ private struct Pass {
         let index = Int(header.stream - range.lowerBound)
         if let folded = streams[index] { return folded }
         let isErased = header.isErased || header.kind == .erased
-        guard let name = try isErased ? .erased(header.stream) : EventDecoder.streamName(seq: seq, payload: payload) else {
+        guard let name = try isErased ? .erased(header.stream) : EventDecoder.streamName(seq: seq, payload: payload)
+        else {
             throw CodecError(.damaged, seq: seq, "it names neither a user nor a topic")
         }
         let folded = LogFold.Folded(name: name, landmarkDistance: fold.record.landmarkDistance)

@@ -67,7 +67,7 @@ struct Rebuild {
         FoldBase.reader(
             of: StoredPages(
                 environment: environment, tables: tables, generation: old.generation, stream: 0,
-                view: .current(limit: .max), floor: old.floor, isShared: false),
+                view: .current(limit: .max), floor: old.floor, isShared: false, categoryNames: CategoryNames()),
             below: old.floorStreams)
     }
 

@@ -115,6 +115,8 @@ package enum Replay {
                 continue
             } catch PackedError.damaged(let what) {
                 return "the stored state is damaged (\(what))"
+            } catch let error as LMDBError where error.code == .corrupted || error.code == .truncated {
+                return error.message
             }
         }
     }

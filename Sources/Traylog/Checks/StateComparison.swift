@@ -10,11 +10,11 @@ struct StateComparison {
 
     /// The first difference in words; nil when there is none.
     func difference() throws -> String? {
-        if let difference = counters() { return difference }
         var (mine, theirs): ([UInt8], [UInt8]) = ([], [])
         stored.pack(into: &mine)
         folded.pack(into: &theirs)
-        if mine != theirs { return rootDifference() }
+        // The packed form has every counter; which one it is, is only asked when there is a difference.
+        if mine != theirs { return counters() ?? rootDifference() }
         return try pageDifference()
     }
 

@@ -22,8 +22,9 @@ package struct VerificationReport: Hashable, Sendable {
     }
 }
 
-/// Checks everything that can be checked: each event's checksum and fields, the log's order and density, times that
-/// never decrease, each stored state against the fold of the log, the checksums of stored projections, and the Merkle tree.
+/// Checks everything that can be checked: each page of the file and whose it is, each event's checksum and fields, the
+/// log's order and density, times that never decrease, each stored state against the fold of the log, the checksums of
+/// stored projections, and the Merkle tree.
 package enum Verification {
     /// Findings that are named; more are only counted.
     static let namedFindings = 1_000
@@ -47,13 +48,14 @@ package enum Verification {
             var tree = VerificationReport(findings: [], events: 0, users: 0)
             // A part of the work that is about as long as the others.
             let parts: UInt64 = 3
-            let treeFindings = try checkTree(environment, treeHeads, publicKey, into: &tree) {
-                progress($0, parts * $1)
+            var ofTree = Findings()
+            try gather(directory, &ofTree) {
+                try checkTree(environment, treeHeads, publicKey, into: &tree) { progress($0, parts * $1) }
             }
             var report = try run(directory, environment, &findings) { done, total in
                 progress(done + total / (parts - 1), total * parts / (parts - 1))
             }
-            for finding in treeFindings { findings.add(finding) }
+            for finding in ofTree.texts { findings.add(finding) }
             if let archives {
                 let check = ArchiveCheck(environment: environment, tables: Tables(environment))
                 report.archivedEvents = try check.run(archives, &findings, progress: progress)
@@ -71,29 +73,53 @@ package enum Verification {
         progress: (UInt64, UInt64) -> Void
     ) throws -> VerificationReport {
         let tables = Tables(environment)
-        let (head, floor) = try environment.read { transaction in
-            (
-                try tables.log.head(in: transaction).seq,
-                try StoreRecord.read(tables.meta, in: transaction).map { ($0.floor.seq.rawValue, $0.dropped) } ?? (0, 0)
-            )
+        var report = VerificationReport(findings: [], events: 0, users: 0)
+        // Each part finds what it can, whatever another one stumbled over.
+        try gather(directory, &findings) { () throws -> [String] in
+            let head = try environment.read { try tables.log.head(in: $0).seq }
+            report.events = head
+            return try environment.checkPages { pages, all in
+                progress(head * min(pages, all) / max(all, 1), 3 * head)
+            }.map { "\($0); restore a backup, or export the log and restore that" }
         }
-        do {
-            // Events count twice: once for the log, once for the states.
-            try checkLog(environment, tables, floor, through: head, &findings) { progress($0, 2 * head) }
-            let report = try Replay.compare(
-                directory, environment, limit: namedFindings, damaged: { _, _ in },
-                progress: { done, _ in progress(head + done, 2 * head) })
-            for difference in report.differences {
-                findings.add("\(difference); run `traylog replay --rebuild`, which derives it from the log again")
+        let head = report.events
+        var ofLog = Findings()
+        try gather(directory, &findings) { () throws -> [String] in
+            let floor = try environment.read { transaction in
+                try StoreRecord.read(tables.meta, in: transaction).map { ($0.floor.seq.rawValue, $0.dropped) } ?? (0, 0)
             }
-            for finding in try environment.read({ try tables.projections.findings(in: $0) }) { findings.add(finding) }
-            return VerificationReport(findings: [], events: head, users: report.users)
+            try checkLog(environment, tables, floor, through: head, &ofLog) { progress(head + $0, 3 * head) }
+            return []
+        }
+        for text in ofLog.texts { findings.add(text) }
+        try gather(directory, &findings) { () throws -> [String] in
+            let replay = try Replay.compare(
+                directory, environment, limit: namedFindings, damaged: { _, _ in },
+                progress: { done, _ in progress(2 * head + done, 3 * head) })
+            report.users = replay.users
+            return replay.differences.map {
+                "\($0); run `traylog replay --rebuild`, which derives it from the log again"
+            }
+        }
+        try gather(directory, &findings) { () throws -> [String] in
+            try environment.read { try tables.projections.findings(in: $0) }
+        }
+        return report
+    }
+
+    /// Adds what `body` finds, and what damage it cannot go past.
+    private static func gather(
+        _ directory: String, _ findings: inout Findings, _ body: () throws -> [String]
+    ) throws {
+        do {
+            for text in try body() { findings.add(text) }
         } catch let error as CodecError {
             findings.add(error.message)
         } catch let error as PackedError {
             findings.add(StoreFailure(error, in: directory).message)
+        } catch let error as LMDBError where error.code == .corrupted || error.code == .truncated {
+            findings.add(error.message)
         }
-        return VerificationReport(findings: [], events: head, users: 0)
     }
 
     private static func checkLog(
@@ -170,6 +196,8 @@ extension Verification {
         } catch let failure as StoreFailure {
             findings.add(failure.message)
         } catch let error as CodecError {
+            findings.add(error.message)
+        } catch let error as LMDBError where error.code == .corrupted || error.code == .truncated {
             findings.add(error.message)
         }
         for finding in check.findings { findings.add(finding.text) }

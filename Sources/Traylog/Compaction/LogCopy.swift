@@ -119,7 +119,9 @@ struct LogCopy {
         let (logTable, chunkTable) = log.tables
         try records.put(to: logTable, isAtEnd: true, in: &transaction)
         try chunks.put(to: chunkTable, isAtEnd: true, in: &transaction)
-        for (seq, fingerprint) in fingerprints { try source.tables.fingerprints.put(fingerprint, of: seq, to: &transaction) }
+        for (seq, fingerprint) in fingerprints {
+            try source.tables.fingerprints.put(fingerprint, of: seq, to: &transaction)
+        }
         records.removeAll()
         chunks.removeAll()
         fingerprints.removeAll()

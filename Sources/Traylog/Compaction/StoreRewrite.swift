@@ -109,7 +109,8 @@ final class StoreRewrite {
             try tree.bring(through: floor - 1) { try writer.write($0) }
         }
         if floor > 0 { try note(from: floor, through: start.head, &kept, start.record) }
-        var copy = StoreCopy(source: source, target: successor, record: start.record, floor: floor, kept: kept,
+        var copy = StoreCopy(
+            source: source, target: successor, record: start.record, floor: floor, kept: kept,
             erasure: goal.erasure)
         let total = 2 * start.head
         try copy.copyStates(before: start.streams) { try progress($0, total) }
@@ -202,7 +203,7 @@ final class StoreRewrite {
     private func takeCapture() throws -> Late {
         let taken = Monitor<Late?>(nil)
         try writer.perform { loop in
-            let late = loop.takeCapture()
+            let late = try loop.takeCapture()
             taken.withLock { $0 = late }
         }
         guard let late = taken.withLock({ $0 }) else { preconditionFailure("the writer answers") }

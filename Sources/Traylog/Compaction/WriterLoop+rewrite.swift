@@ -7,6 +7,7 @@ extension WriterLoop {
     ///
     /// - Returns: nil as long as states below the floor are not stored; each call stores some.
     mutating func beginRewrite(floor: UInt64) throws -> StoreRewrite.Start? {
+        try recover()
         let (flushed, kept) = shared.withLock { ($0.core.flushedThrough, $0.core.record.floor.seq.rawValue) }
         if floor > kept, flushed < floor - 1 {
             try storeSliceNow()
@@ -30,10 +31,16 @@ extension WriterLoop {
     }
 
     /// Hands over what changed since the last call, with the state of the file.
-    func takeCapture() -> StoreRewrite.Late {
-        shared.withLock { shared in
-            let late = StoreRewrite.Late(
-                changes: shared.core.capture ?? CopyCapture(), record: shared.core.record, head: shared.core.head)
+    ///
+    /// - Throws: when the store was made anew from its file meanwhile, so that nobody knows what changed.
+    func takeCapture() throws -> StoreRewrite.Late {
+        try shared.withLock { shared in
+            guard let changes = shared.core.capture else {
+                throw StoreFailure(
+                    code: .inputOutput,
+                    message: "\(directory): the disk failed while the store was rewritten, and nothing was; try again")
+            }
+            let late = StoreRewrite.Late(changes: changes, record: shared.core.record, head: shared.core.head)
             shared.core.capture = CopyCapture()
             return late
         }
@@ -43,8 +50,10 @@ extension WriterLoop {
     ///
     /// - Parameter fill: writes what is missing in it, and says what the store is then.
     mutating func replace(
-        by successor: Environment, erasing erased: UInt32? = nil, _ fill: (StoreRewrite.Late) throws -> StoreRewrite.Finished
+        by successor: Environment, erasing erased: UInt32? = nil,
+        _ fill: (StoreRewrite.Late) throws -> StoreRewrite.Finished
     ) throws {
+        try recover()
         var finished: StoreRewrite.Finished?
         try environment.replace(by: successor, beforeRename: { finished = try fill(takeCapture()) })
         guard let finished else { preconditionFailure("a file is filled before it is used") }

@@ -1,5 +1,5 @@
-import Synchronization
 import TraylogDomain
+import class TraylogLMDB.Monitor
 
 /// One user's inbox as an app shows it: loaded page by page, refreshed from the top, marked in place.
 ///
@@ -22,7 +22,7 @@ public final class InboxFetcher<Source: TrayQueries>: Sendable {
     public let filtersSilent: Bool
     let source: Source
     let turn = Turn()
-    private let state: Mutex<State>
+    private let state: Monitor<State>
 
     private struct State {
         var fetched: FetchedItems
@@ -52,7 +52,7 @@ public final class InboxFetcher<Source: TrayQueries>: Sendable {
         self.pageSize = pageSize
         self.limit = limit
         self.filtersSilent = filtersSilent
-        state = Mutex(State(fetched: FetchedItems(limit: limit == 0 ? .max : limit)))
+        state = Monitor(State(fetched: FetchedItems(limit: limit == 0 ? .max : limit)))
     }
 
     /// What is loaded, newest position first, with every mark made through this fetcher.

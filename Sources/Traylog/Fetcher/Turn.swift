@@ -1,4 +1,3 @@
-import Synchronization
 import TraylogLMDB
 
 /// Lets one caller in at a time, tasks and threads alike, in the order in which they came.
@@ -8,7 +7,7 @@ final class Turn: Sendable {
         var waiting: [@Sendable () -> Void] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Monitor(State())
 
     /// Waits for the turn; whoever has it must ``give()`` it back.
     func take() async {

@@ -1,5 +1,6 @@
 import Synchronization
 import TraylogDomain
+import TraylogLMDB
 
 /// Where the observers of one open store are kept, and woken when a commit concerns them.
 ///
@@ -15,7 +16,7 @@ final class ObservationHub: Sendable {
         var isEnded = false
     }
 
-    private let state = Mutex(State())
+    private let state = Monitor(State())
     private let isObserved = Atomic(false)
     private let hasher: IdentityHasher
     private let watch: Watch?

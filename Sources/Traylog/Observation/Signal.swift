@@ -1,4 +1,4 @@
-import Synchronization
+import TraylogLMDB
 
 /// Tells one observer that there may be something new; raised any number of times, it counts once.
 ///
@@ -15,7 +15,7 @@ final class Signal: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Monitor(State())
 
     var isEnded: Bool { state.withLock(\.isEnded) }
 

@@ -21,7 +21,9 @@ public protocol Projection: Sendable {
     ///
     /// It must be a function of the value and the event alone: no clock, no chance, no input or output. It cannot fail:
     /// an event that means nothing here, or of a kind that is new, is passed over. It runs on a thread of the
-    /// projection and must not call the store or the ``Projector``.
+    /// projection and has no business with the store. Calls to it work all the same, but what waits for this thread:
+    /// ``Projector/value(through:)`` and ``Projector/rebuild()`` are refused, ``Projector/latest`` and
+    /// ``Projector/progress`` end the process, and nothing that closes waits for this projection.
     ///
     /// Seqs ascend and may skip: an event whose payload was erased, or that compaction dropped, is not handed over.
     mutating func apply(_ event: Event)

@@ -23,6 +23,8 @@ struct ProjectionLoop<Value: Projection> {
     private var erasures = 0
     /// Which copy of chunks the stored record names.
     private var copy: UInt8
+    /// A storing failed, and may have succeeded all the same.
+    private var isCopyUncertain = false
     /// What is stored is not of this fold, however far it is.
     private var mustStore: Bool
     private var position: UInt64
@@ -42,6 +44,7 @@ struct ProjectionLoop<Value: Projection> {
     }
 
     mutating func live() {
+        run.folder.store(OSThread.currentNumber, ordering: .relaxed)
         while true {
             let (head, isStopping) = nextOrders()
             if isStopping { break }
@@ -64,7 +67,9 @@ struct ProjectionLoop<Value: Projection> {
         defer { forgetIfAsked() }
         let asked = run.orders.wait(
             timeoutMilliseconds: millisecondsToWait,
-            until: { $0.isStopping || $0.erasures != erasures || !$0.rebuilds.isEmpty || (canFold && $0.head > position) },
+            until: {
+                $0.isStopping || $0.erasures != erasures || !$0.rebuilds.isEmpty || (canFold && $0.head > position)
+            },
             { orders in
                 let answers = orders.rebuilds
                 orders.rebuilds = []
@@ -173,6 +178,7 @@ struct ProjectionLoop<Value: Projection> {
         let start = SystemClock.monotonicNanoseconds()
         do {
             let bytes = try encodedValue()
+            if isCopyUncertain { try findCopy() }
             let record = ProjectionRecord(
                 version: Value.version, position: position, copy: 1 - copy, byteCount: bytes.count,
                 checksum: crc32c(RawSpan(_elements: bytes.span)))
@@ -192,10 +198,17 @@ struct ProjectionLoop<Value: Projection> {
             let now = SystemClock.monotonicNanoseconds()
             storeTime = now + max(Int64(intervalMilliseconds) * 1_000_000, (now - start) * Self.storingShare)
         } catch {
+            isCopyUncertain = true
             storeTime = Self.time(inMilliseconds: Self.retryMilliseconds)
             let failure = TraylogError(error, in: run.directory)
             run.status.withLock { $0.storeFailure = failure }
         }
+    }
+
+    /// The copy that the stored record names must not be written over.
+    private mutating func findCopy() throws {
+        copy = try run.environment.read { try run.tables.projections.record(of: run.name, in: $0) }?.copy ?? copy
+        isCopyUncertain = false
     }
 
     private func encodedValue() throws -> [UInt8] {

@@ -1,3 +1,4 @@
+import Synchronization
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
@@ -39,6 +40,8 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
     let writer: Writer
     let orders: Monitor<Orders>
     let status: Monitor<Status>
+    /// The thread that folds, by ``OSThread/currentNumber``; 0 before it runs.
+    let folder = Atomic<UInt>(0)
 
     init(
         _ name: ProjectionName, found: FoundProjection<Value>, source: any ViewSource, writer: Writer
@@ -64,6 +67,22 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
                 code: .closed, message: "the projection \"\(name.text)\" of \(directory) was stopped; start it again"))
     }
 
+    /// What a fold is told that asks for its own value, for which it would wait for ever.
+    private var fromWithin: TraylogError? {
+        guard isWithin else { return nil }
+        return .refused(
+            .invalid(field: "call", reason: "the projection \"\(name.text)\" asks for itself on its own thread"))
+    }
+
+    /// Whether the caller is the thread that folds.
+    var isWithin: Bool { folder.load(ordering: .relaxed) == OSThread.currentNumber }
+
+    /// Looks at what the thread has made.
+    func readStatus<Answer: Sendable>(_ body: (borrowing Status) -> Answer) -> Answer {
+        precondition(!isWithin, "The projection \"\(name.text)\" must not ask for itself: see Projection.apply(_:).")
+        return status.withLock { body($0) }
+    }
+
     func headMoved(to head: UInt64) {
         orders.withLock { $0.head = max($0.head, head) }
         orders.signalAll()
@@ -81,6 +100,7 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
 
     /// Answers with the value once it holds `seq`, or the head as of now.
     func whenApplied(_ seq: Seq?, _ answer: @escaping Waiting.Answer<Value>) {
+        if let fromWithin { return answer(.failure(fromWithin)) }
         let target: UInt64
         do {
             target = try reachable(seq)
@@ -108,6 +128,12 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
 
     /// Answers once the value is that of a new fold of the whole log, and stored.
     func rebuild(_ answer: @escaping Waiting.Answer<Void>) {
+        if let fromWithin { return answer(.failure(fromWithin)) }
+        do {
+            try environment.checkProcess("rebuild")
+        } catch {
+            return answer(.failure(TraylogError(error, in: directory)))
+        }
         let isTaken = orders.withLock { orders in
             guard !orders.isStopping else { return false }
             orders.rebuilds.append(answer)

@@ -49,6 +49,15 @@ struct ProjectionTable: Sendable {
         return (record, bytes)
     }
 
+    /// The record alone; nil when nothing is stored.
+    func record(
+        of name: ProjectionName, in transaction: borrowing ReadTransaction
+    ) throws -> ProjectionRecord? {
+        guard let row = try row(ProjectionTable.recordKey(name), in: transaction) else { return nil }
+        var reader = PackedReader(row)
+        return try ProjectionRecord(from: &reader)
+    }
+
     /// The names that have rows, in byte order, and what their records say.
     func all(in transaction: borrowing ReadTransaction) throws -> [StoredProjection] {
         var found: [StoredProjection] = []
@@ -73,9 +82,7 @@ struct ProjectionTable: Sendable {
     ) throws -> StoredProjection? {
         var projection = StoredProjection(name: name.text)
         do {
-            guard let row = try row(ProjectionTable.recordKey(name), in: transaction) else { return nil }
-            var reader = PackedReader(row)
-            let record = try ProjectionRecord(from: &reader)
+            guard let record = try self.record(of: name, in: transaction) else { return nil }
             projection.version = record.version
             projection.position = Seq(record.position)
             projection.bytes = UInt64(record.byteCount)

@@ -40,11 +40,11 @@ public struct Projector<Value: Projection>: Sendable {
     /// The value as it is, perhaps behind the log; after ``stop()`` the last one.
     ///
     /// Waits for a few hundred calls of ``Projection/apply(_:)`` at most.
-    public var latest: Projected<Value> { run.status.withLock { $0.projected } }
+    public var latest: Projected<Value> { run.readStatus { $0.projected } }
 
     /// How far it is, where it came from, and what is in its way.
     public var progress: ProjectionProgress {
-        run.status.withLock { status in
+        run.readStatus { status in
             ProjectionProgress(
                 position: status.projected.position, storedPosition: Seq(status.storedPosition),
                 storedBytes: status.storedBytes, origin: status.origin,
@@ -71,7 +71,10 @@ public struct Projector<Value: Projection>: Sendable {
     ///
     /// Blocks for as long as that takes. The name is free afterwards. A second call does nothing.
     public func stop() {
+        guard !run.environment.isInherited else { return }
         run.stopSoon()
+        // The name is free once the thread has ended, which only others can wait for.
+        guard !run.isWithin else { return }
         thread.join()
         board.release(run.name, of: run)
     }

@@ -8,6 +8,7 @@ final class FileSource: ViewSource {
     let environment: Environment
     let tables: Tables
     private let tail = Monitor(KnownTail())
+    private let categoryNames = CategoryNames()
 
     /// What this process has seen of the tail so far.
     private struct KnownTail: Sendable {
@@ -141,7 +142,7 @@ final class FileSource: ViewSource {
     fileprivate func pages(_ stream: UInt32, _ now: Snapshot, limit: UInt64) -> StoredPages {
         StoredPages(
             environment: environment, tables: tables, generation: now.record.generation, stream: stream,
-            view: .current(limit: limit), floor: now.record.floor, isShared: true)
+            view: .current(limit: limit), floor: now.record.floor, isShared: true, categoryNames: categoryNames)
     }
 
     /// The seqs of a stream that the tail adds to what is stored.
@@ -154,7 +155,9 @@ final class FileSource: ViewSource {
             guard let record = try StoreRecord.read(tables.meta, in: transaction) else {
                 throw StoreFailure(code: .notFound, message: "\(directory) holds no store yet")
             }
-            return Snapshot(record: record, head: try tables.log.head(in: transaction).seq)
+            let head = try tables.log.head(in: transaction).seq
+            try record.check(head: head)
+            return Snapshot(record: record, head: head)
         }
     }
 
@@ -233,7 +236,7 @@ extension FileSource {
         FoldBase.reader(
             of: StoredPages(
                 environment: environment, tables: tables, generation: record.generation, stream: 0,
-                view: .current(limit: .max), floor: record.floor, isShared: true),
+                view: .current(limit: .max), floor: record.floor, isShared: true, categoryNames: categoryNames),
             below: record.floorStreams)
     }
 

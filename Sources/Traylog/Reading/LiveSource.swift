@@ -29,6 +29,23 @@ struct LiveSource: ViewSource {
             moment, history: LiveHistory(source: self, hasher: view.hasher, stored: view.pages, landmarks: landmarks))
     }
 
+    /// Most people look at a tray that did not change; that takes a copy of the tray, and none of the state.
+    func tray(of user: String) throws -> Tray {
+        let answered: Tray? = try withCore { core in
+            guard let slot = try core.slot(of: user), var tray = try core.current(slot).answeredTray else { return nil }
+            tray.asOf = Seq(core.head.seq)
+            return tray
+        }
+        if let answered { return answered }
+        let view = try view(of: user, at: nil)
+        let tray = try view.tray()
+        try withCore { core in
+            guard let box = try core.slot(of: user)?.current else { return }
+            if box.state.appliedSeq == view.state.appliedSeq { box.answeredTray = tray }
+        }
+        return tray
+    }
+
     func head() throws -> Seq {
         try withCore { Seq($0.head.seq) }
     }
@@ -59,7 +76,9 @@ struct LiveSource: ViewSource {
     }
 
     private func withCore<Answer: Sendable>(_ body: (inout Core) throws -> Answer) throws -> Answer {
-        try shared.withLock { shared in
+        // After a fork nobody may be left to give the lock back.
+        try environment.checkProcess("read")
+        return try shared.withLock { shared in
             guard !shared.isClosed else { throw TraylogError.closed(directory) }
             return try body(&shared.core)
         }

@@ -26,8 +26,10 @@ extension EventLog {
                 let end = min(head, next + 9_999)
                 let reached = try forEachRecord(from: next, in: transaction) { seq, record in
                     let header = try RecordHeader.read(record, seq: seq)
+                    try header.checkStream(at: seq)
                     let isNobodys = header.stream == 0
-                    let name = try isNobodys || isKnown(header.stream) ? nil : streamName(of: seq, record, in: transaction)
+                    let name =
+                        try isNobodys || isKnown(header.stream) ? nil : streamName(of: seq, record, in: transaction)
                     try body(TailEvent(seq: seq, stream: header.stream, name: name))
                     return seq < end
                 }

@@ -24,8 +24,8 @@ extension TrayQueries {
     public func tray(of user: String, asOf: Moment? = nil) throws(TraylogError) -> Tray {
         try queries.answer { source in
             try Limits.check(identifier: user, "user")
-            let view = try source.view(of: user, at: source.seq(of: asOf))
-            return try view.state.tray(of: user, asOf: view.head, source: view.pages)
+            guard let seq = try source.seq(of: asOf) else { return try source.tray(of: user) }
+            return try source.view(of: user, at: seq).tray()
         }
     }
 
@@ -40,8 +40,7 @@ extension TrayQueries {
             try Queries.check(limit: query.limit)
             let view = try source.view(of: user, at: source.seq(of: asOf))
             let (shown, next) = try view.state.shownItems(query, hasher: view.hasher, stored: view.pages)
-            let items = try shown.map { try $0.item(from: view.pages) }
-            return InboxPage(user: user, asOf: view.head, items: items, next: next)
+            return InboxPage(user: user, asOf: view.head, items: try view.pages.items(shown), next: next)
         }
     }
 

@@ -10,6 +10,10 @@ struct UserView {
     let hasher: IdentityHasher
     let pages: StoredPages
 
+    func tray() throws -> Tray {
+        try state.tray(of: user, asOf: head, source: pages)
+    }
+
     /// The same user right after `seq`, which is not beyond the head.
     func past<History: FoldHistory>(_ seq: UInt64, history: History) throws -> UserView
     where History.Pages == StoredPages {
@@ -51,6 +55,8 @@ protocol ViewSource: Sendable {
 
     /// The user's state right after an event, or after the head; that of an empty tray for somebody unknown.
     func view(of user: String, at seq: UInt64?) throws -> UserView
+    /// The user's tray after the head.
+    func tray(of user: String) throws -> Tray
     /// The head, for queries that concern no user.
     func head() throws -> Seq
     /// Users whose names are not in the table of names yet, those after `name`, sorted in byte order.
@@ -84,6 +90,10 @@ struct StoreProgress {
 }
 
 extension ViewSource {
+    func tray(of user: String) throws -> Tray {
+        try view(of: user, at: nil).tray()
+    }
+
     func fact(_ seq: UInt64, _ hasher: IdentityHasher) throws -> Fact {
         guard let fact = try environment.read({ try tables.log.fact(seq, hasher: hasher, in: $0) }) else {
             throw CodecError(.damaged, seq: seq, "it is missing from the log")

@@ -19,7 +19,7 @@ extension ViewSource {
         statistics.readers = environment.readers().map { StoreStatistics.Reader(pid: $0.processID, lag: $0.lag) }
         try environment.read { transaction in
             for name in Tables.allNames {
-                let table = transaction.statistics(environment.database(name))
+                let table = try transaction.statistics(environment.database(name))
                 guard table.entries > 0 else { continue }
                 statistics.tables.append(
                     StoreStatistics.Table(
@@ -28,6 +28,16 @@ extension ViewSource {
             }
             statistics.projections = try tables.projections.all(in: transaction)
         }
+        statistics.damagedStates = try countDamagedStates(progress)
         return statistics
+    }
+
+    private func countDamagedStates(_ progress: StoreProgress) throws -> UInt64 {
+        let states = tables.states(progress.generation)
+        let end = UInt32(clamping: progress.streams + 1)
+        // In parts, so that no read transaction lives long.
+        return try stride(from: UInt32(1), to: end, by: 10_000).reduce(0) { count, first in
+            try count + environment.read { try states.countDamaged(first..<min(first + 10_000, end), in: $0) }
+        }
     }
 }

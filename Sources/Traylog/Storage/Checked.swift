@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLMDB
 import TraylogLog
 
 /// Rows that carry their own checksum: bytes, then CRC-32C over key and bytes, little-endian.
@@ -22,14 +23,32 @@ enum Checked {
 
     /// The bytes before the checksum, when it is right.
     static func open(_ value: RawSpan, key: RawSpan) throws(PackedError) -> [UInt8] {
+        try check(value, key: key)
+        var bytes: [UInt8] = []
+        bytes.append(copying: value.extracting(0..<value.byteCount - checksumBytes))
+        return bytes
+    }
+
+    /// Makes sure that a key is not stored because it never was, and not because its bytes, or a neighbor's, changed.
+    ///
+    /// A changed key still stands where it stood, as long as the order of keys holds, which the storage layer sees to.
+    /// So it is one of the two rows around the place where the key would stand, and its checksum tells.
+    static func confirmAbsence(
+        of key: RawSpan, in database: Database, _ transaction: borrowing ReadTransaction
+    ) throws {
+        try transaction.withCursor(database) { cursor in
+            if try cursor.seek(key) { try cursor.withEntry { try check($1, key: $0) } }
+            if try cursor.previous() { try cursor.withEntry { try check($1, key: $0) } }
+        }
+    }
+
+    /// - Throws: ``PackedError`` when the checksum is not right.
+    static func check(_ value: RawSpan, key: RawSpan) throws(PackedError) {
         let end = value.byteCount - checksumBytes
         guard end >= 0 else { throw .damaged("shorter than its checksum") }
-        let content = value.extracting(0..<end)
-        guard crc32c(content, from: crc32c(key)) == value.littleEndian(at: end, as: UInt32.self) else {
+        guard crc32c(value.extracting(0..<end), from: crc32c(key)) == value.littleEndian(at: end, as: UInt32.self)
+        else {
             throw .damaged("its checksum does not match")
         }
-        var bytes: [UInt8] = []
-        bytes.append(copying: content)
-        return bytes
     }
 }

@@ -143,7 +143,10 @@ struct DueTable: Sendable {
     func first(in transaction: borrowing ReadTransaction) throws -> Timestamp? {
         try transaction.withCursor(database) { cursor in
             guard try cursor.first() else { return nil }
-            return try cursor.withEntry { key, _ in try DueEntry(key: key).due }
+            return try cursor.withEntry { key, value in
+                try Checked.check(value, key: key)
+                return try DueEntry(key: key).due
+            }
         }
     }
 

@@ -10,10 +10,14 @@ struct FingerprintTable: Sendable {
     /// - Throws: ``PackedError``, ``LMDBError``.
     func fingerprint(of seq: UInt64, in transaction: borrowing ReadTransaction) throws -> UInt64? {
         let key = FingerprintTable.key(seq)
-        return try transaction.get(database, RawSpan(_elements: key.span)) { value in
+        let fingerprint = try transaction.get(database, RawSpan(_elements: key.span)) { value in
             var reader = PackedReader(try Checked.open(value, key: RawSpan(_elements: key.span)))
             return try reader.fixed64()
         }
+        if fingerprint == nil {
+            try Checked.confirmAbsence(of: RawSpan(_elements: key.span), in: database, transaction)
+        }
+        return fingerprint
     }
 
     func put(_ fingerprint: UInt64, of seq: UInt64, to transaction: inout WriteTransaction) throws(LMDBError) {

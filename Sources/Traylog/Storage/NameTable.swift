@@ -25,12 +25,24 @@ struct NameTable: Sendable {
     }
 
     private func stream(_ key: [UInt8], in transaction: borrowing ReadTransaction) throws -> UInt32? {
-        try transaction.get(database, RawSpan(_elements: key.span)) { try NameTable.number($0) }
+        let span = RawSpan(_elements: key.span)
+        if let stream = try transaction.get(database, span, { try NameTable.number($0, key: span) }) { return stream }
+        try confirmAbsence(of: span, in: transaction)
+        return nil
+    }
+
+    /// As in ``Checked``: a name whose bytes changed is one of the two around the place where it is missed.
+    private func confirmAbsence(of key: RawSpan, in transaction: borrowing ReadTransaction) throws {
+        try transaction.withCursor(database) { cursor in
+            if try cursor.seek(key) { _ = try cursor.withEntry { try NameTable.number($1, key: $0) } }
+            if try cursor.previous() { _ = try cursor.withEntry { try NameTable.number($1, key: $0) } }
+        }
     }
 
     func put(_ key: [UInt8], stream: UInt32, to transaction: inout WriteTransaction) throws(LMDBError) {
         var value: [UInt8] = []
         for shift in stride(from: UInt32(0), to: 32, by: 8) { value.append(UInt8(truncatingIfNeeded: stream >> shift)) }
+        Checked.seal(&value, key: RawSpan(_elements: key.span))
         try transaction.put(database, RawSpan(_elements: key.span), RawSpan(_elements: value.span))
     }
 
@@ -39,6 +51,7 @@ struct NameTable: Sendable {
         after name: String?, limit: Int, in transaction: borrowing ReadTransaction
     ) throws -> [(name: String, stream: UInt32)] {
         let start = NameTable.key(user: name ?? "")
+        try confirmAbsence(of: RawSpan(_elements: start.span), in: transaction)
         return try transaction.withCursor(database) { cursor in
             var users: [(name: String, stream: UInt32)] = []
             var found = try cursor.seek(RawSpan(_elements: start.span))
@@ -46,11 +59,12 @@ struct NameTable: Sendable {
                 let user: (name: String, stream: UInt32)? = try cursor.withEntry { key, value in
                     var bytes: [UInt8] = []
                     bytes.append(copying: key)
+                    let stream = try NameTable.number(value, key: key)
                     guard bytes.first == NameTable.userTag else { return nil }
                     guard let text = String(validating: bytes.dropFirst(), as: UTF8.self) else {
                         throw PackedError.damaged("a user's name is not UTF-8")
                     }
-                    return (text, try NameTable.number(value))
+                    return (text, stream)
                 }
                 guard let user else { break }
                 if !name.hasSameBytes(as: user.name) { users.append(user) }
@@ -60,8 +74,13 @@ struct NameTable: Sendable {
         }
     }
 
-    private static func number(_ value: RawSpan) throws(PackedError) -> UInt32 {
-        guard value.byteCount == 4 else { throw .damaged("the number of a stream") }
+    private static func number(_ value: RawSpan, key: RawSpan) throws(PackedError) -> UInt32 {
+        switch value.byteCount {
+        // The first stores had no checksum here.
+        case 4: break
+        case 4 + Checked.checksumBytes: try Checked.check(value, key: key)
+        default: throw .damaged("the number of a stream")
+        }
         return value.littleEndian(at: 0)
     }
 }

@@ -21,7 +21,10 @@ extension StateTable {
     /// Whether a row was made of the stream at exactly this floor.
     func hasBase(_ stream: UInt32, at floor: UInt64, in transaction: borrowing ReadTransaction) throws -> Bool {
         let key = StateTable.key(stream, .base, floor)
-        return try transaction.get(database, RawSpan(_elements: key.span)) { _ in } != nil
+        let span = RawSpan(_elements: key.span)
+        if try transaction.get(database, span, { try Checked.check($0, key: span) }) != nil { return true }
+        try Checked.confirmAbsence(of: span, in: database, transaction)
+        return false
     }
 }
 

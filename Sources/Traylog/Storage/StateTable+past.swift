@@ -57,7 +57,10 @@ extension StateTable {
                     let isExact = cursor.withEntry { stored, _ in
                         stored.starts(with: RawSpan(_elements: key.span), count: StateTable.keptKeyBytes)
                     }
-                    if !isExact { found = try cursor.previous() }
+                    if !isExact {
+                        try cursor.withEntry { try Checked.check($1, key: $0) }
+                        found = try cursor.previous()
+                    }
                 } else {
                     found = try cursor.last()
                 }
@@ -65,7 +68,10 @@ extension StateTable {
                 let version: PageVersion? = try cursor.withEntry { stored, value in
                     guard stored.byteCount == StateTable.keptKeyBytes,
                         stored.starts(with: RawSpan(_elements: key.span), count: 5)
-                    else { return nil }
+                    else {
+                        try Checked.check(value, key: stored)
+                        return nil
+                    }
                     return (
                         stored.littleEndian(at: 5, as: UInt64.self).byteSwapped,
                         stored.littleEndian(at: 13, as: UInt64.self).byteSwapped, try Checked.open(value, key: stored)
@@ -100,7 +106,10 @@ extension StateTable {
             var found = try cursor.seek(RawSpan(_elements: start.span))
             while found {
                 let isOurs = try cursor.withEntry { key, value in
-                    guard key.starts(with: RawSpan(_elements: start.span), count: 5) else { return false }
+                    guard key.starts(with: RawSpan(_elements: start.span), count: 5) else {
+                        try Checked.check(value, key: key)
+                        return false
+                    }
                     let (first, changedBy) = try StateTable.identity(of: Checked.open(value, key: key), space)
                     try body(first, changedBy)
                     return true

@@ -45,31 +45,53 @@ struct StoreRecord: Hashable, Sendable {
         _ database: Database, in transaction: borrowing ReadTransaction
     ) throws -> (record: StoreRecord, isFinished: Bool)? {
         try transaction.get(database, RawSpan(_elements: key.span)) { value in
-            let bytes = try Checked.open(value, key: RawSpan(_elements: key.span))
-            var reader = PackedReader(bytes)
-            let format = try reader.byte()
-            guard format == StoreRecord.format || format == unfinished else { throw PackedError.newer(version: format) }
-            guard let generation = Generation(rawValue: try reader.byte()) else {
-                throw PackedError.damaged("generation")
-            }
-            let key0 = try reader.fixed64()
-            var record = StoreRecord(hasher: IdentityHasher(key0: key0, key1: try reader.fixed64()))
-            record.generation = generation
-            record.flushedThrough = try reader.varint()
-            guard let next = UInt32(exactly: try reader.varint()) else { throw PackedError.damaged("stream") }
-            record.nextStream = next
-            record.topics = try reader.varint()
-            guard record.topics < UInt64(next) || next == 0 else { throw PackedError.damaged("topics") }
-            record.landmarkDistance = try reader.varint()
-            try record.readFloor(&reader)
-            return (record, format == StoreRecord.format)
+            var reader = PackedReader(try Checked.open(value, key: RawSpan(_elements: key.span)))
+            return try decode(from: &reader)
         }
+    }
+
+    static func decode(from reader: inout PackedReader) throws(PackedError) -> (record: StoreRecord, isFinished: Bool) {
+        let format = try reader.byte()
+        guard format == StoreRecord.format || format == unfinished else { throw .newer(version: format) }
+        guard let generation = Generation(rawValue: try reader.byte()) else { throw .damaged("generation") }
+        let key0 = try reader.fixed64()
+        var record = StoreRecord(hasher: IdentityHasher(key0: key0, key1: try reader.fixed64()))
+        record.generation = generation
+        record.flushedThrough = try reader.varint()
+        guard record.flushedThrough <= Seq.highest else { throw .damaged("flushed through") }
+        guard let next = UInt32(exactly: try reader.varint()), 1...RecordHeader.highestStream ~= next else {
+            throw .damaged("stream")
+        }
+        record.nextStream = next
+        record.topics = try reader.varint()
+        guard record.topics < UInt64(next) else { throw .damaged("topics") }
+        record.landmarkDistance = try reader.varint()
+        try record.readFloor(&reader)
+        return (record, format == StoreRecord.format)
+    }
+
+    /// - Throws: ``CodecError``, ``PackedError`` `damaged` when the log is shorter than what the record says of it.
+    func check(head: UInt64) throws {
+        guard flushedThrough <= head else {
+            throw CodecError(.damaged, seq: head + 1, "states hold it, and the log does not")
+        }
+        guard floor.seq.rawValue <= head + 1 else { throw PackedError.damaged("a floor beyond the log") }
+        // Each stream began with an event.
+        guard UInt64(nextStream) - 1 <= head else { throw PackedError.damaged("more streams than events") }
     }
 
     /// - Parameter isFinished: whether the log is whole; nobody opens a store that says no.
     func write(
         _ database: Database, isFinished: Bool = true, to transaction: inout WriteTransaction
     ) throws(LMDBError) {
+        var bytes = packed(isFinished: isFinished)
+        let key = StoreRecord.key
+        Checked.seal(&bytes, key: RawSpan(_elements: key.span))
+        try transaction.put(database, RawSpan(_elements: key.span), RawSpan(_elements: bytes.span))
+    }
+
+    /// What ``decode(from:)`` reads.
+    func packed(isFinished: Bool) -> [UInt8] {
         var bytes: [UInt8] = [isFinished ? StoreRecord.format : StoreRecord.unfinished, generation.rawValue]
         bytes.appendFixed64(hasher.key0)
         bytes.appendFixed64(hasher.key1)
@@ -78,9 +100,7 @@ struct StoreRecord: Hashable, Sendable {
         bytes.appendVarint(topics)
         bytes.appendVarint(landmarkDistance)
         writeFloor(&bytes)
-        let key = StoreRecord.key
-        Checked.seal(&bytes, key: RawSpan(_elements: key.span))
-        try transaction.put(database, RawSpan(_elements: key.span), RawSpan(_elements: bytes.span))
+        return bytes
     }
 }
 
@@ -92,6 +112,7 @@ extension StoreRecord {
         }
         floorStreams = streams
         dropped = try reader.varint()
+        guard floor.seq.rawValue <= Seq.highest, dropped <= floor.seq.rawValue else { throw .damaged("floor") }
         erased = try reader.varint()
         guard let name = String(validating: try reader.take(reader.count()), as: UTF8.self) else {
             throw .damaged("the name of an archive")

@@ -24,12 +24,13 @@ struct StoredPages: StateSource {
     let floor: Floor
     /// Whether another process may swap the generations (``Rebuild``) while this value is in use.
     let isShared: Bool
+    let categoryNames: CategoryNames
 
     /// The same stream's, or another's, for another state.
     func viewing(_ view: View, stream: UInt32? = nil) -> StoredPages {
         StoredPages(
             environment: environment, tables: tables, generation: generation, stream: stream ?? self.stream, view: view,
-            floor: floor, isShared: isShared)
+            floor: floor, isShared: isShared, categoryNames: categoryNames)
     }
 
     func items(at position: UInt64) throws -> ItemPage? {
@@ -65,9 +66,7 @@ struct StoredPages: StateSource {
     }
 
     func event(_ seq: UInt64) throws -> Event {
-        guard let event = try environment.read({ try tables.log.event(seq, in: $0) }) else {
-            throw PackedError.damaged("a state names event \(seq), which the log does not hold")
-        }
+        guard let event = try environment.read({ try tables.log.event(seq, in: $0) }) else { throw Self.missing(seq) }
         return event
     }
 
@@ -77,6 +76,27 @@ struct StoredPages: StateSource {
 
     func compactedFingerprint(_ seq: UInt64) throws -> UInt64? {
         try environment.read { try tables.fingerprints.fingerprint(of: seq, in: $0) }
+    }
+
+    func category(_ count: CategoryCount) throws -> String? {
+        try categoryNames.name(of: count.category) { try event(count.namedBy).content?.category }
+    }
+
+    /// The items with their contents, read in one transaction.
+    func items(_ shown: [ShownItem]) throws -> [Item] {
+        try environment.read { transaction in
+            try shown.map { item in
+                guard var filled = try tables.log.item(item.entry.seq, in: transaction) else {
+                    throw Self.missing(item.entry.seq)
+                }
+                try item.update(&filled, from: self)
+                return filled
+            }
+        }
+    }
+
+    private static func missing(_ seq: UInt64) -> PackedError {
+        .damaged("a state names event \(seq), which the log does not hold")
     }
 
     /// The stored state of the stream; nil when it has none.

@@ -19,4 +19,10 @@ struct Announcer {
         if let touched { hub.publish(touched) }
         wakeFile.announce(head)
     }
+
+    /// Tells everybody of events that nobody was told of when they were made.
+    func announce(_ head: UInt64) {
+        hub.wakeAll()
+        wakeFile.announce(head)
+    }
 }

@@ -21,9 +21,7 @@ extension Core {
             record = new
             try environment.write { try record.write(tables.meta, to: &$0) }
         }
-        guard record.flushedThrough <= head.seq else {
-            throw CodecError(.damaged, seq: head.seq + 1, "states hold it, and the log does not")
-        }
+        try record.check(head: head.seq)
         var core = Core(
             environment: environment, tables: tables, record: record, head: head, cacheBytes: options.cacheBytes)
         try core.recover()
@@ -35,40 +33,42 @@ extension Core {
     }
 
     private mutating func recover() throws {
-        let log = tables.log
-        var found: [TailEvent] = []
-        var known: Set<UInt32> = []
-        try log.scanTail(
+        var known = StreamSet()
+        let firstNew = nextStream
+        try tables.log.scanTail(
             after: flushedThrough, through: head.seq, environment, isKnown: { known.contains($0) },
             { event in
-                if event.stream != 0 { known.insert(event.stream) }
-                found.append(event)
+                if event.name != nil { known.insert(event.stream) }
+                recover(event, firstNew: firstNew)
             })
-        let firstNew = nextStream
-        for event in found {
-            tail.append(nil)
-            guard event.stream != 0 else { continue }
-            let slot: UserSlot
-            if let present = self.slot(event.stream) {
-                slot = present
-            } else {
-                // The first event of each stream came with its name.
-                slot = newSlot(for: event.name ?? .user(""), stream: event.stream, isNamed: event.stream < firstNew || event.name?.isErased == true)
-                if event.stream >= firstNew, !slot.isErased {
-                    unnamed.append(slot)
-                    if slot.isTopic { committedTopics += 1 }
-                }
-                nextStream = max(nextStream, event.stream + 1)
+    }
+
+    /// Takes over one event of the tail.
+    private mutating func recover(_ event: TailEvent, firstNew: UInt32) {
+        tail.append(nil)
+        guard event.stream != 0 else { return }
+        let slot: UserSlot
+        if let present = self.slot(event.stream) {
+            slot = present
+        } else {
+            // The first event of each stream came with its name.
+            slot = newSlot(
+                for: event.name ?? .user(""), stream: event.stream,
+                isNamed: event.stream < firstNew || event.name?.isErased == true)
+            if event.stream >= firstNew, !slot.isErased {
+                unnamed.append(slot)
+                if slot.isTopic { committedTopics += 1 }
             }
-            if slot.isTopic { lastTopicEvent = event.seq }
-            if slot.lastUnstored != 0 {
-                tail.setNext(event.seq, after: slot.lastUnstored)
-            } else {
-                slot.firstUnstored = event.seq
-            }
-            slot.lastUnstored = event.seq
+            nextStream = max(nextStream, event.stream + 1)
             unstored.insert(event.stream)
         }
+        if slot.isTopic { lastTopicEvent = event.seq }
+        if slot.lastUnstored != 0 {
+            tail.setNext(event.seq, after: slot.lastUnstored)
+        } else {
+            slot.firstUnstored = event.seq
+        }
+        slot.lastUnstored = event.seq
     }
 }
 

@@ -12,6 +12,7 @@ struct Core {
     let generation: Generation
     let cacheBytes: Int
     let landmarkDistance: UInt64
+    let categoryNames = CategoryNames()
     /// The store's record as it was read or compacted last; how far states are stored, the core itself knows.
     var record: StoreRecord
     /// Stored states as they were right before it are not written over without being kept: the floor, or what is about
@@ -221,7 +222,7 @@ struct Core {
     func load(_ slot: UserSlot) throws -> StateBox {
         let states = tables.states(generation)
         return try environment.read { transaction in
-            let stored = try states.root(slot.stream, of: slot.name, in: transaction)
+            let stored = try states.root(slot.stream, of: slot.name, isNew: !slot.isNamed, in: transaction)
             let box = StateBox(
                 state: stored?.state ?? TrayState(landmarkDistance: landmarkDistance), next: slot.firstUnstored)
             try noteBases(stored?.state, stream: slot.stream, in: box, transaction)
@@ -297,7 +298,7 @@ struct Core {
     func pages(of stream: UInt32, limit: UInt64) -> StoredPages {
         StoredPages(
             environment: environment, tables: tables, generation: generation, stream: stream,
-            view: .current(limit: limit), floor: record.floor, isShared: false)
+            view: .current(limit: limit), floor: record.floor, isShared: false, categoryNames: categoryNames)
     }
 
     func fact(_ seq: UInt64) throws -> Fact {

@@ -350,7 +350,8 @@ private struct GroupSource: StateSource {
     init(stored: StoredPages, batch: RecordBatch, keptFloor: UInt64) {
         self.stored = stored
         self.batch = batch
-        floor = stored.floor.isAbove(keptFloor) || stored.floor.seq.rawValue == keptFloor
+        floor =
+            stored.floor.isAbove(keptFloor) || stored.floor.seq.rawValue == keptFloor
             ? stored.floor : Floor(seq: Seq(keptFloor))
     }
 

@@ -21,6 +21,11 @@ struct StreamSet {
         words[word] &= ~bit
     }
 
+    func contains(_ stream: UInt32) -> Bool {
+        let word = Int(stream / 64)
+        return word < words.count && words[word] & (1 << UInt64(stream % 64)) != 0
+    }
+
     /// The smallest member at or above `stream`.
     func next(from stream: UInt32) -> UInt32? {
         var word = Int(stream / 64)

@@ -49,6 +49,9 @@ final class UserSlot {
 
 /// A state and how far it followed its user's events in the tail.
 final class StateBox {
+    /// The user's tray as it was answered last; only ``answeredTray`` knows whether it still is so.
+    private var lastTray: Tray?
+    private var trayThrough: UInt64 = 0
     var state: TrayState
     /// The user's next event that the state does not hold; 0 when it holds all.
     var next: UInt64
@@ -81,6 +84,18 @@ final class StateBox {
         if landmarks.last?.appliedSeq ?? 0 < landmark.appliedSeq { landmarks.append(copy landmark) }
     }
 
+    /// The tray, without a look at the state, if nothing was folded in since it was answered last.
+    var answeredTray: Tray? {
+        get {
+            guard state.appliedSeq == trayThrough else { return nil }
+            return lastTray
+        }
+        set {
+            lastTray = newValue
+            trayThrough = state.appliedSeq
+        }
+    }
+
     /// Lets go of what was stored when the state had applied `seq`.
     func forget(storedThrough seq: UInt64) {
         state.forgetPages(storedThrough: seq)
@@ -90,7 +105,7 @@ final class StateBox {
 
     /// Roughly what it takes in memory.
     var byteCount: Int {
-        512 + state.tail.entries.capacity * MemoryLayout<ItemEntry>.stride
+        640 + state.tail.entries.capacity * MemoryLayout<ItemEntry>.stride
             + state.pages.count * (TrayState.sealedEntries * MemoryLayout<ItemEntry>.stride)
             + state.events.open.packed.capacity + state.events.sealed.count * 600
             + (state.keys.recent.capacity + state.collapseKeys.recent.capacity) * 16

@@ -57,44 +57,41 @@ final class Writer: Sendable {
 
     /// Hands a job over; it is answered once, on the writer's thread.
     func enqueue(_ job: Job) {
-        let isOpen = queue.withLock { queue in
-            if !queue.isClosing { queue.jobs.append(job) }
-            return !queue.isClosing
-        }
-        guard isOpen else { return job.finish(.failure(.closed(directory))) }
-        queue.signalAll()
+        if let problem = enqueue({ $0.jobs.append(job) }) { job.finish(.failure(problem)) }
     }
 
     /// The same for a tick.
     func enqueue(_ request: TickRequest) {
-        let isOpen = queue.withLock { queue in
-            if !queue.isClosing { queue.ticks.append(request) }
-            return !queue.isClosing
-        }
-        guard isOpen else { return request.finish(.failure(.closed(directory))) }
-        queue.signalAll()
+        if let problem = enqueue({ $0.ticks.append(request) }) { request.finish(.failure(problem)) }
     }
 
     /// Hands a chore over; it is answered once, on the writer's thread.
     func enqueue(_ chore: Chore) {
+        if let problem = enqueue({ $0.chores.append(chore) }) { chore.finish(.failure(problem)) }
+    }
+
+    /// - Returns: why nobody would answer.
+    private func enqueue(_ add: (inout Queue) -> Void) -> TraylogError? {
+        do {
+            // A fork leaves the thread, and whoever holds the lock, with the parent.
+            try environment.checkProcess("write")
+        } catch {
+            return TraylogError(error, in: directory)
+        }
         let isOpen = queue.withLock { queue in
-            if !queue.isClosing { queue.chores.append(chore) }
+            if !queue.isClosing { add(&queue) }
             return !queue.isClosing
         }
-        guard isOpen else { return chore.finish(.failure(.closed(directory))) }
+        guard isOpen else { return .closed(directory) }
         queue.signalAll()
+        return nil
     }
 
     /// Does something on the writer's thread, between two transactions, and waits for it.
     func perform(_ body: @escaping @Sendable (inout WriterLoop) throws -> Void) throws(TraylogError) {
         try Waiting.blocking { (answer: @escaping Waiting.Answer<Void>) in
             let task = WriterTask(directory: directory, body, answer: answer)
-            let isOpen = queue.withLock { queue in
-                if !queue.isClosing { queue.tasks.append(task) }
-                return !queue.isClosing
-            }
-            guard isOpen else { return task.fail(.closed(directory)) }
-            queue.signalAll()
+            if let problem = enqueue({ $0.tasks.append(task) }) { task.fail(problem) }
         }
     }
 

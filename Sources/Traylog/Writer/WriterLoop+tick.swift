@@ -8,6 +8,7 @@ extension WriterLoop {
 
     /// Expires and wakes what is due at a time, in as many transactions as that takes.
     mutating func tick(_ now: Timestamp) throws -> TickReport {
+        try recover()
         var report = TickReport()
         var last: DueEntry?
         while true {

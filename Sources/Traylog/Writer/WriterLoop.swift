@@ -4,12 +4,14 @@ import TraylogLog
 
 /// What the writer's thread does with jobs, and between them.
 struct WriterLoop {
-    private let directory: String
+    let directory: String
     let environment: Environment
     let tables: Tables
     let shared: Monitor<Shared>
     let projections: ProjectionBoard
-    private let announcer: Announcer
+    let announcer: Announcer
+    /// What a failure left to be made sure of; see ``recover()``.
+    var doubts = Doubts()
 
     /// Stored states are behind the log.
     private(set) var hasUnstored: Bool
@@ -39,6 +41,11 @@ struct WriterLoop {
         hasUnstored = shared.withLock { $0.core.tail.count > 0 }
     }
 
+    /// Looks anew whether stored states are behind the log.
+    mutating func markUnstored() {
+        hasUnstored = shared.withLock { $0.core.tail.count > 0 }
+    }
+
     // MARK: Jobs
 
     /// Performs the jobs as one transaction and answers them when it is durable.
@@ -48,6 +55,7 @@ struct WriterLoop {
         let commands = jobs.reduce(0) { $0 + $1.prepared.commands.count }
         var outcomes: [Job.Outcome]
         do {
+            try recover()
             let directory = directory
             outcomes = shared.withLock { shared in
                 shared.group.begin(shared.core, now: now)
@@ -83,6 +91,7 @@ struct WriterLoop {
             }
         } catch {
             shared.withLock { $0.rollBack() }
+            doubt()
             throw error
         }
         // Given up here, so that the buffers behind them are filled again in place.
@@ -103,10 +112,12 @@ struct WriterLoop {
     /// Makes the transaction of a chore and answers it when it is durable.
     mutating func perform(_ chore: Chore) {
         do {
+            try recover()
             try environment.write(chore.body)
             hasUnsynced = true
             chore.finish(.success(()))
         } catch {
+            doubt()
             chore.finish(.failure(TraylogError(error, in: directory)))
         }
     }
@@ -117,8 +128,8 @@ struct WriterLoop {
     mutating func idle(isRelaxed: Bool) {
         if isRelaxed, hasUnsynced {
             hasUnsynced = false
-            // A failed sync shows again at the next commit, which has somebody to tell.
-            try? environment.sync()
+            // The system tells of a failed sync once. The next commit has somebody to tell, and has to make sure first.
+            do { try environment.sync() } catch { doubts.isUnsynced = true }
             return
         }
         hasUnsynced = false
@@ -134,6 +145,7 @@ struct WriterLoop {
 
     /// Brings some of the stored states up to the log.
     mutating func storeSliceNow() throws {
+        try recover()
         try shared.withLock { shared in
             shared.group.begin(shared.core, now: shared.core.head.recordedAt)
             shared.slice = try shared.flusher.slice(core: &shared.core)

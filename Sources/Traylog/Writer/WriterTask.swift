@@ -18,6 +18,7 @@ final class WriterTask: Sendable {
             try body(&loop)
             answer(.success(()))
         } catch {
+            loop.doubt()
             answer(.failure(TraylogError(error, in: directory)))
         }
     }

@@ -59,7 +59,7 @@ extension EventIndex.Page {
         var seq = first
         while !reader.isAtEnd {
             let (sum, overflow) = seq.addingReportingOverflow(try reader.varint())
-            guard !overflow else { throw .damaged("event index") }
+            guard !overflow, sum <= Seq.highest, sum > seqs.last ?? 0 else { throw .damaged("event index") }
             seq = sum
             seqs.append(seq)
         }

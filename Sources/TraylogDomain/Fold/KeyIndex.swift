@@ -97,9 +97,14 @@ package struct KeyIndex: Hashable, Sendable {
     private func page(holding identity: UInt64, load: (UInt64) throws -> Page?) throws -> Page? {
         let near = pages.last { $0.first <= identity }
         guard UInt64(pages.count) < pageCount else { return near }
-        var stored = try load(identity)
-        while let found = stored, obsolete.contains(where: { $0.first == found.first }) {
-            stored = found.first > 0 ? try load(found.first - 1) : nil
+        var bound = identity
+        var stored = try load(bound)
+        while let found = stored {
+            // The walk ends because each page lies below the one before.
+            guard found.first <= bound else { throw PackedError.damaged("page order") }
+            guard obsolete.contains(where: { $0.first == found.first }) else { break }
+            bound = found.first &- 1
+            stored = found.first > 0 ? try load(bound) : nil
         }
         guard let stored else { return near }
         guard let near, near.first >= stored.first else { return stored }

@@ -3,6 +3,12 @@ package struct ShownItem: Hashable, Sendable {
     package var entry: ItemEntry
     package var isSeen: Bool
     package var overrides: [ItemOverride]
+
+    package init(entry: ItemEntry, isSeen: Bool, overrides: [ItemOverride]) {
+        self.entry = entry
+        self.isSeen = isSeen
+        self.overrides = overrides
+    }
 }
 
 extension ShownItem {
@@ -10,11 +16,15 @@ extension ShownItem {
     package func content(from source: some StateSource) throws -> (origin: Event, content: Content) {
         let origin = try source.event(entry.seq)
         guard var content = origin.content else { return (origin, Content()) }
+        try applyEdits(to: &content, from: source)
+        return (origin, content)
+    }
+
+    private func applyEdits(to content: inout Content, from source: some StateSource) throws {
         for override in overrides where override.field != .snoozedUntil {
             guard case .edited(_, let edit) = try source.event(override.event).body else { continue }
             content.take(override.field, from: edit)
         }
-        return (origin, content)
     }
 
     /// When the item wakes; nil when it is not snoozed.
@@ -26,16 +36,32 @@ extension ShownItem {
     }
 
     package func item(from source: some StateSource) throws -> Item {
-        let (origin, content) = try content(from: source)
+        var item = Item(source: try source.event(entry.seq))
+        try update(&item, from: source)
+        return item
+    }
+
+    /// Makes of the item, as its event brought it, what it is now.
+    package func update(_ item: inout Item, from source: some StateSource) throws {
+        item.position = Seq(entry.position)
+        item.muted = entry.flags.contains(.muted)
+        item.seen = isSeen
+        item.read = entry.flags.contains(.read)
+        item.archived = entry.flags.contains(.archived)
+        guard !overrides.isEmpty else { return }
+        try applyEdits(to: &item.content, from: source)
+        item.snoozedUntil = try snoozedUntil(from: source)
+    }
+}
+
+extension Item {
+    /// As the event brought it, without edits and marks.
+    fileprivate init(source event: Event) {
         var topic: String?
-        if case .broadcast(let name, _) = origin.body { topic = name }
-        let snoozedUntil = try snoozedUntil(from: source)
-        return Item(
-            seq: Seq(entry.seq), position: Seq(entry.position), key: origin.key, topic: topic, content: content,
-            muted: entry.flags.contains(.muted), seen: isSeen, read: entry.flags.contains(.read),
-            archived: entry.flags.contains(.archived), snoozedUntil: snoozedUntil, actor: origin.actor,
-            occurredAt: origin.occurredAt,
-            recordedAt: origin.recordedAt)
+        if case .broadcast(let name, _) = event.body { topic = name }
+        self.init(
+            seq: event.seq, position: event.seq, key: event.key, topic: topic, content: event.content ?? Content(),
+            actor: event.actor, occurredAt: event.occurredAt, recordedAt: event.recordedAt)
     }
 }
 

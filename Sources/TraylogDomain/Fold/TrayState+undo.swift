@@ -55,8 +55,11 @@ extension TrayState {
         var bound = seq
         while bound > 0, let found = try history.landmark(atOrBefore: bound) {
             let kept = found.state.appliedSeq
+            // The walk ends because each landmark lies below the one before.
+            guard kept <= bound else { throw PackedError.damaged("landmark order") }
             let shown = voidings.filter { $0.event <= kept && $0.undone > kept }.map(\.event).min()
             guard let shown else { return found }
+            guard shown > 0 else { return nil }
             bound = shown - 1
         }
         return nil

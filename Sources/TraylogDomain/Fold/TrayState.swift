@@ -121,12 +121,18 @@ package protocol StateSource: StatePages {
     func holds(_ seq: UInt64) throws -> Bool
     /// What an event that left the log carried as ``Event/commandFingerprint``; nil where it carried no key.
     func compactedFingerprint(_ seq: UInt64) throws -> UInt64?
+    /// The name of a counted category; nil when the event that should say it does not.
+    func category(_ count: CategoryCount) throws -> String?
 }
 
 extension StateSource {
     package var floor: Floor { Floor() }
     package func holds(_ seq: UInt64) throws -> Bool { true }
     package func compactedFingerprint(_ seq: UInt64) throws -> UInt64? { nil }
+
+    package func category(_ count: CategoryCount) throws -> String? {
+        try event(count.namedBy).content?.category
+    }
 
     /// The refusal of what needs an event that left the log; nil for all others.
     func compaction(of seq: UInt64) throws -> Refusal? {

@@ -75,7 +75,8 @@ extension TrayState {
         voided = try KeyIndex(from: &reader)
         tail = try ItemPage(from: &reader)
         // Later events come behind these, in pages and in the index.
-        guard events.last <= appliedSeq, tail.entries.last?.position ?? 0 <= appliedSeq else {
+        guard events.last <= appliedSeq, tail.entries.last?.position ?? 0 <= appliedSeq, appliedSeq <= Seq.highest
+        else {
             throw .damaged("state beyond its event")
         }
     }

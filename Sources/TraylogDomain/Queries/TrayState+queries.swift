@@ -29,7 +29,7 @@ extension TrayState {
             }
         }
         for count in categories {
-            guard let name = try source.event(count.namedBy).content?.category else { continue }
+            guard let name = try source.category(count) else { continue }
             tray.categories.append(
                 Tray.CategoryCounts(category: name, unseen: count.unseen, unread: count.unread))
         }

@@ -6,7 +6,8 @@ package enum Pseudonym {
 
     /// The stream that a pseudonym names; nil for any other name.
     package static func stream(of name: String) -> UInt32? {
-        guard name.hasPrefix(start), let stream = UInt32(name.dropFirst(start.count)), self.name(ofStream: stream) == name
+        guard name.hasPrefix(start), let stream = UInt32(name.dropFirst(start.count)),
+            self.name(ofStream: stream) == name
         else { return nil }
         return stream
     }

@@ -16,6 +16,9 @@ public struct Seq: RawRepresentable, Hashable, Comparable, Sendable, Expressible
     /// The head of an empty store: before every event.
     public static let zero = Seq(0)
 
+    /// What a file may say at most, so that sums with it do not overflow: a million events a second for 2,000 years.
+    package static let highest: UInt64 = (1 << 56) - 1
+
     @inlinable
     public static func < (left: Seq, right: Seq) -> Bool { left.rawValue < right.rawValue }
 }

@@ -56,6 +56,15 @@ extension RecordCodec {
         }
     }
 
+    /// Checks the checksum alone, of a record that is complete and whose header and shape were read already.
+    ///
+    /// - Throws: ``CodecError`` `damaged`.
+    static func verifyChecksum(seq: UInt64, record: RawSpan) throws(CodecError) {
+        guard checksum(seq: seq, record: record) == record.littleEndian(at: 0, as: UInt32.self) else {
+            throw CodecError(.damaged, seq: seq, "its checksum does not match")
+        }
+    }
+
     /// Checks a record whose payload is in chunks and was put together again.
     ///
     /// - Throws: ``CodecError``, as for ``verify(seq:record:)``; `truncated` when the payload's length is not

@@ -7,6 +7,8 @@ import TraylogDomain
 package struct RecordHeader: Hashable, Sendable {
     package static let byteCount = 44
     package static let version: UInt8 = 1
+    /// What a file may say at most: far from where counting on would overflow.
+    package static let highestStream = UInt32(1) << 31 - 1
     /// Stands for an absent `occurredAt`.
     static let noTime = Int64.min
 
@@ -46,10 +48,20 @@ package struct RecordHeader: Hashable, Sendable {
         self.salt = salt
     }
 
+    /// Whoever keeps something for each stream asks first, so that damage cannot ask for endless memory.
+    ///
+    /// - Throws: ``CodecError`` `damaged` when there could not be so many streams by then: each began with an event.
+    package func checkStream(at seq: UInt64) throws(CodecError) {
+        guard UInt64(stream) <= seq else {
+            throw CodecError(.damaged, seq: seq, "it belongs to stream \(stream), which nothing began")
+        }
+    }
+
     /// The header of `record`, which may be longer. Does not check the checksum: see ``RecordCodec``.
     ///
     /// - Throws: ``CodecError``: `truncated` below 44 bytes, `newer` for a format version or flags that this
-    ///   version does not know, `damaged` for version 0 and for flags that exclude each other.
+    ///   version does not know, `damaged` for version 0, for flags that exclude each other, and beyond
+    ///   ``highestStream``.
     package static func read(_ record: RawSpan, seq: UInt64? = nil) throws(CodecError) -> RecordHeader {
         guard record.byteCount >= byteCount else {
             throw CodecError(
@@ -65,6 +77,9 @@ package struct RecordHeader: Hashable, Sendable {
         }
         guard flags != [.chunked, .erased] else {
             throw CodecError(.damaged, seq: seq, "its payload is both stored and erased")
+        }
+        guard record.littleEndian(at: 8, as: UInt32.self) <= highestStream else {
+            throw CodecError(.damaged, seq: seq, "no store has so many streams")
         }
         let occurredAt: Int64 = record.littleEndian(at: 20)
         return RecordHeader(

@@ -6,6 +6,8 @@ struct ExitStatusTests {
     static let queries = [
         ["tray", "ada"], ["inbox", "ada"], ["threads", "ada"], ["history", "ada"], ["log"], ["users"], ["stats"],
         ["replay"], ["replay", "--rebuild"], ["verify"], ["watch", "ada"], ["log", "--follow"],
+        ["tree-head"], ["tree-head", "--save"], ["prove", "1"], ["prove-consistency", "0", "1"], ["audit", "ada"],
+        ["diff", "ada", "--from", "0"],
     ]
 
     @Test(arguments: queries)

@@ -6,7 +6,7 @@ import Testing
 /// it at some moment, from all that was synced and any pieces of the rest.
 ///
 /// A failure names the point and keeps the recording. `TRAYLOG_LONG_TESTS=1` checks some ten thousand points.
-@Suite(.enabled(if: Recorder.compiler != nil, "needs cc, to compile the recorder"))
+@Suite(.enabled(if: SharedLibrary.compiler != nil, "needs cc, to compile the recorder"))
 struct PowerCutTests {
     private static let points = isLong ? 300 : 40
     private static let steps = isLong ? 150 : 60
@@ -42,7 +42,7 @@ struct PowerCutTests {
 }
 
 /// The tests above are worth what they would find.
-@Suite(.enabled(if: Recorder.compiler != nil, "needs cc, to compile the recorder"))
+@Suite(.enabled(if: SharedLibrary.compiler != nil, "needs cc, to compile the recorder"))
 struct PowerCutDetectionTests {
     @Test(arguments: [SimulatedDisk.Syncs.ignored, .writesOnly])
     func aDiskThatLiesAboutSyncsIsFoundOut(syncs: SimulatedDisk.Syncs) throws {

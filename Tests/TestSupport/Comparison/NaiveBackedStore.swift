@@ -1,5 +1,5 @@
-import Synchronization
 import Traylog
+import class TraylogLMDB.Monitor
 
 /// The naive model behind the store's face, so that the comparison itself can be tested.
 ///
@@ -26,7 +26,7 @@ package final class NaiveBackedStore: StoreUnderTest {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Monitor(State())
     private let twist: Twist
 
     package init(twist: Twist = Twist()) { self.twist = twist }

@@ -89,11 +89,14 @@ package func rfc3339(_ time: Timestamp) -> String {
         let text = String(number)
         return String(repeating: "0", count: max(0, digits - text.count)) + text
     }
-    precondition(time.milliseconds >= 0, "the histories are of our time")
-    var days = time.milliseconds / 86_400_000
-    let rest = time.milliseconds % 86_400_000
+    let rest = (time.milliseconds % 86_400_000 + 86_400_000) % 86_400_000
+    var days = (time.milliseconds - rest) / 86_400_000
     var year: Int64 = 1970
     func isLeap(_ year: Int64) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
+    while days < 0 {
+        year -= 1
+        days += isLeap(year) ? 366 : 365
+    }
     while days >= (isLeap(year) ? 366 : 365) {
         days -= isLeap(year) ? 366 : 365
         year += 1
@@ -104,6 +107,6 @@ package func rfc3339(_ time: Timestamp) -> String {
         days -= length
         month += 1
     }
-    return "\(year)-\(padded(month, 2))-\(padded(days + 1, 2))T\(padded(rest / 3_600_000, 2)):"
+    return "\(padded(year, 4))-\(padded(month, 2))-\(padded(days + 1, 2))T\(padded(rest / 3_600_000, 2)):"
         + "\(padded(rest / 60_000 % 60, 2)):\(padded(rest / 1_000 % 60, 2)).\(padded(rest % 1_000, 3))Z"
 }

@@ -90,6 +90,7 @@ package struct PowerCutCheck {
         report.points += 1
         if disk.data.hasUnsynced { report.torn += 1 }
         if required > 0 { report.acknowledged += 1 }
+        report.events += required
         if let head, head < disk.acknowledged { report.behind += 1 }
     }
 }

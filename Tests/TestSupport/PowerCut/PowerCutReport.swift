@@ -8,6 +8,8 @@ package struct PowerCutReport: Codable, Hashable, Sendable {
     /// Points whose store ended before events that were acknowledged; in relaxed mode one commit may be lost.
     package var behind = 0
     package var syncs = 0
+    /// Acknowledged events that had to be there, summed over the points.
+    package var events: UInt64 = 0
 
     package init() {}
 
@@ -17,5 +19,6 @@ package struct PowerCutReport: Codable, Hashable, Sendable {
         left.acknowledged += right.acknowledged
         left.behind += right.behind
         left.syncs += right.syncs
+        left.events += right.events
     }
 }

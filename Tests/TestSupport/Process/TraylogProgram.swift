@@ -7,10 +7,14 @@ package struct TraylogProgram: Sendable {
         package var status: Int32
         package var output: Data
         package var errors: String
+        /// Whether it ended by itself, and not by a signal.
+        package var isExit = true
     }
 
     package struct Failure: Error, CustomStringConvertible {
         package var description: String
+
+        package init(description: String) { self.description = description }
     }
 
     package let store: String
@@ -19,14 +23,21 @@ package struct TraylogProgram: Sendable {
 
     /// Runs it to its end; on standard error it may say a few lines.
     ///
-    /// - Parameter clock: what the system's clock is to say instead, as `faketime` reads it.
-    package func run(_ arguments: [String], clock: String? = nil) throws -> Run {
+    /// - Parameters:
+    ///   - clock: what the system's clock is to say instead, as `faketime` reads it.
+    ///   - wrapper: another program and its arguments, which is to run this one.
+    ///   - environment: added to the clean one.
+    package func run(
+        _ arguments: [String], clock: String? = nil, under wrapper: [String] = [], environment: [String: String] = [:]
+    ) throws -> Run {
         let process = try process(arguments)
-        if let clock, let program = process.executableURL {
-            process.executableURL = Self.clockChanger
-            process.arguments = ["-f", clock, program.path] + (process.arguments ?? [])
-            // Waits are by the monotonic clock, and must end.
-            process.environment?["FAKETIME_DONT_FAKE_MONOTONIC"] = "1"
+        process.environment?.merge(environment) { $1 }
+        // Waits are by the monotonic clock, and must end.
+        if clock != nil { process.environment?["FAKETIME_DONT_FAKE_MONOTONIC"] = "1" }
+        let prefix = clock.map { [Self.clockChanger?.path ?? "faketime", "-f", $0] } ?? wrapper
+        if let first = prefix.first, let program = process.executableURL {
+            process.executableURL = URL(filePath: first)
+            process.arguments = prefix.dropFirst() + [program.path] + (process.arguments ?? [])
         }
         let (output, errors) = (Pipe(), Pipe())
         process.standardInput = FileHandle.nullDevice
@@ -36,7 +47,9 @@ package struct TraylogProgram: Sendable {
         let text = output.fileHandleForReading.readDataToEndOfFile()
         let words = errors.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
-        return Run(status: process.terminationStatus, output: text, errors: String(decoding: words, as: UTF8.self))
+        return Run(
+            status: process.terminationStatus, output: text, errors: String(decoding: words, as: UTF8.self),
+            isExit: process.terminationReason == .exit)
     }
 
     /// The one object that a query answers with.

@@ -113,9 +113,23 @@ extension EventIndex.Page: PackedForm {
     }
 
     @Test func eventsBeyondTheLastNumberAreDamage() throws {
-        let page = EventIndex.Page(first: .max, packed: [0, 1])
-        #expect(throws: PackedError.damaged("event index")) { try page.seqs() }
-        #expect(try EventIndex.Page(first: .max, packed: [0]).seqs() == [.max])
+        for page in [
+            EventIndex.Page(first: .max, packed: [0]), EventIndex.Page(first: .max, packed: [0, 1]),
+            EventIndex.Page(first: Seq.highest, packed: [0, 1]), EventIndex.Page(first: 7, packed: [0, 0]),
+        ] {
+            #expect(throws: PackedError.damaged("event index")) { try page.seqs() }
+        }
+        #expect(try EventIndex.Page(first: Seq.highest, packed: [0]).seqs() == [Seq.highest])
+    }
+
+    @Test func aStateBeyondTheLastNumberIsDamage() throws {
+        var state = TrayState()
+        state.appliedSeq = Seq.highest
+        #expect(try state.packed.unpacked(TrayState.init(from:)) == state)
+        state.appliedSeq += 1
+        #expect(throws: PackedError.damaged("state beyond its event")) {
+            try state.packed.unpacked(TrayState.init(from:))
+        }
     }
 
     /// A page is split before it outgrows an LMDB page; the estimate that spares packing must not be too low.

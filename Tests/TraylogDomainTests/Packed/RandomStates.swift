@@ -11,8 +11,11 @@ extension SeededRandom {
         Array(Set((0..<count).map { _ in number() })).sorted()
     }
 
+    /// As ``number()``, within what a file may say.
+    mutating func seq() -> UInt64 { number() & Seq.highest }
+
     mutating func itemPage() -> ItemPage {
-        let positions = ascending(below(70))
+        let positions = Array(Set((0..<below(70)).map { _ in seq() })).sorted()
         let names = [0, number(), number(), number()]
         var page = ItemPage(first: positions.first ?? number())
         page.markedThrough = number()
@@ -44,18 +47,18 @@ extension SeededRandom {
 
     mutating func eventPage() -> EventIndex.Page {
         var index = EventIndex()
-        var seq = number() >> 1
+        var seq = 1 + number() >> 10
         for _ in 0..<between(1, 200) {
             index.append(seq)
-            seq += 1 + number() >> 8
-            if index.open.packed.isEmpty || seq > 1 << 63 { break }
+            seq += 1 + number() >> 16
+            if index.open.packed.isEmpty || seq > 1 << 55 { break }
         }
         return index.sealed.first.map { EventIndex.Page(first: $0.first, packed: $0.packed) } ?? index.open
     }
 
     mutating func root() -> TrayState {
         var state = TrayState()
-        state.appliedSeq = number()
+        state.appliedSeq = seq()
         (state.total, state.unseen, state.unread) = (number(), number(), number())
         (state.seenUpTo, state.seenMark, state.sealedPages) = (number(), number(), number())
         state.categories = ascending(below(8)).map {
@@ -69,7 +72,7 @@ extension SeededRandom {
             return mark
         }
         state.events.count = number()
-        state.events.last = number()
+        state.events.last = seq()
         state.events.open = eventPage()
         (state.folded, state.lastLandmark) = (number(), number())
         state.landmarkDistance = max(number(), 1)

@@ -45,6 +45,7 @@ import TraylogLMDB
                 #expect(try failure { try store.perform(Command(user: "ann", .seeTray())) }?.code == .damaged)
                 // The others do not notice.
                 #expect(try store.tray(of: "bob").total == 20)
+                #expect(try store.statistics().damagedStates == 1)
             }
             try withReader(path) { reader throws in
                 #expect(try failure { try reader.tray(of: "ann") }?.code == .damaged)

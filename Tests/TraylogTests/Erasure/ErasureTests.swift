@@ -7,7 +7,8 @@ import Testing
 @Suite struct ErasureTests {
     /// Nothing else in a test has these in it.
     private static let marks = [
-        "zq-user-zq", "zq-title-zq", "zq-body-zq", "zq-key-zq", "zq-actor-zq", "zq-device-zq", "zq-large-zq", "zq-data-zq",
+        "zq-user-zq", "zq-title-zq", "zq-body-zq", "zq-key-zq", "zq-actor-zq", "zq-device-zq", "zq-large-zq",
+        "zq-data-zq",
         "zq-thread-zq", "zq-category-zq", "zq-argument-zq", "zq-collapse-zq",
     ]
     private static let user = "zq-user-zq"

@@ -50,14 +50,8 @@ struct AuditCommand: StoreCommand {
     func run() throws {
         try withReader { reader in
             let report = try reader.audit(of: user, from: from, to: to, asOf: moment.asOf, withTrays: trays)
-            var chunks = AuditChunks(
-                reader: reader, report: report, withProofs: !noProofs && (global.json || html != nil))
-            if let html {
-                try FileText.replace(html) { file in
-                    try AuditPage(report: report, hasProofs: !noProofs).write(to: file) { try chunks.take() }
-                }
-                return
-            }
+            if let html { return try writePage(html, report, reader) }
+            var chunks = AuditChunks(reader: reader, report: report, withProofs: !noProofs && global.json)
             try printing { output in
                 if global.json {
                     try output.json { $0.write(report) }
@@ -70,6 +64,19 @@ struct AuditCommand: StoreCommand {
                     while let entries = try chunks.take() { try output.lines(text.lines(entries)) }
                 }
             }
+        }
+    }
+
+    /// Reads the events twice, because the chart stands above them and a long report does not fit into memory.
+    private func writePage(_ path: String, _ report: AuditReport, _ reader: StoreReader) throws {
+        var points: [(time: Int64, unread: UInt64)] = []
+        var times = AuditChunks(reader: reader, report: report, withProofs: false)
+        while let entries = try times.take() {
+            for entry in entries { points.append((entry.event.recordedAt.milliseconds, entry.step.after.unread)) }
+        }
+        var chunks = AuditChunks(reader: reader, report: report, withProofs: !noProofs)
+        try FileText.replace(path) { output in
+            try AuditPage(report: report, hasProofs: !noProofs).write(to: output, points: points) { try chunks.take() }
         }
     }
 }

@@ -46,3 +46,59 @@ extension JSONWriter {
         endObject()
     }
 }
+
+extension JSONWriter {
+    /// - Parameter events: of the difference's steps.
+    mutating func write(_ difference: TrayDifference, _ events: [Event]) {
+        beginObject()
+        member("user", difference.user)
+        member("from", difference.before.asOf)
+        member("to", difference.after.asOf)
+        name("before")
+        write(difference.before)
+        name("after")
+        write(difference.after)
+        name("items")
+        beginArray()
+        for item in difference.items { write(item) }
+        endArray()
+        name("events")
+        beginArray()
+        for (step, event) in zip(difference.steps, events) { write(AuditEntry(step: step, event: event)) }
+        endArray()
+        endObject()
+    }
+
+    private mutating func write(_ change: ItemChange) {
+        beginObject()
+        member("seq", change.item)
+        member("change", change.kind.rawValue)
+        member("title", change.content.title)
+        if let before = change.before {
+            name("before")
+            write(before)
+        }
+        name("after")
+        write(change.after)
+        member("edited", change.isEdited)
+        name("by")
+        beginArray()
+        for seq in change.by { value(seq) }
+        endArray()
+        endObject()
+    }
+
+    private mutating func write(_ standing: ItemStanding) {
+        beginObject()
+        member("position", standing.position)
+        member("seen", standing.seen)
+        member("read", standing.read)
+        member("archived", standing.archived)
+        member("deleted", standing.deleted)
+        member("gone", standing.gone)
+        member("snoozed", standing.snoozed)
+        member("muted", standing.muted)
+        member("silent", standing.silent)
+        endObject()
+    }
+}

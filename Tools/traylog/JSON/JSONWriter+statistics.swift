@@ -16,6 +16,7 @@ extension JSONWriter {
         for reader in statistics.readers { write(reader) }
         endArray()
         member("unflushed", statistics.unflushed)
+        member("damagedStates", statistics.damagedStates)
         name("tables")
         beginArray()
         for table in statistics.tables { write(table) }

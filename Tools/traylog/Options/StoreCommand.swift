@@ -15,7 +15,10 @@ extension StoreCommand {
     /// The store's directory; ``validate()`` has made sure that there is one.
     var directory: String { global.directory ?? "" }
 
-    func validate() throws { try requireStore() }
+    func validate() throws {
+        try requireStore()
+        FatalSignal.handle(store: directory)
+    }
 
     func requireStore() throws {
         guard global.directory != nil else {

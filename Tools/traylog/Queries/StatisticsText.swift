@@ -7,7 +7,7 @@ struct StatisticsText {
     init(_ statistics: StoreStatistics) { self.statistics = statistics }
 
     func lines(on terminal: Terminal) -> [String] {
-        let facts: [(String, Cell)] = [
+        var facts: [(String, Cell)] = [
             ("head", Cell(statistics.head)), ("floor", Cell(statistics.floor)),
             ("events", Cell(statistics.events.grouped)), ("users", Cell(statistics.users.grouped)),
             ("topics", Cell(statistics.topics.grouped)),
@@ -16,6 +16,10 @@ struct StatisticsText {
             ("unflushed", Cell("\(statistics.unflushed.grouped) events")),
             ("readers", Cell("\(statistics.readers.count)")),
         ]
+        if statistics.damagedStates > 0 {
+            facts.append(
+                ("damaged", Cell("\(statistics.damagedStates.grouped) states: run `traylog replay --rebuild`")))
+        }
         return FactsText(facts).lines(on: terminal) + readers(on: terminal) + tables(on: terminal)
             + projections(on: terminal)
     }

@@ -5,17 +5,12 @@ struct AuditPage {
     let report: AuditReport
     let hasProofs: Bool
 
-    /// - Parameter next: the next entries; nil when there are no more.
-    func write(to output: Output, _ next: () throws -> [AuditEntry]?) throws {
-        // The chart stands above the table, but needs every event's time.
-        var points: [(time: Int64, unread: UInt64)] = []
-        var rows: [String] = []
-        while let entries = try next() {
-            for entry in entries {
-                points.append((entry.event.recordedAt.milliseconds, entry.step.after.unread))
-                rows.append(row(entry))
-            }
-        }
+    /// - Parameters:
+    ///   - points: of the chart, which stands above the table: when each event was recorded, and the unread items then.
+    ///   - next: the next entries; nil when there are no more.
+    func write(
+        to output: Output, points: [(time: Int64, unread: UInt64)], _ next: () throws -> [AuditEntry]?
+    ) throws {
         try output.lines(head)
         try output.lines(summary)
         if !points.isEmpty {
@@ -25,7 +20,7 @@ struct AuditPage {
                     title: "Unread items of \(report.user) over time"))
         }
         try output.lines(tableHead)
-        try output.lines(rows)
+        while let entries = try next() { try output.lines(entries.map(row)) }
         try output.lines(foot)
     }
 
@@ -138,7 +133,7 @@ struct AuditPage {
         "th,td{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid var(--rule)}",
         "td{overflow-wrap:anywhere}thead th{position:sticky;top:0;background:var(--paper)}time{white-space:nowrap}",
         "tbody th,.same,.change{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}",
-        "tbody th{font-weight:normal}.same{color:var(--soft)}.change{font-weight:bold}summary{cursor:pointer;color:var(--mark)}",
+        "thead th:nth-child(n+7),thead th:first-child{text-align:right}tbody th{font-weight:normal}.same{color:var(--soft)}.change{font-weight:bold}summary{cursor:pointer;color:var(--mark)}",
         ".skip{position:absolute;left:-100rem}.skip:focus{left:1rem;top:1rem;background:var(--paper);padding:.5rem}",
         "@media print{:root{--ink:#000;--paper:#fff;--soft:#444;--rule:#bbb;--mark:#000}main{max-width:none;padding:0}",
         "thead{display:table-header-group}thead th{position:static}tr{break-inside:avoid}body{font-size:10pt}}",

@@ -9,11 +9,14 @@ struct UnreadChart {
 
     private let points: [(time: Int64, unread: UInt64)]
     private let start: UInt64
+    /// All events were recorded at once: then their order is what there is to show.
+    private let isByOrder: Bool
 
     /// - Parameter points: ascending by time; the unread items from that time on.
     init(before: UInt64, _ points: [(time: Int64, unread: UInt64)]) {
-        self.points = points
         start = before
+        isByOrder = points.first?.time == points.last?.time
+        self.points = isByOrder ? points.enumerated().map { (Int64($0 + 1), $1.unread) } : points
     }
 
     func lines(title: String) -> [String] {
@@ -28,7 +31,7 @@ struct UnreadChart {
             "<title id=\"chart-title\">\(HTMLText.escaped(title))</title>",
             "<desc id=\"chart-words\">\(description)</desc>",
         ] + axes(most, first.time, last.time) + [
-            "<path class=\"line\" d=\"\(path(most, first.time, last.time))\"/>", "</svg>",
+            "<path class=\"line\" d=\"\(path(most, first.time, last.time))\"></path>", "</svg>",
             "<figcaption>\(description)</figcaption>", "</figure>",
         ]
     }
@@ -36,18 +39,19 @@ struct UnreadChart {
     private func axes(_ most: UInt64, _ first: Int64, _ last: Int64) -> [String] {
         let (low, high) = (Self.height - Self.bottom, Self.top)
         let edge = Self.width - Self.right
-        var lines = ["<path class=\"axis\" d=\"M\(Self.left) \(high)V\(low)H\(edge)\"/>"]
+        var lines = ["<path class=\"axis\" d=\"M\(Self.left) \(high)V\(low)H\(edge)\"></path>"]
         lines.append("<text x=\"\(Self.left - 8)\" y=\"\(high + 10)\" text-anchor=\"end\">\(most)</text>")
         lines.append("<text x=\"\(Self.left - 8)\" y=\"\(low)\" text-anchor=\"end\">0</text>")
-        lines.append("<text x=\"\(Self.left)\" y=\"\(Self.height - 8)\">\(Self.words(first))</text>")
+        lines.append("<text x=\"\(Self.left)\" y=\"\(Self.height - 8)\">\(words(first))</text>")
         if last > first {
             lines.append(
-                "<text x=\"\(edge)\" y=\"\(Self.height - 8)\" text-anchor=\"end\">\(Self.words(last))</text>")
+                "<text x=\"\(edge)\" y=\"\(Self.height - 8)\" text-anchor=\"end\">\(words(last))</text>")
         }
         return lines
     }
 
-    private static func words(_ milliseconds: Int64) -> String {
+    private func words(_ milliseconds: Int64) -> String {
+        guard !isByOrder else { return "\(milliseconds). event" }
         var bytes: [UInt8] = []
         Timestamp(milliseconds: milliseconds).appendRFC3339(to: &bytes)
         return String(decoding: bytes.prefix(16), as: UTF8.self).replacing("T", with: " ")

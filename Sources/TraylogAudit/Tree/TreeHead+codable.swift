@@ -1,0 +1,103 @@
+// The forms that the command line prints as JSON.
+
+extension MerkleHash: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let hash = MerkleHash(hex: try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not 64 hexadecimal digits")
+        }
+        self = hash
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(hex)
+    }
+}
+
+/// `{"treeSize","rootHash"}`
+extension TreeHead: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case size = "treeSize"
+        case root = "rootHash"
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            size: try container.decode(UInt64.self, forKey: .size),
+            root: try container.decode(MerkleHash.self, forKey: .root))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(size, forKey: .size)
+        try container.encode(root, forKey: .root)
+    }
+}
+
+/// `{"seq","leafIndex","treeSize","rootHash","leafHash","leaf","path"}`
+extension EventProof: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case seq, leafIndex, leafHash, leaf, path
+    }
+
+    /// - Throws: also where the members contradict each other.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let text = try container.decode(String.self, forKey: .leaf)
+        guard let bytes = Base64Text.decode(text), let leaf = EventLeaf(bytes: bytes),
+            leaf.hash == (try container.decode(MerkleHash.self, forKey: .leafHash)),
+            leaf.seq == (try container.decode(UInt64.self, forKey: .seq))
+        else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .leaf, in: container, debugDescription: "not the leaf of this event, in Base64")
+        }
+        let head = try TreeHead(from: decoder)
+        self.init(
+            leaf: leaf, head: head,
+            inclusion: InclusionProof(
+                leafIndex: try container.decode(UInt64.self, forKey: .leafIndex), treeSize: head.size,
+                path: try container.decode([MerkleHash].self, forKey: .path)))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        try head.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(leaf.seq, forKey: .seq)
+        try container.encode(inclusion.leafIndex, forKey: .leafIndex)
+        try container.encode(leaf.hash, forKey: .leafHash)
+        try container.encode(Base64Text.encode(leaf.bytes), forKey: .leaf)
+        try container.encode(inclusion.path, forKey: .path)
+    }
+}
+
+/// `{"first","second","firstRoot","secondRoot","path"}`
+extension TreeGrowth: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case first, second, firstRoot, secondRoot, path
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let first = TreeHead(
+            size: try container.decode(UInt64.self, forKey: .first),
+            root: try container.decode(MerkleHash.self, forKey: .firstRoot))
+        let second = TreeHead(
+            size: try container.decode(UInt64.self, forKey: .second),
+            root: try container.decode(MerkleHash.self, forKey: .secondRoot))
+        self.init(
+            first: first, second: second,
+            consistency: ConsistencyProof(
+                first: first.size, second: second.size, path: try container.decode([MerkleHash].self, forKey: .path)))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(first.size, forKey: .first)
+        try container.encode(second.size, forKey: .second)
+        try container.encode(first.root, forKey: .firstRoot)
+        try container.encode(second.root, forKey: .secondRoot)
+        try container.encode(consistency.path, forKey: .path)
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import TestSupport
+import Testing
+import TraylogDomain
+import TraylogLMDB
+
+@testable import Traylog
+
+/// Stores that earlier versions wrote are opened by this one, for ever.
+///
+/// `Tools/make-fixture` writes that of the present format.
+@Suite struct CompatibilityTests {
+    /// What no command causes yet.
+    private static let unwritten: Set<EventKind> = [.erased, .compacted]
+    private static let isMaking = ProcessInfo.processInfo.environment["TRAYLOG_MAKE_FIXTURE"] == "1"
+
+    @Test func thePresentFormatHasAFixture() throws {
+        if Self.isMaking { try Fixture.current.make() }
+        #expect(
+            Fixture.current.isThere,
+            "no fixture of \(Fixture.current.name): run Tools/make-fixture, and leave the older ones as they are")
+    }
+
+    @Test(arguments: Fixture.all)
+    func aStoreOfAnyFormatAnswersAsItDid(fixture: Fixture) throws {
+        try withUnpacked(fixture) { path in
+            let answers = try fixture.answers()
+            #expect(!answers.isEmpty)
+            for answer in answers {
+                let now = try Answer(asking: answer.question, of: path)
+                #expect(now.lines == answer.lines, "\(fixture.name): \(answer.question)")
+            }
+        }
+    }
+
+    @Test(arguments: Fixture.all)
+    func aStoreOfAnyFormatIsSoundAndGoesOn(fixture: Fixture) throws {
+        try withUnpacked(fixture) { path in
+            try expectSound(path)
+            var options = StoreOptions()
+            options.ticking = .manual
+            let store = try Store.open(path, options: options)
+            let head = try store.head()
+            let total = try store.tray(of: "ann").total
+            #expect(
+                try store.perform(Command(user: "ann", .notify(Content(title: "Later"))))
+                    == .appended(Seq(head.rawValue + 1)))
+            #expect(try store.tray(of: "ann").total == total + 1)
+            // A key from then is still known.
+            let again = Command(user: "ann", .seeTray(), key: "k3")
+            #expect(throws: TraylogError.self) { try store.perform(again) }
+            let digest = try store.project(MainDigest.self)
+            #expect(try digest.value().last == head.rawValue + 1)
+            store.close()
+            try expectSound(path)
+            let rebuilt = try Replay.run(directory: path, rebuild: true) { _, _ in }
+            #expect(rebuilt.identical)
+            try expectSound(path)
+        }
+    }
+
+    @Test func theFixtureHasEveryKindOfEventAndRow() throws {
+        try withUnpacked(.current) { path in
+            let reader = try StoreReader.open(path)
+            let kinds = Set(try reader.events(from: 1, limit: .max).map(\.kind))
+            #expect(Set(EventKind.allCases).subtracting(Self.unwritten).subtracting(kinds).isEmpty)
+            reader.close()
+            let environment = try Environment.open(
+                directory: path, access: .readOnly, databases: Tables.allNames)
+            defer { environment.close() }
+            for table in ["log", "chunks", "meta", "names.0", "states.0", "due.0", "projections"] {
+                #expect(try keys(environment, table).isEmpty == false, "\(table)")
+            }
+            let spaces = Set(try keys(environment, "states.0").map { $0[4] })
+            let pages = PageSpace.allCases.map { StateTable.Space.page($0).rawValue }
+            let kept = [PageSpace.items, .collapseKeys, .moved, .voided].map { StateTable.Space.kept($0).rawValue }
+            let wanted = Set(pages + kept + [StateTable.Space.root.rawValue, StateTable.Space.landmark.rawValue])
+            #expect(wanted.subtracting(spaces).isEmpty, "\(spaces.sorted())")
+        }
+    }
+
+    private func keys(_ environment: Environment, _ table: String) throws -> [[UInt8]] {
+        try environment.read { transaction in
+            try transaction.withCursor(environment.database(table)) { cursor in
+                var keys: [[UInt8]] = []
+                while try cursor.next() {
+                    cursor.withEntry { key, _ in keys.append((0..<key.byteCount).map { key.byte(at: $0) }) }
+                }
+                return keys
+            }
+        }
+    }
+
+    private func expectSound(_ path: String) throws {
+        #expect(try Verification.run(directory: path) { _, _ in }.findings == [])
+        #expect(try Replay.run(directory: path, rebuild: false) { _, _ in }.identical)
+    }
+
+    private func withUnpacked(_ fixture: Fixture, _ body: (String) throws -> Void) throws {
+        try withTemporaryDirectory { directory in
+            try fixture.unpack(to: directory + "/store")
+            try body(directory + "/store")
+        }
+    }
+}

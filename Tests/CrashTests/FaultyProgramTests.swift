@@ -1,0 +1,78 @@
+import Foundation
+import TestSupport
+import Testing
+import Traylog
+
+/// The built program on a disk that fails: exit 74, in words, and the next run goes on.
+@Suite(.enabled(if: SharedLibrary.compiler != nil, "needs cc, to compile the injector"))
+struct FaultyProgramTests {
+    @Test(arguments: Fault.lasting)
+    func anAppendThatMeetsAFaultIs74AndNamesIt(fault: Fault) throws {
+        try withTemporaryDirectory { directory in
+            let library = directory + "/faults.so"
+            try SharedLibrary.compile(FaultInjector.source, to: library)
+            let program = TraylogProgram(store: directory + "/store")
+            #expect(try program.run(["notify", "ann"]).status == 0)
+            var stored: UInt64 = 1
+            var failures = 0
+            for operation in 1... {
+                let mark = directory + "/mark-\(operation)"
+                let run = try program.run(
+                    ["notify", "ann"],
+                    environment: [
+                        "LD_PRELOAD": library, "FAULTS": fault.setting(directory + "/store", at: operation),
+                        "FAULTS_MARK": mark,
+                    ])
+                let head = try StoreReader.open(program.store).closing { try $0.head().rawValue }
+                if run.status == 0 {
+                    #expect(head == stored + 1)
+                } else {
+                    failures += 1
+                    #expect(run.status == 74, "operation \(operation): \(run.errors)")
+                    #expect(run.errors.lowercased().contains(fault.words), "operation \(operation): \(run.errors)")
+                    // A page that was written, and said not to be, may hold the whole event.
+                    #expect(head == stored || head == stored + 1, "operation \(operation)")
+                }
+                stored = head
+                guard FileManager.default.fileExists(atPath: mark) else { break }
+            }
+            #expect(failures >= 4)
+            #expect(try program.run(["notify", "ann"]).status == 0)
+            #expect(try program.run(["verify"]).status == 0)
+        }
+    }
+
+    @Test(.enabled(if: Strace.works, "needs strace, and leave to trace"), arguments: ["fdatasync", "pwrite64"])
+    func theKernelsOwnErrorsAreNamedTheSame(call: String) throws {
+        try withTemporaryDirectory { directory in
+            let program = TraylogProgram(store: directory + "/store")
+            #expect(try program.run(["notify", "ann"]).status == 0)
+            var failures = 0
+            for number in 1...20 {
+                let run = try Strace.run(program, ["notify", "ann"], "\(call):error=EIO:when=\(number)")
+                guard run.status != 0 else { continue }
+                failures += 1
+                #expect(run.status == 74, "\(call) \(number): \(run.errors)")
+                #expect(run.errors.contains("Input/output error"), "\(call) \(number): \(run.errors)")
+            }
+            #expect(failures > 0)
+            #expect(try program.run(["notify", "ann"]).status == 0)
+            #expect(try program.run(["verify"]).status == 0)
+        }
+    }
+}
+
+/// The program under `strace`, where there is one.
+private enum Strace {
+    private static let path = "/usr/bin/strace"
+
+    static let works: Bool = {
+        guard FileManager.default.isExecutableFile(atPath: path) else { return false }
+        let program = TraylogProgram(store: "/nonexistent/traylog")
+        return (try? run(program, ["--version"], "fsync:error=EIO:when=1000").status) == 0
+    }()
+
+    static func run(_ program: TraylogProgram, _ arguments: [String], _ fault: String) throws -> TraylogProgram.Run {
+        try program.run(arguments, under: [path, "-f", "-qq", "-o", "/dev/null", "-e", "inject=\(fault)"])
+    }
+}

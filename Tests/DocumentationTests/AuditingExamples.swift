@@ -1,0 +1,37 @@
+import Foundation
+import Testing
+import Traylog
+import TraylogAudit
+
+/// The Swift block of Docs/guides/auditing.md.
+struct AuditingExamples {
+    // example: an auditor
+    func isAuthentic(_ proofJSON: Data, checkpoint: String, publicKey: String) throws -> Bool {
+        let note = try SignedNote(parsing: checkpoint)
+        try note.verify(with: NotePublicKey(publicKey))
+        let proof = try JSONDecoder().decode(EventProof.self, from: proofJSON)
+        return try proof.isValid && proof.head == Checkpoint(note.body).head
+    }
+    // end
+
+    @Test func theAuditorBelievesWhatIsTrueAndNothingElse() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "traylog-audit-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let store = try Store.open(directory.path)
+        defer { store.close() }
+        for _ in 0..<5 { _ = try store.perform(Command(user: "ann", .notify(Content(title: "Hi")))) }
+        let key = try NotePrivateKey(name: "trays.example.org")
+        let checkpoint = try Checkpoint(origin: "trays.example.org", head: store.treeHead()).signed(with: key).text
+        let proof = try JSONEncoder().encode(store.proof(of: 3))
+        #expect(try isAuthentic(proof, checkpoint: checkpoint, publicKey: key.publicKey.text))
+
+        let growth = try JSONDecoder().decode(
+            TreeGrowth.self, from: JSONEncoder().encode(store.treeGrowth(from: 3)))
+        #expect(growth.isValid)
+        #expect(try growth == store.treeGrowth(from: 3))
+
+        _ = try store.perform(Command(user: "ann", .seeTray()))
+        let later = try JSONEncoder().encode(store.proof(of: 3))
+        #expect(try !isAuthentic(later, checkpoint: checkpoint, publicKey: key.publicKey.text))
+    }
+}

@@ -1,0 +1,42 @@
+import Traylog
+
+/// What a tortured store is asked to do in one transaction, and what the model answers.
+struct TortureStep {
+    private enum Work {
+        case commands([Command], expected: [Acknowledgement])
+        case tick(Timestamp)
+    }
+
+    private let work: Work
+
+    /// Draws the next step, of at most so many commands, and does it on the model.
+    init(_ generator: inout HistoryGenerator, _ model: inout NaiveStore, commands count: Int) {
+        var commands: [Command] = []
+        var expected: [Acknowledgement] = []
+        while commands.count < count {
+            switch generator.next(given: model) {
+            case .command(let command):
+                commands.append(command)
+                // Of refusals the name: the model has its own words.
+                expected.append(Acknowledgement(line: 0, model.perform(command, now: generator.now)))
+            case .tick(let time):
+                // By itself, because it is a transaction of its own.
+                guard commands.isEmpty else { continue }
+                model.tick(time, now: generator.now)
+                work = .tick(time)
+                return
+            }
+        }
+        work = .commands(commands, expected: expected)
+    }
+
+    /// - Throws: what the store throws, or a ``Difference`` to the model.
+    func perform(on store: Store) throws {
+        switch work {
+        case .tick(let time): try store.tick(now: time)
+        case .commands(let commands, let expected):
+            let results = try store.submit(commands, stopAtRefusal: false)
+            try expectSame(expected, results.map { Acknowledgement(line: 0, $0) }, "answers")
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import Testing
+
+@testable import TraylogLMDB
+
+/// Pages that are not what LMDB wrote: found by whoever would follow them.
+@Suite struct DamagedPageTests {
+    /// 3,000 rows in "index" with values of all sizes, changed often enough that there are free pages.
+    private func withFile(_ body: (String, inout Data) throws -> Void) throws {
+        try withPath { path in
+            let environment = try openWriter(path)
+            let index = environment.database("index")
+            for round in 0..<6 {
+                try environment.write { transaction in
+                    for number in stride(from: round, to: 3_000, by: round + 1) {
+                        let size = number % 97 == 0 ? 5_000 : 20 + round
+                        try transaction.put(index, Self.key(number), Self.value(number, size))
+                    }
+                }
+            }
+            #expect(try environment.checkPages().isEmpty)
+            environment.close()
+            let file = URL(filePath: path + "/data.mdb")
+            var bytes = try Data(contentsOf: file)
+            try body(path, &bytes)
+            try bytes.write(to: file)
+        }
+    }
+
+    private static func key(_ number: Int) -> [UInt8] { Array("key \(String(number).count) \(number)".utf8) }
+
+    /// Tells which key it belongs to.
+    private static func value(_ number: Int, _ size: Int) -> [UInt8] {
+        (0..<size).map { UInt8(truncatingIfNeeded: number &* 31 &+ $0) }
+    }
+
+    @Test func anUndamagedStoreHasEveryPageInOnePlace() throws {
+        try withFile { path, _ in
+            let reader = try openReader(path)
+            defer { reader.close() }
+            #expect(try reader.checkPages().isEmpty)
+            #expect(try reader.information().freePages > 0)
+        }
+    }
+
+    @Test func aFreePageThatIsInUseKeepsWritersOut() throws {
+        try withFile { path, bytes in
+            // The first number of the free list's first record becomes that of a page of the tree above it.
+            let page = Int(bytes.number(meta(bytes) + 80))
+            let node = page * 4096 + Int(bytes.number(page * 4096 + 16) & 0xFFFF)
+            let record = node + 8 + 8
+            #expect(bytes.number(record) > 0)
+            bytes.replaceSubrange(record + 8..<record + 16, with: bytes[meta(bytes) + 128..<meta(bytes) + 136])
+            try bytes.write(to: URL(filePath: path + "/data.mdb"))
+            #expect(try failureCode { try openWriter(path).close() } == .corrupted)
+            let reader = try openReader(path)
+            defer { reader.close() }
+            #expect(try !reader.checkPages().isEmpty)
+        }
+    }
+
+    @Test func headersOfCommitsThatAreNotInARowAreRefused() throws {
+        try withFile { path, bytes in
+            for bit in [0, 1, 2, 3, 7, 8, 31, 32, 62, 63] {
+                var damaged = bytes
+                damaged[4096 + 144 + bit / 8] ^= 1 << UInt8(bit % 8)
+                try damaged.write(to: URL(filePath: path + "/data.mdb"))
+                #expect(try failureCode { try openReader(path).close() } == .corrupted, "bit \(bit)")
+                #expect(try failureCode { try openWriter(path).close() } == .corrupted, "bit \(bit)")
+            }
+        }
+    }
+
+    @Test func everyEntryLeftOutOfALeafIsNoticed() throws {
+        try withFile { path, bytes in
+            for page in stride(from: 8192, to: bytes.count, by: 4096) where bytes.number(page + 10) & 0xFFFF == 2 {
+                var damaged = bytes
+                // Two entries fewer.
+                damaged[page + 12] ^= 4
+                try damaged.write(to: URL(filePath: path + "/data.mdb"))
+                let reader = try? openReader(path)
+                let isInUse = try reader.map { try !$0.checkPages().isEmpty } ?? true
+                reader?.close()
+                if isInUse { #expect(throws: LMDBError.self) { try readEverything(path) } }
+            }
+        }
+    }
+
+    private func readEverything(_ path: String) throws {
+        let reader = try openReader(path)
+        defer { reader.close() }
+        _ = try reader.keys("index")
+        _ = try reader.information()
+    }
+
+    private func meta(_ bytes: Data) -> Int { bytes.number(144) > bytes.number(4096 + 144) ? 0 : 4096 }
+}
+
+extension Data {
+    fileprivate func number(_ offset: Int) -> UInt64 {
+        (0..<8).reduce(0) { $0 | UInt64(self[startIndex + offset + $1]) << UInt64(8 * $1) }
+    }
+}

@@ -1,0 +1,95 @@
+import TestSupport
+import Testing
+
+@testable import Traylog
+
+/// What is said to have changed is what differs between the two moments, and the events named did it.
+@Suite struct DifferenceTests {
+    @Test(arguments: [StoreWay.atHand, .reader], seeds(4, long: 60))
+    func itemsAreThoseThatDiffer(way: StoreWay, seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        try TestedStore.with(way) { tested in
+            let users = try tested.play(seed: 200 + seed, steps: 250, mix: HistoryMix.typical.with(.all))
+            let head = try tested.store.head().rawValue
+            for user in users {
+                let from = UInt64(random.between(0, Int(head)))
+                let to = UInt64(random.between(Int(from), Int(head)))
+                let moments = (Moment.seq(Seq(from)), Moment.seq(Seq(to)))
+                let difference = try tested.ask { try $0.difference(of: user, from: moments.0, to: moments.1) }
+                #expect(try difference.before == tested.store.tray(of: user, asOf: moments.0))
+                #expect(try difference.after == tested.store.tray(of: user, asOf: moments.1))
+                try check(difference, tested.store)
+            }
+        }
+    }
+
+    private func check(_ difference: TrayDifference, _ store: Store) throws {
+        let (old, new) = (
+            try shown(difference.user, difference.before.asOf, store),
+            try shown(difference.user, difference.after.asOf, store)
+        )
+        let said = Dictionary(uniqueKeysWithValues: difference.items.map { ($0.item, $0) })
+        for seq in Set(old.keys).union(new.keys) {
+            #expect((old[seq] != new[seq]) == (said[seq] != nil), "item \(seq): \(difference.user)")
+        }
+        let steps = Set(difference.steps.map(\.seq))
+        for change in difference.items {
+            #expect(!change.by.isEmpty && steps.isSuperset(of: change.by), "item \(change.item)")
+            #expect(change.by == change.by.sorted())
+            let (before, after) = (old[change.item], new[change.item])
+            switch change.kind {
+            case .appeared: #expect(change.after.isListed && !(change.before?.isListed ?? false))
+            case .disappeared: #expect(!change.after.isListed && change.before?.isListed == true)
+            case .changed: #expect((change.before?.isListed ?? false) == change.after.isListed)
+            }
+            if let after {
+                #expect(change.after.read == after.read && change.after.seen == after.seen)
+                #expect(change.content == after.content)
+            }
+            if let before { #expect(change.before?.read == before.read && change.before?.seen == before.seen) }
+        }
+    }
+
+    /// Every item that any view shows.
+    private func shown(_ user: String, _ seq: Seq, _ store: Store) throws -> [Seq: Item] {
+        var items: [Seq: Item] = [:]
+        for view in [InboxQuery.View.inbox, .archived, .snoozed] {
+            var query = InboxQuery(view: view, includeSilent: true, limit: 100)
+            repeat {
+                let page = try store.inbox(of: user, query, asOf: .seq(seq))
+                for item in page.items { items[item.seq] = item }
+                query.cursor = page.next
+            } while query.cursor != nil
+        }
+        return items
+    }
+
+    @Test func theEventsThatDidItAreNamed() throws {
+        try TestedStore.with(.atHand) { tested in
+            try tested.notify("ann", Content(title: "One"))
+            try tested.notify("ann", Content(title: "Two", collapseKey: "c"))
+            try tested.act("ann", .seeTray())
+            try tested.act("ann", .mark(.read, [.seq(1)]))
+            try tested.notify("ann", Content(title: "Three", collapseKey: "c"))
+            try tested.act("ann", .markAll(.archived, Selection()))
+            try tested.act("ann", .undo(event: 6))
+            let difference = try tested.store.difference(of: "ann", from: .seq(2))
+            #expect(difference.items.map(\.item) == [1, 2, 5])
+            #expect(difference.items.map(\.by) == [[3, 4, 6, 7], [3, 5], [5, 6, 7]])
+            #expect(difference.items.map(\.kind) == [.changed, .disappeared, .appeared])
+            #expect(difference.steps.map(\.seq) == [3, 4, 5, 6, 7])
+        }
+    }
+
+    @Test func nothingDiffersFromItself() throws {
+        try TestedStore.with(.atHand) { tested in
+            try tested.notify("ann")
+            let difference = try tested.store.difference(of: "ann", from: .seq(1), to: .seq(1))
+            #expect(difference.items.isEmpty && difference.steps.isEmpty)
+            #expect(try tested.store.difference(of: "bob", from: .seq(0)).items.isEmpty)
+            #expect(throws: TraylogError.refused(.upToBeyondHead(2, head: 1))) {
+                try tested.store.difference(of: "ann", from: .seq(2))
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import ArgumentParser
+import Foundation
+
+/// Counts what does not depend on the machine's speed, and compares it with what is expected.
+struct CountCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "count",
+        abstract: "Counts allocations, pages written and syncs.",
+        discussion: """
+            Each count may exceed the expected one by a tenth, and by 0.02. Exit code 1 names those that exceed it by more. \
+            A count that becomes much lower is said, too: --update then writes the new ones.
+            """
+    )
+
+    @Option(help: "The expected counts.")
+    var expected = "Tools/Benchmarks/counters.json"
+
+    @Flag(help: "Writes the counts to the file instead.")
+    var update = false
+
+    @Option(help: "Where the stores are made and removed.")
+    var directory = FileManager.default.temporaryDirectory.path
+
+    @Option(help: "Where counting.so is.")
+    var references = ".build/benchmarks-c"
+
+    @Option(help: ArgumentHelp("The one that counts, started by the other.", visibility: .private))
+    var counting: String?
+
+    func run() throws {
+        if let counting {
+            print(try CountRun(directory: counting).run().json)
+            return
+        }
+        let counts = try leastOfThree()
+        if update { return try write(counts) }
+        let limits = try Figures(json: Data(contentsOf: URL(fileURLWithPath: expected)))
+        let failures = counts.values.keys.sorted().filter { name in report(name, counts, limits) }
+        guard failures.isEmpty, counts.values.count == limits.values.count else { throw ExitCode(1) }
+    }
+
+    /// A round of flushing may come in between on a slow machine, and adds to the counts.
+    private func leastOfThree() throws -> Figures {
+        var least: Figures?
+        for _ in 0..<3 {
+            let directory = try RunDirectory(under: directory)
+            defer { directory.remove() }
+            let program = Program(
+                path: Bundle.main.executablePath ?? "", arguments: ["count", "--counting", try directory.fresh()],
+                environment: ["LD_PRELOAD": URL(fileURLWithPath: references + "/counting.so").path])
+            let counts = try program.measure()
+            least = least.map { Figures($0.values.merging(counts.values, uniquingKeysWith: min)) } ?? counts
+        }
+        return least ?? Figures([:])
+    }
+
+    /// Whether the count is too high.
+    private func report(_ name: String, _ counts: Figures, _ limits: Figures) -> Bool {
+        let count = counts.values[name] ?? 0
+        guard let limit = limits.values[name] else {
+            print("\(name): \(count), and nothing is expected")
+            return true
+        }
+        let isTooHigh = count > limit * 1.1 + 0.02
+        let isMuchLower = count < limit * 0.7 - 0.02
+        let remark = isTooHigh ? ": TOO HIGH" : isMuchLower ? ": much lower; --update" : ""
+        print("\(name): \(String(format: "%.3f", count)), expected \(String(format: "%.3f", limit))\(remark)")
+        return isTooHigh
+    }
+
+    private func write(_ counts: Figures) throws {
+        let members = counts.values.keys.sorted().map { name in
+            "  \"\(name)\": \(String(format: "%.3f", counts.values[name] ?? 0))"
+        }
+        try Data("{\n\(members.joined(separator: ",\n"))\n}\n".utf8).write(to: URL(fileURLWithPath: expected))
+    }
+}

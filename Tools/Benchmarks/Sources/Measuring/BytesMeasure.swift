@@ -1,0 +1,22 @@
+import Foundation
+import Traylog
+
+/// What an event takes on disk in the end, states, names and free pages included.
+struct BytesMeasure {
+    let setup: Setup
+
+    init(_ setup: Setup) { self.setup = setup }
+
+    func run() async throws -> Figures {
+        _ = try await BulkMeasure(setup).run()
+        let store = try StoreReader.open(setup.directory)
+        defer { store.close() }
+        let statistics = try await store.statistics()
+        let attributes = try FileManager.default.attributesOfItem(atPath: setup.directory + "/data.mdb")
+        guard let size = attributes[.size] as? NSNumber else { throw BenchError("the file has no size") }
+        return Figures([
+            "bytesPerEvent": size.doubleValue / Double(setup.events),
+            "freeBytesPerEvent": Double(statistics.freeBytes) / Double(setup.events),
+        ])
+    }
+}

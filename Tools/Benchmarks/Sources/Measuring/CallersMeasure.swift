@@ -1,0 +1,44 @@
+import Traylog
+
+/// Single appends, each durable before its caller goes on, by many tasks.
+struct CallersMeasure {
+    let setup: Setup
+
+    init(_ setup: Setup) { self.setup = setup }
+
+    func run() async throws -> Figures {
+        let store = try Store.open(setup.directory)
+        var workload = setup.workload
+        let commands = workload.commands(min(setup.events, Workload.pool))
+        let watch = Stopwatch()
+        var latencies = try await append(commands, to: store)
+        let seconds = watch.seconds
+        guard latencies.count == setup.events else { throw BenchError("not every event was stored") }
+        store.close()
+        latencies.sort()
+        return Figures([
+            "perSecond": Double(setup.events) / seconds, "seconds": seconds,
+            "p50": latencies[latencies.count / 2], "p99": latencies[latencies.count - 1 - latencies.count / 100],
+        ])
+    }
+
+    /// The microseconds of each append.
+    private func append(_ commands: [Command], to store: Store) async throws -> [Double] {
+        let (callers, events) = (setup.callers, setup.events)
+        return try await withThrowingTaskGroup(of: [Double].self) { group in
+            for caller in 0..<callers {
+                group.addTask {
+                    var latencies: [Double] = []
+                    latencies.reserveCapacity(events / callers + 1)
+                    for index in stride(from: caller, to: events, by: callers) {
+                        let watch = Stopwatch()
+                        _ = try await store.perform(commands[index % commands.count])
+                        latencies.append(watch.microseconds)
+                    }
+                    return latencies
+                }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+    }
+}

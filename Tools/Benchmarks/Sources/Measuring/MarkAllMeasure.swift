@@ -1,0 +1,23 @@
+import Traylog
+
+/// One user's items become read at once.
+struct MarkAllMeasure {
+    let setup: Setup
+
+    init(_ setup: Setup) { self.setup = setup }
+
+    func run() throws -> Figures {
+        let store = try Store.open(setup.directory, options: setup.options)
+        try Preparation(setup).fill(store)
+        let user = Workload.user(0)
+        // The state is at hand, as that of somebody who looks at the tray.
+        guard try store.tray(of: user).unread > UInt64(setup.events) / 2 else { throw BenchError("items are missing") }
+        let watch = Stopwatch()
+        _ = try store.perform(Command(user: user, .markAll(.read)))
+        let tray = try store.tray(of: user)
+        let microseconds = watch.microseconds
+        guard tray.unread == 0 else { throw BenchError("not every item was marked") }
+        store.close()
+        return Figures(["microseconds": microseconds])
+    }
+}

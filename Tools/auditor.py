@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Verifies what Traylog proves, knowing nothing of Traylog but its documents.
+
+It makes the Merkle tree of an exported log (Docs/format.md, "Export" and "Leaf") by the recursive definitions of RFC 9162,
+section 2.1, and holds tree heads, proofs, reports and signed checkpoints against it. Python's standard library is all it
+needs, and the `openssl` program for signatures.
+
+    traylog export | auditor.py - --tree-head head.json --proof proof.json --consistency growth.json
+    auditor.py log.jsonl --checkpoint checkpoint --public-key audit.key.pub --report report.jsonl
+"""
+
+import argparse
+import base64
+import datetime
+import hashlib
+import json
+import struct
+import subprocess
+import sys
+import tempfile
+
+KINDS = (
+    "notified traySeen marked allMarked muted unmuted snoozed woken edited retracted subscribed unsubscribed broadcast "
+    "undone expired erased compacted"
+).split()
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+
+
+def sha256(*parts):
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+def milliseconds(text):
+    """The milliseconds of an RFC 3339 time; the smallest number where there is none."""
+    if text is None:
+        return -(2**63)
+    passed = datetime.datetime.fromisoformat(text.replace("Z", "+00:00")) - EPOCH
+    return passed // datetime.timedelta(milliseconds=1)
+
+
+def leaf(line):
+    """The leaf of an exported event."""
+    stored = line["stored"]
+    if "digest" in stored:
+        digest = base64.b64decode(stored["digest"])
+    else:
+        digest = sha256(base64.b64decode(stored["salt"]), base64.b64decode(stored["payload"]))
+    header = (1, KINDS.index(line["kind"]) + 1, stored["stream"], line["seq"])
+    times = (milliseconds(line["recordedAt"]), milliseconds(line.get("occurredAt")))
+    return struct.pack("<BBIQqq", *header, *times) + digest
+
+
+def split(leaves):
+    width = 1
+    while 2 * width < len(leaves):
+        width *= 2
+    return leaves[:width], leaves[width:]
+
+
+def root(leaves):
+    if not leaves:
+        return sha256()
+    if len(leaves) == 1:
+        return leaves[0]
+    left, right = split(leaves)
+    return sha256(b"\1", root(left), root(right))
+
+
+def path(index, leaves):
+    if len(leaves) == 1:
+        return []
+    left, right = split(leaves)
+    if index < len(left):
+        return path(index, left) + [root(right)]
+    return path(index - len(left), right) + [root(left)]
+
+
+def growth(first, leaves, whole=True):
+    if first == len(leaves):
+        return [] if whole else [root(leaves)]
+    left, right = split(leaves)
+    if first <= len(left):
+        return growth(first, left, whole) + [root(right)]
+    return growth(first - len(left), right, False) + [root(left)]
+
+
+class Auditor:
+    def __init__(self, lines):
+        self.leaves = [leaf(line) for line in lines]
+        self.hashes = [sha256(b"\0", leaf) for leaf in self.leaves]
+        self.roots = {}
+
+    def root(self, size):
+        if size > len(self.hashes):
+            raise ValueError(f"the log has {len(self.hashes)} events, not {size}")
+        if size not in self.roots:
+            self.roots[size] = root(self.hashes[:size]).hex()
+        return self.roots[size]
+
+    def expect(self, what, found, wanted):
+        if found != wanted:
+            raise ValueError(f"{what} is {found}, and should be {wanted}")
+
+    def check_head(self, head):
+        self.expect(f"the root of {head['treeSize']} events", head["rootHash"], self.root(head["treeSize"]))
+
+    def check_proof(self, proof):
+        self.check_head(proof)
+        index, size = proof["leafIndex"], proof["treeSize"]
+        self.expect("the index", index, proof["seq"] - 1)
+        self.expect(f"leaf {index}", base64.b64decode(proof["leaf"]), self.leaves[index])
+        self.expect(f"the hash of leaf {index}", proof["leafHash"], self.hashes[index].hex())
+        # The way up, as somebody does it who has this proof alone.
+        wanted = [node.hex() for node in path(index, self.hashes[:size])]
+        self.expect(f"the path of leaf {index}", proof["path"], wanted)
+
+    def check_growth(self, proof):
+        first, second = proof["first"], proof["second"]
+        self.expect(f"the root of {first} events", proof["firstRoot"], self.root(first))
+        self.expect(f"the root of {second} events", proof["secondRoot"], self.root(second))
+        wanted = growth(first, self.hashes[:second]) if 0 < first < second else []
+        self.expect("the path", proof["path"], [node.hex() for node in wanted])
+
+    def check_report(self, lines):
+        head = lines[0]["treeHead"]
+        self.check_head(head)
+        for line in lines[1:]:
+            self.check_proof(line["proof"])
+            self.expect("the tree", line["proof"]["rootHash"], head["rootHash"])
+            self.expect("the event", line["event"]["seq"], line["proof"]["seq"])
+        return len(lines) - 1
+
+    def check_checkpoint(self, note, key):
+        text, signatures = note.split("\n\n", 1)
+        text += "\n"
+        _, size, tree_root = text.split("\n")[:3]
+        self.expect(f"the root of {size} events", base64.b64decode(tree_root).hex(), self.root(int(size)))
+        name, key_id, encoded = key.strip().split("+", 2)
+        key_bytes = base64.b64decode(encoded)
+        self.expect("the kind of the key", key_bytes[0], 1)
+        self.expect("the key's id", key_id, sha256(name.encode(), b"\n", key_bytes).hex()[:8])
+        for line in signatures.splitlines():
+            dash, signer, signature = line.split(" ")
+            raw = base64.b64decode(signature)
+            if (dash, signer, raw[:4].hex()) == ("\u2014", name, key_id):
+                return verify_ed25519(key_bytes[1:], raw[4:], text.encode())
+        raise ValueError(f"{name} has not signed it")
+
+
+def verify_ed25519(key, signature, text):
+    # The key as RFC 8410 wraps it.
+    pem = base64.b64encode(bytes.fromhex("302a300506032b6570032100") + key).decode()
+    files = []
+    for content in (f"-----BEGIN PUBLIC KEY-----\n{pem}\n-----END PUBLIC KEY-----\n".encode(), signature, text):
+        file = tempfile.NamedTemporaryFile()
+        file.write(content)
+        file.flush()
+        files.append(file)
+    names = [file.name for file in files]
+    command = ["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", names[0], "-rawin", "-sigfile", names[1], "-in", names[2]]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def objects(name):
+    with open(name, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("log", help="an export; - for standard input")
+    for option in ("tree-head", "proof", "consistency", "report", "checkpoint"):
+        parser.add_argument(f"--{option}", action="append", default=[], metavar="FILE")
+    parser.add_argument("--public-key", metavar="FILE")
+    options = parser.parse_args()
+    with sys.stdin if options.log == "-" else open(options.log, encoding="utf-8") as file:
+        auditor = Auditor(json.loads(line) for line in file)
+    try:
+        for name in options.tree_head:
+            auditor.check_head(objects(name)[0])
+        proofs = [proof for name in options.proof for proof in objects(name)]
+        for proof in proofs:
+            auditor.check_proof(proof)
+        growths = [proof for name in options.consistency for proof in objects(name)]
+        for proof in growths:
+            auditor.check_growth(proof)
+        reported = sum(auditor.check_report(objects(name)) for name in options.report)
+        for name in options.checkpoint:
+            with open(name, encoding="utf-8") as note, open(options.public_key, encoding="utf-8") as key:
+                auditor.check_checkpoint(note.read(), key.read())
+    except (ValueError, subprocess.CalledProcessError) as error:
+        sys.exit(f"auditor: {error}")
+    print(
+        f"{len(auditor.leaves)} events, {len(options.tree_head)} tree heads, {len(proofs)} proofs, {len(growths)} consistency "
+        f"proofs, {reported} reported events, {len(options.checkpoint)} signed checkpoints"
+    )
+
+
+if __name__ == "__main__":
+    main()

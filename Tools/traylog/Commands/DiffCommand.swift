@@ -1,0 +1,41 @@
+import ArgumentParser
+import Traylog
+
+struct DiffCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff",
+        abstract: "Show what changed in a user's tray between two moments, and which events did it.",
+        discussion: """
+            From right after one moment to right after the other: the counts, the items that appeared, disappeared or \
+            changed, and every event in between that touched the tray.
+
+            EXAMPLES
+              traylog diff alice --from 100 --to 200
+              traylog diff alice --from 2026-01-31T00:00:00Z --json
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "Whose tray.")
+    var user: String
+
+    @Option(help: ArgumentHelp("The earlier moment.", valueName: "seq-or-time"))
+    var from: Moment
+
+    @Option(help: ArgumentHelp("The later moment (default: now).", valueName: "seq-or-time"))
+    var to: Moment?
+
+    func run() throws {
+        try withReader { reader in
+            let difference = try reader.difference(of: user, from: from, to: to)
+            let events = try reader.events(of: difference.steps)
+            try printing { output in
+                if global.json {
+                    try output.json { $0.write(difference, events) }
+                } else {
+                    try output.lines(DifferenceText(difference, events).lines(on: Terminal(.standardOutput)))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Traylog
+
+/// What changed between two moments, for people.
+struct DifferenceText {
+    private let difference: TrayDifference
+    private let events: [Event]
+
+    init(_ difference: TrayDifference, _ events: [Event]) {
+        self.difference = difference
+        self.events = events
+    }
+
+    func lines(on terminal: Terminal) -> [String] {
+        let (before, after) = (difference.before, difference.after)
+        let facts: [(String, Cell)] = [
+            ("user", Cell(difference.user, .bold)), ("as of", Cell("\(before.asOf) → \(after.asOf)")),
+            ("unseen", Cell(before.unseen.change(to: after.unseen))),
+            ("unread", Cell(before.unread.change(to: after.unread))),
+            ("total", Cell(before.total.change(to: after.total))),
+            ("seen up to", Cell(before.seenUpTo.rawValue.change(to: after.seenUpTo.rawValue))),
+        ]
+        return FactsText(facts).lines(on: terminal) + items(on: terminal) + timeline(on: terminal)
+    }
+
+    private func items(on terminal: Terminal) -> [String] {
+        guard !difference.items.isEmpty else { return [] }
+        var table = Table(
+            [
+                .whole("ITEM", .right), .whole("CHANGE"), .flexible("WHAT", minimum: 12), .flexible("TITLE"),
+                .flexible("BY"),
+            ], on: terminal)
+        let rows = difference.items.map { item in
+            [
+                Cell(item.item), Cell(item.kind.rawValue), Cell(item.words), Cell(item.content.headline),
+                Cell(item.by.map(\.description).joined(separator: ", ")),
+            ]
+        }
+        return [""] + table.lines(rows)
+    }
+
+    private func timeline(on terminal: Terminal) -> [String] {
+        guard !events.isEmpty else { return [] }
+        var table = Table(
+            [
+                .whole("EVENT", .right), .whole("RECORDED"), .flexible("ACTOR"), .whole("KIND"),
+                .flexible("WHAT", minimum: 12), .whole("UNREAD", .right), .whole("UNSEEN", .right),
+            ], on: terminal)
+        let rows = zip(difference.steps, events).map { step, event in
+            [
+                Cell(event.seq), Cell(event.recordedAt), Cell(event.actor ?? event.user), Cell(event.kind.name),
+                Cell(event.words), Cell(step.before.unread.change(to: step.after.unread)),
+                Cell(step.before.unseen.change(to: step.after.unseen)),
+            ]
+        }
+        return [""] + table.lines(rows)
+    }
+}
+
+extension ItemChange {
+    /// How it stands now, where that is another way than before.
+    var words: String {
+        guard let before else { return (["new"] + after.words).joined(separator: ", ") }
+        var words: [String] = []
+        func say(_ flag: KeyPath<ItemStanding, Bool>, _ yes: String, _ no: String) {
+            if before[keyPath: flag] != after[keyPath: flag] { words.append(after[keyPath: flag] ? yes : no) }
+        }
+        say(\.seen, "seen", "unseen")
+        say(\.read, "read", "unread")
+        say(\.archived, "archived", "unarchived")
+        say(\.deleted, "deleted", "restored")
+        say(\.gone, "gone", "back")
+        say(\.snoozed, "snoozed", "awake")
+        if before.position != after.position { words.append("moved to \(after.position)") }
+        if isEdited { words.append("edited") }
+        return words.joined(separator: ", ")
+    }
+}
+
+extension ItemStanding {
+    /// What is unusual about a new item.
+    fileprivate var words: [String] {
+        let flags = [
+            (read, "read"), (seen && !read, "seen"), (archived, "archived"), (deleted, "deleted"), (gone, "gone"),
+            (snoozed, "snoozed"), (muted, "muted"), (silent, "silent"),
+        ]
+        return flags.filter(\.0).map(\.1)
+    }
+}
