@@ -13,7 +13,7 @@ public struct StoreStatistics: Hashable, Sendable {
     }
 
     public var head: Seq = .zero
-    /// Everything at or below it may be compacted away.
+    /// Events below it may be compacted away; 0 when nothing was.
     public var floor: Seq = .zero
     public var events: UInt64 = 0
     public var users: UInt64 = 0

@@ -59,7 +59,7 @@ struct LiveSource: ViewSource {
     }
 
     func basis() throws -> StoreBasis {
-        try withCore { StoreBasis(generation: $0.generation, floor: $0.record.floor) }
+        try withCore { StoreBasis(generation: $0.generation, floor: $0.record.floor, erased: $0.record.erased) }
     }
 
     func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {

@@ -76,6 +76,8 @@ struct StoreBasis: Hashable, Sendable {
     /// The copy of names and states in use.
     var generation: Generation
     var floor: Floor
+    /// How many users were erased.
+    var erased: UInt64
 }
 
 /// Counts that only the source of states knows.
