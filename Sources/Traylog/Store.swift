@@ -11,14 +11,14 @@ public final class Store: TrayQueries {
     private let environment: Environment
     let writer: Writer
     let projections: ProjectionBoard
-    /// Whether the store is being written anew.
-    let rewriting = Monitor(false)
+    let rewriter: StoreRewriter
+    private let compaction: (work: AutomaticCompaction, thread: OSThread)?
     private let thread: OSThread
     private let hasher: IdentityHasher
 
     private init(
         directory: String, environment: Environment, queries: Queries, hasher: IdentityHasher, writer: Writer,
-        projections: ProjectionBoard, thread: OSThread
+        projections: ProjectionBoard, thread: OSThread, policy: CompactionPolicy?
     ) {
         self.projections = projections
         self.hasher = hasher
@@ -27,6 +27,12 @@ public final class Store: TrayQueries {
         self.writer = writer
         self.thread = thread
         self.queries = queries
+        let rewriter = StoreRewriter(source: queries.source, writer: writer)
+        self.rewriter = rewriter
+        compaction = policy.map { policy in
+            let work = AutomaticCompaction(policy)
+            return (work, OSThread.start(name: "traylog-compact") { work.run(rewriter) })
+        }
     }
 
     deinit {
@@ -79,7 +85,7 @@ public final class Store: TrayQueries {
         return Store(
             directory: directory, environment: environment, queries: Queries(source: source, hub: hub),
             hasher: hasher, writer: writer, projections: projections,
-            thread: OSThread.start(name: "traylog-writer") { writer.run() })
+            thread: OSThread.start(name: "traylog-writer") { writer.run() }, policy: options.compaction)
     }
 
     /// Brings the stored states up to the log and gives the store free; later calls fail with `closed`. Projections are
@@ -93,6 +99,8 @@ public final class Store: TrayQueries {
     private func stop() {
         // The threads to wait for, and the locks to give up, are those of the process that opened it.
         guard !environment.isInherited else { return }
+        compaction?.work.stopSoon()
+        compaction?.thread.join()
         projections.close()
         writer.finishSoon()
         thread.join()

@@ -18,6 +18,8 @@ public struct StoreOptions: Hashable, Sendable {
 
     public var durability: Durability = .durable
     public var ticking: Ticking = .automatic
+    /// When the store compacts itself; nil for never.
+    public var compaction: CompactionPolicy?
     /// How large the file may grow, in bytes; address space only until it is used.
     public var mapSizeBytes: Int = 64 << 30
     /// Memory for states that are kept at hand, in bytes; more is used only for what waits to be written.

@@ -16,8 +16,8 @@ extension TrayQueries {
 
     /// The proof that an event is in the log as it was at a moment.
     ///
-    /// - Throws: ``TraylogError``: refused `unknownEvent` for 0 and for an event that compaction took, of which only
-    ///   the hash of its leaf is left; refused `upToBeyondHead`.
+    /// - Throws: ``TraylogError``: refused `unknownEvent` for 0; refused `compacted` for an event that left the log,
+    ///   of which only the hash of its leaf is left; refused `upToBeyondHead`.
     /// - Complexity: as ``treeHead(asOf:)``.
     public func proof(of seq: Seq, asOf: Moment? = nil) throws(TraylogError) -> EventProof {
         try queries.answer { source in
@@ -54,7 +54,8 @@ extension Queries {
     func proof(of seq: Seq, in size: UInt64, _ nodes: LogNodes) throws -> EventProof {
         let log = source.tables.log
         guard let leaf = try source.environment.read({ try log.leaf(seq.rawValue, in: $0) }) else {
-            throw Refusal.unknownEvent(seq)
+            let floor = try source.basis().floor
+            throw floor.isAbove(seq.rawValue) ? floor.refusal : Refusal.unknownEvent(seq)
         }
         return EventProof(
             leaf: leaf, head: try nodes.head(of: size),

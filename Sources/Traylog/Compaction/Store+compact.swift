@@ -15,7 +15,7 @@ extension Store {
     ///
     /// - Parameters:
     ///   - moment: the floor, or a time: the floor is then what a query of that time sees last. At or below the present
-    ///     floor nothing happens.
+    ///     floor nothing leaves the log, and only a file with many free pages is made smaller.
     ///   - archive: a directory where a file with the events that leave is put first; nil to let them go for good.
     ///   - isDryRun: does everything but the last step, and writes no archive.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; failed `damaged` when the states are not what the log gives,
@@ -57,56 +57,29 @@ extension Store {
         before moment: Moment, archive: String?, isDryRun: Bool, progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws(TraylogError) -> CompactionReport {
         do {
-            let source = queries.source
-            let present = try source.basis().floor
+            let present = try queries.source.basis().floor
             var goal = RewriteGoal()
-            goal.floor = try floor(before: moment, present)
+            goal.floor = try rewriter.floor(before: moment)
             goal.archiveDirectory = isDryRun ? nil : archive
             goal.isDryRun = isDryRun
-            var report = CompactionReport(floor: max(present.seq, Seq(goal.floor)))
-            report.bytesBefore = try bytes()
-            report.bytesAfter = report.bytesBefore
-            guard goal.floor > max(present.seq.rawValue, 1) else { return report }
-            let outcome = try rewrite(goal, progress)
-            report.dropped = outcome.dropped
-            for (number, count) in outcome.droppedKinds where count > 0 {
-                if let kind = EventKind(rawValue: number) { report.kinds[kind] = count }
+            if goal.floor <= max(present.seq.rawValue, 1) {
+                goal.floor = 0
+                guard try isWorthShrinking() else {
+                    var report = CompactionReport(floor: present.seq)
+                    report.bytesBefore = try rewriter.bytes()
+                    report.bytesAfter = report.bytesBefore
+                    return report
+                }
             }
-            report.archive = outcome.archive
-            report.bytesAfter = isDryRun ? outcome.bytes : try bytes()
-            return report
+            return try rewriter.compact(goal, progress)
         } catch {
             throw TraylogError(error, in: directory)
         }
     }
 
-    private func floor(before moment: Moment, _ present: Floor) throws -> UInt64 {
-        do {
-            return try queries.source.seq(of: moment) ?? 0
-        } catch Refusal.compacted {
-            return present.seq.rawValue
-        }
-    }
-
-    private func bytes() throws -> UInt64 { UInt64(try queries.source.environment.information().fileBytes) }
-
-    /// Writes the store anew; one caller at a time.
-    func rewrite(
-        _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
-    ) throws -> StoreRewrite.Outcome {
-        let isFirst = rewriting.withLock { isUnderWay in
-            defer { isUnderWay = true }
-            return !isUnderWay
-        }
-        guard isFirst else {
-            throw StoreFailure(
-                code: .busy, message: "\(directory): a compaction or an erasure is under way; wait for its end")
-        }
-        defer { rewriting.withLock { $0 = false } }
-        let source = queries.source
-        let rewrite = StoreRewrite(
-            directory: directory, environment: source.environment, tables: source.tables, writer: writer, goal: goal,
-            progress: progress)
-        return try rewrite.run()
+    /// Whether free pages take so much of the file that it is worth being written anew for them alone.
+    private func isWorthShrinking() throws -> Bool {
+        let statistics = try queries.source.statistics()
+        return statistics.freeBytes >= 1 << 20 && statistics.freeBytes >= statistics.bytes / 4
     }
 }

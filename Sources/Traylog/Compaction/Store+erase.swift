@@ -65,7 +65,7 @@ extension Store {
             report.archives = try rewriteArchives(without: erasure.stream, in: archives)
             var goal = RewriteGoal()
             goal.erasure = erasure
-            let outcome = try rewrite(goal, progress)
+            let outcome = try rewriter.rewrite(goal, progress)
             report.pseudonym = Pseudonym.name(ofStream: erasure.stream)
             (report.seq, report.events) = (Seq(outcome.head), outcome.erased)
             return report

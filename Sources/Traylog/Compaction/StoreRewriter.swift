@@ -1,0 +1,60 @@
+import TraylogDomain
+import TraylogLMDB
+
+/// What writing a store anew takes of it; one caller at a time does.
+struct StoreRewriter: Sendable {
+    let source: any ViewSource
+    let writer: Writer
+    private let isUnderWay = Monitor(false)
+
+    init(source: any ViewSource, writer: Writer) {
+        self.source = source
+        self.writer = writer
+    }
+
+    /// - Throws: ``StoreFailure`` `busy`; what the rewrite throws.
+    func rewrite(
+        _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
+    ) throws -> StoreRewrite.Outcome {
+        let isFirst = isUnderWay.withLock { isUnderWay in
+            defer { isUnderWay = true }
+            return !isUnderWay
+        }
+        guard isFirst else {
+            throw StoreFailure(
+                code: .busy, message: "\(source.directory): a compaction or an erasure is under way; wait for its end")
+        }
+        defer { isUnderWay.withLock { $0 = false } }
+        let rewrite = StoreRewrite(
+            directory: source.directory, environment: source.environment, tables: source.tables, writer: writer,
+            goal: goal, progress: progress)
+        return try rewrite.run()
+    }
+
+    /// The same, with what it did.
+    func compact(
+        _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
+    ) throws -> CompactionReport {
+        var report = CompactionReport(floor: max(try source.basis().floor.seq, Seq(goal.floor)))
+        report.bytesBefore = try bytes()
+        let outcome = try rewrite(goal, progress)
+        report.dropped = outcome.dropped
+        for (number, count) in outcome.droppedKinds where count > 0 {
+            if let kind = EventKind(rawValue: number) { report.kinds[kind] = count }
+        }
+        report.archive = outcome.archive
+        report.bytesAfter = goal.isDryRun ? outcome.bytes : try bytes()
+        return report
+    }
+
+    /// The floor that a moment means; the present one for a moment below it.
+    func floor(before moment: Moment) throws -> UInt64 {
+        do {
+            return try source.seq(of: moment) ?? 0
+        } catch Refusal.compacted {
+            return try source.basis().floor.seq.rawValue
+        }
+    }
+
+    func bytes() throws -> UInt64 { UInt64(try source.environment.information().fileBytes) }
+}

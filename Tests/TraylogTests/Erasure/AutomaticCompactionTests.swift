@@ -1,0 +1,73 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Traylog
+
+@Suite struct AutomaticCompactionTests {
+    private func policy(_ change: (inout CompactionPolicy) -> Void = { _ in }) -> CompactionPolicy {
+        var policy = CompactionPolicy(keepDays: 0)
+        policy.minimumBytes = 0
+        change(&policy)
+        return policy
+    }
+
+    private func fill(_ store: Store) throws {
+        for index in 1...200 {
+            _ = try store.perform(notify("ann", String(repeating: "x", count: 200)))
+            _ = try store.perform(Command(user: "ann", .mark(.deleted, [.seq(Seq(UInt64(2 * index - 1)))])))
+        }
+    }
+
+    @Test func whatIsOldLeavesTheLogByItself() throws {
+        try withStorePath { path in
+            try withStore(path) { store in
+                try fill(store)
+                let report = try #require(try AutomaticCompaction(policy()).step(store.rewriter))
+                #expect(report.dropped > 390)
+                #expect(try store.tray(of: "ann").total == 0)
+                #expect(try AutomaticCompaction(policy()).step(store.rewriter) == nil)
+            }
+            let report = try Verification.run(directory: path) { _, _ in }
+            #expect(report.findings == [])
+        }
+    }
+
+    @Test func youngEventsAndSmallFilesAreLeftAlone() throws {
+        try withStorePath { path in
+            try withStore(path) { store in
+                try fill(store)
+                let young = AutomaticCompaction(policy { ($0.keepDays, $0.freeShare) = (1, 1) })
+                #expect(try young.step(store.rewriter) == nil)
+                #expect(try AutomaticCompaction(policy { $0.minimumBytes = 1 << 40 }).step(store.rewriter) == nil)
+            }
+        }
+    }
+
+    @Test func freePagesAreGivenBackWithoutAnEvent() throws {
+        try withStorePath { path in
+            try withStore(path) { store in
+                try fill(store)
+                let head = try store.head()
+                let shrinking = AutomaticCompaction(policy { ($0.keepDays, $0.freeShare) = (1, 0) })
+                let report = try #require(try shrinking.step(store.rewriter))
+                #expect(report.bytesAfter <= report.bytesBefore)
+                #expect(report.dropped == 0)
+                #expect(try store.head() == head)
+                #expect(try store.history(of: "ann").count == 400)
+            }
+        }
+    }
+
+    @Test func aStoreWithAPolicyOpensAndCloses() throws {
+        try withStorePath { path in
+            var settings = options()
+            settings.compaction = policy()
+            try withStore(path, settings) { store in try fill(store) }
+            try withStore(path) { store in
+                let head = try store.head()
+                #expect(head >= 400)
+            }
+        }
+    }
+}
