@@ -61,12 +61,12 @@ audit_page() {
         printf 'skipped: the page of a report in a browser: no Chromium here, and it could not be installed\n'
         return
     fi
-    "$browser" --headless --no-sandbox --disable-gpu --dump-dom "file://$page" >"$dom" 2>/dev/null
+    timeout 120 "$browser" --headless --no-sandbox --disable-gpu --dump-dom "file://$page" >"$dom" 2>/dev/null
     expect "a browser shows every event" "$(grep -o '<tr id="event-' "$dom" | wc -l)" 3
     expect "a browser finds no markup in texts" "$(grep -ciE '<(script|img|b)[ >]' "$dom" || true)" 0
     expect "a browser leaves the page as it was written" "$(tr -d '\n' <"$dom" | sed 's/<!DOCTYPE html>//')" \
         "$(tr -d '\n' <"$page" | sed -e 's/<!DOCTYPE html>//' -e 's/&#39;/'"'"'/g' | sed -E ':a; s/(>[^<]*)&quot;/\1"/; ta')"
-    "$browser" --headless --no-sandbox --disable-gpu --no-pdf-header-footer --print-to-pdf="$3/page.pdf" "file://$page" 2>/dev/null
+    timeout 120 "$browser" --headless --no-sandbox --disable-gpu --no-pdf-header-footer --print-to-pdf="$3/page.pdf" "file://$page" 2>/dev/null
     expect "a browser prints it" "$(head -c 5 "$3/page.pdf")" "%PDF-"
 }
 

@@ -62,7 +62,7 @@ extension TrayQueries {
         try await asking { store throws(TraylogError) in try store.statistics() }
     }
 
-    private func asking<Answer: Sendable>(
+    func asking<Answer: Sendable>(
         _ query: @escaping @Sendable (BlockingQueries) throws(TraylogError) -> Answer
     ) async throws(TraylogError) -> Answer {
         let store = BlockingQueries(queries)

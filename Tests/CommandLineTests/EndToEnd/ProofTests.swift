@@ -146,4 +146,22 @@ struct ProofTests {
             #expect(try store.run("audit", "ada", "--html", page, "--json").status == 64)
         }
     }
+
+    @Test func proofsAreMadeBesideAWriter() throws {
+        try withStore { store in
+            let writer = try Conversation(["append", "-", "--ack", "--store", store.directory])
+            for seq in 1...3 {
+                try writer.say(#"{"kind":"notify","user":"ada"}"# + "\n")
+                #expect(try writer.hear() == #"{"line":\#(seq),"result":"appended","seq":\#(seq)}"#)
+                #expect(try store.run("tree-head", "--json").text.hasPrefix(#"{"treeSize":\#(seq),"#))
+                #expect(try store.run("prove", "\(seq)", "--json").status == 0)
+                #expect(try store.run("audit", "ada", "--json").lines.count == 1 + seq)
+            }
+            // It would have to write.
+            #expect(try store.run("tree-head", "--save").status == 69)
+            try writer.endInput()
+            #expect(writer.waitForEnd() == 0)
+            #expect(try store.run("verify").status == 0)
+        }
+    }
 }

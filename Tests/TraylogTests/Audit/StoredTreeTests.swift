@@ -120,4 +120,148 @@ import TraylogLog
             }
         }
     }
+
+    /// The bytes of a row of the log.
+    private func record(_ seq: UInt64, _ raw: RawStore) throws -> [UInt8] { try raw.value(raw.log, RawStore.key(seq)) }
+
+    @Test func anErasedEventHasTheSameLeaf() throws {
+        try withStorePath { path in
+            let before = try withStore(path, options(isRelaxed: true)) { store throws in
+                try fill(store, 300)
+                return try store.treeHead()
+            }
+            try RawStore.change(path) { raw in
+                // One of them in chunks.
+                for seq in [UInt64(1), 5, 97, 98, 300] {
+                    let leaf = try #require(try raw.environment.read { try raw.tables.log.leaf(seq, in: $0) })
+                    let old = try record(seq, raw)
+                    let digest = leaf.digest.bytes
+                    var erased: [UInt8] = []
+                    RecordCodec.appendErased(
+                        seq: seq, header: try RecordHeader.read(RawSpan(_elements: old.span)),
+                        digest: RawSpan(_elements: digest.span), to: &erased)
+                    try raw.put(raw.log, RawStore.key(seq), erased)
+                    #expect(try raw.environment.read { try raw.tables.log.leaf(seq, in: $0) } == leaf)
+                }
+            }
+            try withReader(path) { reader throws in
+                #expect(try reader.treeHead() == before)
+                #expect(try reader.proof(of: 5).isValid)
+            }
+        }
+    }
+
+    @Test(arguments: [UInt64(300), 600, 900])
+    func eventsThatAreGoneStayInTheTree(stored: UInt64) throws {
+        try withStorePath { path in
+            var heads: [TreeHead] = []
+            var growth: TreeGrowth?
+            try withStore(path, options(isRelaxed: true)) { store throws in
+                try fill(store, Int(stored))
+                heads.append(try store.storeTree())
+                try fill(store, 900 - Int(stored))
+                heads.append(try store.treeHead())
+                growth = try store.treeGrowth(from: 200)
+            }
+            let floor: UInt64 = 290
+            try RawStore.change(path) { raw in
+                for seq in 1...floor where seq % 3 != 0 { try raw.delete(raw.log, RawStore.key(seq)) }
+            }
+            try withReader(path) { reader throws in
+                #expect(try reader.treeHead() == heads[1])
+                #expect(try reader.treeGrowth(from: 200) == growth)
+                #expect(try reader.proof(of: 3).isValid)
+                #expect(throws: TraylogError.refused(.unknownEvent(4))) { try reader.proof(of: 4) }
+                var check = TreeCheck(storage: reader.queries.source.treeStorage, floor: floor, kept: heads)
+                try check.run(through: 900, stored: stored) { _ in }
+                #expect(check.findings.isEmpty && check.extends == [true, true])
+                var unaware = TreeCheck(storage: reader.queries.source.treeStorage, floor: 99, kept: heads)
+                try unaware.run(through: 900, stored: stored) { _ in }
+                #expect(unaware.findings.first?.seq == 100 && unaware.extends == [false, false])
+            }
+        }
+    }
+
+    @Test func aStoreThatWasReadInAgainHasTheSameRoot() throws {
+        try withStorePath { path in
+            let head = try withStore(path, options(isRelaxed: true)) { store throws in
+                try fill(store, 700)
+                return try store.storeTree()
+            }
+            let lines = try exported(path)
+            try withStorePath { copy in
+                try restore(lines, to: copy)
+                #expect(try withReader(copy) { try $0.treeHead() } == head)
+            }
+        }
+    }
+
+    @Test func tasksGetTheSameAnswers() async throws {
+        try await withStorePath { path in
+            let store = try Store.open(path, options: options(isRelaxed: true))
+            defer { store.close() }
+            _ = try await store.perform((0..<300).map { _ in notify("ann") })
+            let head = try await store.storeTree()
+            #expect(try await store.treeHead() == head)
+            let proof = try await store.proof(of: 7)
+            #expect(proof.isValid && proof.head == head)
+            #expect(try await store.treeGrowth(from: 7).isValid)
+            let report = try await store.audit(of: "ann")
+            #expect(report.steps.count == 300 && report.treeHead == head)
+            #expect(
+                try await store.entries(of: report, 0..<2, withProofs: true).allSatisfy { $0.proof?.isValid == true })
+            #expect(try await store.difference(of: "ann", from: .seq(299)).items.count == 1)
+        }
+    }
+
+    @Test(arguments: [UInt64.max, UInt64.max - 1, UInt64(1) << 63, UInt64(1) << 32, UInt64(301)] as [UInt64])
+    func aSizeThatIsNotTrueIsNamedAndTrapsNobody(size: UInt64) throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store throws in
+                try fill(store, 300)
+                try store.storeTree()
+            }
+            try RawStore.change(path) { raw in
+                try raw.put(raw.tables.merkle.database, RawStore.key(0), MerkleTable.sizeRow(size))
+            }
+            try withReader(path) { reader throws in
+                // What is stored is enough for this head, or what is missing is named.
+                do { _ = try reader.treeHead() } catch TraylogError.failed(let failure) {
+                    #expect(failure.code == .damaged)
+                }
+            }
+            #expect(try findings(path).contains { $0.contains("more events than the log has") })
+            try withStore(path, options(isRelaxed: true)) { store throws in
+                _ = try failure { try store.storeTree() }
+                try fill(store, 10)
+                _ = try failure { try store.storeTree() }
+                _ = try failure { try store.treeHead() }
+            }
+        }
+    }
+
+    @Test func damagedRowsAreNamed() throws {
+        var random = SeededRandom(seed: 5)
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store throws in
+                try fill(store, 600)
+                try store.storeTree()
+            }
+            let keys = [0, MerkleTable.key(level: 0, row: 0), MerkleTable.key(level: 8, row: 0)]
+            for key in keys.map(RawStore.key) {
+                var old: [UInt8] = []
+                try RawStore.change(path) { raw in
+                    let table = raw.tables.merkle.database
+                    old = try raw.value(table, key)
+                    try raw.change(table, key) { $0[random.below($0.count)] ^= 4 }
+                }
+                #expect(try !findings(path).isEmpty)
+                try withReader(path) { reader throws in
+                    #expect(try failure { try reader.proof(of: 3) }?.code == .damaged)
+                }
+                try RawStore.change(path) { try $0.put($0.tables.merkle.database, key, old) }
+                #expect(try findings(path).isEmpty)
+            }
+        }
+    }
 }
