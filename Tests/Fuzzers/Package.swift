@@ -5,14 +5,24 @@ import PackageDescription
 // and nobody else builds it. The folders in Sources lead to those of the package above.
 let package = Package(
     name: "traylog",
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2")
+    ],
     targets: [
         .systemLibrary(name: "CTraylogLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
+        .systemLibrary(name: "CTraylogZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .target(name: "CTraylogCRC"),
         .target(name: "TraylogDomain"),
         .target(name: "TraylogLMDB", dependencies: ["CTraylogLMDB"]),
         .target(name: "TraylogLog", dependencies: ["TraylogDomain", "TraylogLMDB", "CTraylogCRC"]),
-        .target(name: "Traylog", dependencies: ["TraylogDomain", "TraylogLMDB", "TraylogLog"]),
-        .target(name: "TestSupport", dependencies: ["TraylogDomain", "TraylogLMDB", "Traylog"]),
+        .target(name: "TraylogArchive", dependencies: ["TraylogDomain", "TraylogLog", "CTraylogZstd"]),
+        .target(name: "TraylogAudit", dependencies: [.product(name: "Crypto", package: "swift-crypto")]),
+        .target(
+            name: "Traylog",
+            dependencies: ["TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogArchive", "TraylogAudit"]),
+        .target(
+            name: "TestSupport",
+            dependencies: ["TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogArchive", "Traylog"]),
         .executableTarget(
             name: "traylog-fuzz", dependencies: ["Traylog", "TestSupport"], path: "Sources/TraylogFuzz",
             // The fuzzer brings the main function.

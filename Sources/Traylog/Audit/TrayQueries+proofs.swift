@@ -66,5 +66,11 @@ extension Queries {
 extension ViewSource {
     var treeStorage: TreeStorage { TreeStorage(environment: environment, table: tables.merkle, log: tables.log) }
 
-    fileprivate func treeSize(_ moment: Moment?) throws -> UInt64 { try seq(of: moment) ?? head().rawValue }
+    /// The tree knows no floor: of events that left the log it has the hashes.
+    fileprivate func treeSize(_ moment: Moment?) throws -> UInt64 {
+        guard case .seq(let seq)? = moment else { return try seq(of: moment) ?? head().rawValue }
+        let head = try head()
+        guard seq <= head else { throw Refusal.upToBeyondHead(seq, head: head) }
+        return seq.rawValue
+    }
 }

@@ -107,6 +107,23 @@ struct ProofTests {
         }
     }
 
+    @Test func aTreeHeadFromBeforeACompactionVerifiesAfterIt() throws {
+        try withStore { store in
+            try fill(store)
+            #expect(try store.run("mark-all", "ada", "deleted").status == 0)
+            #expect(try store.run("notify", "ada").status == 0)
+            let head = try store.run("tree-head", "--json").text
+            let growth = try store.run("prove-consistency", "4", "8", "--json").text
+            #expect(try store.run("compact", "--before", "8").status == 0)
+            #expect(try store.run("prove", "2").status == 65)
+            #expect(try store.run("prove-consistency", "4", "8", "--json").text == growth)
+            let verified = try store.run("verify", "--tree-head", "-", input: head)
+            #expect(verified.status == 0)
+            #expect(verified.lines.first == "the log extends the tree head of 8 events")
+            #expect(try store.run("verify").status == 0)
+        }
+    }
+
     @Test func aReportIsLinesTheFirstAboutItAll() throws {
         try withStore { store in
             try fill(store)

@@ -7,8 +7,11 @@ struct MarkAllMeasure {
     init(_ setup: Setup) { self.setup = setup }
 
     func run() throws -> Figures {
+        let filled = try Store.open(setup.directory, options: setup.options)
+        try Preparation(setup).fill(filled)
+        // Opened anew, so that no flush of the items runs beside the mark.
+        filled.close()
         let store = try Store.open(setup.directory, options: setup.options)
-        try Preparation(setup).fill(store)
         let user = Workload.user(0)
         // The state is at hand, as that of somebody who looks at the tray.
         guard try store.tray(of: user).unread > UInt64(setup.events) / 2 else { throw BenchError("items are missing") }
