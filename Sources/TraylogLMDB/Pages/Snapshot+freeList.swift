@@ -1,3 +1,5 @@
+import Glibc
+
 extension Snapshot {
     /// One record of the list: the pages that a commit freed, descending.
     @safe
@@ -99,17 +101,23 @@ extension Snapshot {
     /// Makes sure that the commit is the one that the header says: each lists the pages that it freed under its own number,
     /// and there always are some, after the first commits.
     ///
-    /// A changed number could also make the newest commit look like the one before this one; its list gives it away. After a
-    /// power cut the pages of that one may be overwritten, so what makes no sense there says nothing.
+    /// A changed number could also make the newest commit look like the one before this one. Its last page gives it away,
+    /// if it made the file longer, because that number never becomes smaller. Its tables prove nothing: after a header's
+    /// page that could not be written LMDB puts the old number and the old last page back, and leaves the new tables.
     func checkCommits() throws(LMDBError) {
         if let freeList, let newest = try newestFreed(freeList), newest != transaction {
             throw pages.error(.record, page: transaction & 1, .tables)
         }
-        guard let other = MetaPage(pages.page(~transaction & 1)), other.transaction &+ 1 == transaction,
-            let newest = try? newestFreed(other.freeList), newest == transaction + 1, !other.tables.isEmpty,
-            (try? page(other.tables.root, isLeaf: other.tables.depth == 1, .tables)) != nil
-        else { return }
-        throw pages.error(.record, page: ~transaction & 1, .tables)
+        guard isEarlierLonger() else { return }
+        // A commit may be under way, which writes the last page before the number.
+        usleep(2_000)
+        if isEarlierLonger() { throw pages.error(.record, page: ~transaction & 1, .tables) }
+    }
+
+    /// Whether the commit before this one says that the file was longer.
+    private func isEarlierLonger() -> Bool {
+        guard let other = MetaPage(pages.page(~transaction & 1)) else { return false }
+        return other.transaction &+ 1 == transaction && other.lastPage >= pageCount
     }
 
     /// The last commit in a list of free pages; nil when the list is empty.
