@@ -67,7 +67,7 @@ extension Store {
             report.bytesBefore = try bytes()
             report.bytesAfter = report.bytesBefore
             guard goal.floor > max(present.seq.rawValue, 1) else { return report }
-            let outcome = try rewrite(goal, progress)
+            let outcome = try exclusively { try rewrite(goal, progress) }
             report.dropped = outcome.dropped
             for (number, count) in outcome.droppedKinds where count > 0 {
                 if let kind = EventKind(rawValue: number) { report.kinds[kind] = count }
@@ -90,10 +90,8 @@ extension Store {
 
     private func bytes() throws -> UInt64 { UInt64(try queries.source.environment.information().fileBytes) }
 
-    /// Writes the store anew; one caller at a time.
-    func rewrite(
-        _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
-    ) throws -> StoreRewrite.Outcome {
+    /// Lets one caller at a time rewrite the store or its archives.
+    func exclusively<Result>(_ body: () throws -> Result) throws -> Result {
         let isFirst = rewriting.withLock { isUnderWay in
             defer { isUnderWay = true }
             return !isUnderWay
@@ -103,6 +101,13 @@ extension Store {
                 code: .busy, message: "\(directory): a compaction or an erasure is under way; wait for its end")
         }
         defer { rewriting.withLock { $0 = false } }
+        return try body()
+    }
+
+    /// Writes the store anew; only within ``exclusively(_:)``.
+    func rewrite(
+        _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
+    ) throws -> StoreRewrite.Outcome {
         let source = queries.source
         let rewrite = StoreRewrite(
             directory: directory, environment: source.environment, tables: source.tables, writer: writer, goal: goal,

@@ -179,7 +179,7 @@ final class StoreRewrite {
             }
         }
         (copy, outcome) = handover.value
-        outcome.dropped = copy.log.dropped.count
+        (outcome.dropped, outcome.droppedKinds) = (copy.log.dropped.count, copy.log.droppedKinds)
         outcome.erased = UInt64(copy.log.erasedSeqs.count)
         outcome.head = copy.head
         return outcome
