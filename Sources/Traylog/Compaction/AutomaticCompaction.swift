@@ -27,11 +27,11 @@ final class AutomaticCompaction: Sendable {
             let isEnd = isStopping.wait(timeoutMilliseconds: milliseconds, until: { $0 }, { $0 }) ?? false
             if isEnd { return }
             // What fails is tried again the next time; whoever compacts by hand sees why.
-            _ = try? step(rewriter)
+            _ = try? rewriter.exclusively { try step(rewriter) }
         }
     }
 
-    /// Looks once.
+    /// Looks once; only within ``StoreRewriter/exclusively(_:)``.
     ///
     /// - Returns: what was done; nil for nothing.
     @discardableResult

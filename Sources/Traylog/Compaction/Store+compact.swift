@@ -57,24 +57,32 @@ extension Store {
         before moment: Moment, archive: String?, isDryRun: Bool, progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws(TraylogError) -> CompactionReport {
         do {
-            let present = try queries.source.basis().floor
-            var goal = RewriteGoal()
-            goal.floor = try rewriter.floor(before: moment)
-            goal.archiveDirectory = isDryRun ? nil : archive
-            goal.isDryRun = isDryRun
-            if goal.floor <= max(present.seq.rawValue, 1) {
-                goal.floor = 0
-                guard try isWorthShrinking() else {
-                    var report = CompactionReport(floor: present.seq)
-                    report.bytesBefore = try rewriter.bytes()
-                    report.bytesAfter = report.bytesBefore
-                    return report
-                }
+            return try rewriter.exclusively {
+                try compactAlone(before: moment, archive: archive, isDryRun: isDryRun, progress)
             }
-            return try rewriter.compact(goal, progress)
         } catch {
             throw TraylogError(error, in: directory)
         }
+    }
+
+    private func compactAlone(
+        before moment: Moment, archive: String?, isDryRun: Bool, _ progress: @escaping (UInt64, UInt64) throws -> Void
+    ) throws -> CompactionReport {
+        let present = try queries.source.basis().floor
+        var goal = RewriteGoal()
+        goal.floor = try rewriter.floor(before: moment)
+        goal.archiveDirectory = isDryRun ? nil : archive
+        goal.isDryRun = isDryRun
+        if goal.floor <= max(present.seq.rawValue, 1) {
+            goal.floor = 0
+            guard try isWorthShrinking() else {
+                var report = CompactionReport(floor: present.seq)
+                report.bytesBefore = try rewriter.bytes()
+                report.bytesAfter = report.bytesBefore
+                return report
+            }
+        }
+        return try rewriter.compact(goal, progress)
     }
 
     /// Whether free pages take so much of the file that it is worth being written anew for them alone.

@@ -53,25 +53,34 @@ extension Store {
             try Limits.check(identifier: user, "user")
             if let actor { try Limits.check(identifier: actor, "actor") }
             if let device { try Limits.check(identifier: device, "device") }
-            let source = queries.source
-            var report = ErasureReport()
-            let view = try source.view(of: user, at: nil)
-            // A pseudonym stands for nobody.
-            guard view.pages.stream != 0, Pseudonym.stream(of: user) != view.pages.stream else { return report }
-            var erasure = Erasure(user: user, stream: view.pages.stream, actor: actor, device: device)
-            for entry in try view.state.keys.entries(load: view.pages.load(.keys)) {
-                erasure.keyedEvents.insert(entry.seq)
+            // A compaction in between would bring an archive that nobody rewrites.
+            return try rewriter.exclusively {
+                try eraseAlone(user, actor: actor, device: device, archives: archives, progress)
             }
-            report.archives = try rewriteArchives(without: erasure.stream, in: archives)
-            var goal = RewriteGoal()
-            goal.erasure = erasure
-            let outcome = try rewriter.rewrite(goal, progress)
-            report.pseudonym = Pseudonym.name(ofStream: erasure.stream)
-            (report.seq, report.events) = (Seq(outcome.head), outcome.erased)
-            return report
         } catch {
             throw TraylogError(error, in: directory)
         }
+    }
+
+    private func eraseAlone(
+        _ user: String, actor: String?, device: String?, archives: String?,
+        _ progress: @escaping (UInt64, UInt64) throws -> Void
+    ) throws -> ErasureReport {
+        var report = ErasureReport()
+        let view = try queries.source.view(of: user, at: nil)
+        // A pseudonym stands for nobody.
+        guard view.pages.stream != 0, Pseudonym.stream(of: user) != view.pages.stream else { return report }
+        var erasure = Erasure(user: user, stream: view.pages.stream, actor: actor, device: device)
+        for entry in try view.state.keys.entries(load: view.pages.load(.keys)) {
+            erasure.keyedEvents.insert(entry.seq)
+        }
+        report.archives = try rewriteArchives(without: erasure.stream, in: archives)
+        var goal = RewriteGoal()
+        goal.erasure = erasure
+        let outcome = try rewriter.rewrite(goal, progress)
+        report.pseudonym = Pseudonym.name(ofStream: erasure.stream)
+        (report.seq, report.events) = (Seq(outcome.head), outcome.erased)
+        return report
     }
 
     /// - Parameter moved: the directory that all archives are in, if not where they were put.

@@ -69,8 +69,8 @@ final class StoreRewrite {
 
     /// - Throws: what reading and writing throw; the store is as it was then.
     func run() throws -> Outcome {
-        let start = try begin()
         do {
+            let start = try begin()
             let successor = try environment.openSuccessor()
             do {
                 return try fill(successor, start)
@@ -180,7 +180,7 @@ final class StoreRewrite {
             }
         }
         (copy, outcome) = handover.value
-        outcome.dropped = copy.log.dropped.count
+        (outcome.dropped, outcome.droppedKinds) = (copy.log.dropped.count, copy.log.droppedKinds)
         outcome.erased = UInt64(copy.log.erasedSeqs.count)
         outcome.head = copy.head
         return outcome

@@ -12,10 +12,10 @@ struct StoreRewriter: Sendable {
         self.writer = writer
     }
 
-    /// - Throws: ``StoreFailure`` `busy`; what the rewrite throws.
-    func rewrite(
-        _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
-    ) throws -> StoreRewrite.Outcome {
+    /// Lets one caller at a time rewrite the store or its archives.
+    ///
+    /// - Throws: ``StoreFailure`` `busy`; what `body` throws.
+    func exclusively<Result>(_ body: () throws -> Result) throws -> Result {
         let isFirst = isUnderWay.withLock { isUnderWay in
             defer { isUnderWay = true }
             return !isUnderWay
@@ -25,6 +25,13 @@ struct StoreRewriter: Sendable {
                 code: .busy, message: "\(source.directory): a compaction or an erasure is under way; wait for its end")
         }
         defer { isUnderWay.withLock { $0 = false } }
+        return try body()
+    }
+
+    /// Only within ``exclusively(_:)``.
+    func rewrite(
+        _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
+    ) throws -> StoreRewrite.Outcome {
         let rewrite = StoreRewrite(
             directory: source.directory, environment: source.environment, tables: source.tables, writer: writer,
             goal: goal, progress: progress)

@@ -23,6 +23,7 @@ final class ProjectionBoard: Sendable {
         /// Names that somebody works with; nobody else may.
         var reserved: Set<ProjectionName> = []
         var entries: [ProjectionName: Entry] = [:]
+        var erasures = 0
     }
 
     private let directory: String
@@ -39,9 +40,13 @@ final class ProjectionBoard: Sendable {
         }
     }
 
+    /// How often somebody was erased.
+    var erasures: Int { state.withLock { $0.erasures } }
+
     /// Called by the writer when somebody was erased.
     func forget() {
         state.withLock { state in
+            state.erasures += 1
             for entry in state.entries.values { entry.run.forget() }
         }
     }
@@ -76,10 +81,18 @@ final class ProjectionBoard: Sendable {
     }
 
     /// Starts a projection under a name that the caller reserved, unless the store closes just now.
-    func start(_ name: ProjectionName, _ make: () -> Entry) throws -> Entry {
+    ///
+    /// - Parameters:
+    ///   - run: begins anew when somebody was erased since ``erasures`` was asked for.
+    ///   - start: starts its thread.
+    func start(
+        _ name: ProjectionName, _ run: any RunningProjection, since erasures: Int, _ start: () -> OSThread
+    ) throws -> Entry {
         try state.withLock { state in
             guard !state.isClosed else { throw TraylogError.closed(directory) }
-            let entry = make()
+            // What it holds was read before.
+            if state.erasures != erasures { run.forget() }
+            let entry = Entry(run: run, thread: start())
             state.entries[name] = entry
             return entry
         }

@@ -36,15 +36,15 @@ extension Store {
         _ type: Value.Type, _ name: ProjectionName, _ milliseconds: Int
     ) throws -> Projector<Value> {
         let source = queries.source
+        let erasures = projections.erasures
         let found = try source.tables.projections.find(type, name, log: source.tables.log, source.environment)
         let run = ProjectionRun(name, found: found, source: source, writer: writer)
         let record = found.record
-        let entry = try projections.start(name) {
-            let thread = OSThread.start(name: "traylog-fold") {
+        let entry = try projections.start(name, run, since: erasures) {
+            OSThread.start(name: "traylog-fold") {
                 var loop = ProjectionLoop(run, record: record, intervalMilliseconds: milliseconds)
                 loop.live()
             }
-            return ProjectionBoard.Entry(run: run, thread: thread)
         }
         // Commits are reported from now on; this is for those before.
         run.headMoved(to: try head().rawValue)

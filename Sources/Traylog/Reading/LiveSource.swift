@@ -59,7 +59,16 @@ struct LiveSource: ViewSource {
     }
 
     func basis() throws -> StoreBasis {
-        try withCore { StoreBasis(generation: $0.generation, floor: $0.record.floor, erased: $0.record.erased) }
+        let (basis, file) = try withCore { core in
+            (
+                StoreBasis(generation: core.generation, floor: core.record.floor, erased: core.record.erased),
+                core.file
+            )
+        }
+        guard let file, file != environment.fileIdentity else { return basis }
+        // A moment after the file was replaced, its floor is not known here yet.
+        _ = Monitor(()).wait(timeoutMilliseconds: 1, until: { _ in false }, { _ in })
+        throw StaleRead()
     }
 
     func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {

@@ -30,6 +30,7 @@ enum JSONValue: Hashable, Decodable {
         try JSONDecoder().decode([String: JSONValue].self, from: Data(line.utf8))
     }
 
+    var number: Double? { if case .number(let number) = self { number } else { nil } }
     var text: String? { if case .text(let text) = self { text } else { nil } }
 }
 

@@ -29,6 +29,12 @@ package struct NaiveStore: Sendable {
         for event in events { append(event, cause: nil) }
     }
 
+    /// The same for the log of a store that was compacted: all events that ever were in it, and which of them left.
+    package init(replaying events: [Event], floor: Seq, dropped: Set<Seq>, archive: String?) {
+        self.init(replaying: events)
+        (self.floor, self.dropped, self.archive) = (floor, dropped, archive)
+    }
+
     package var head: Seq { Seq(UInt64(events.count)) }
 
     package func event(_ seq: Seq) -> Event? {

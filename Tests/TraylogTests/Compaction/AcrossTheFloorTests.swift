@@ -1,0 +1,132 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Traylog
+
+/// Whatever begins below the floor and matters above it.
+@Suite struct AcrossTheFloorTests {
+    private func time(_ milliseconds: Int64) -> Timestamp { Timestamp(milliseconds: milliseconds) }
+
+    /// The same check before the store is closed and in a new process's place.
+    private func reopened(_ path: String, _ body: (Store) throws -> Void) throws {
+        try withStore(path) { try body($0) }
+        #expect(try findings(path) == [])
+        _ = try replay(path, rebuild: true)
+        #expect(try findings(path) == [])
+        try withStore(path) { try body($0) }
+    }
+
+    @Test func aKeyStillAnswersForItsCommand() throws {
+        try withStorePath { path in
+            let first = notify("ann", "One", key: "k1")
+            let large = notify("ann", String(repeating: "x", count: 900), key: "k2")
+            let broadcast = Command(user: nil, .broadcast(topic: "t", Content(title: "All")), key: "k1")
+            let mark = Command(user: "ann", .mark(.deleted, [.seq(1), .seq(2)]), key: "k3")
+            try withStore(path) { store in
+                for command in [first, large, broadcast, mark] { _ = try store.perform(command) }
+                _ = try store.perform(Command(user: nil, .retract(.seq(3))))
+                _ = try store.perform((0..<10).map { notify("bob", "\($0)") })
+                let report = try store.compact(before: .seq(12))
+                #expect(report.dropped == 5)
+                #expect(report.kinds.values.reduce(0, +) == 5)
+            }
+            try reopened(path) { store throws in
+                for (seq, command) in zip(1..., [first, large, broadcast, mark]) {
+                    let seq = Seq(UInt64(seq))
+                    #expect(try store.perform(command) == .duplicate(seq))
+                    var other = command
+                    other.device = "another"
+                    #expect(throws: TraylogError.refused(.keyConflict(key: command.key ?? "", seq: seq))) {
+                        try store.perform(other)
+                    }
+                }
+                #expect(try store.head() == 16)
+            }
+        }
+    }
+
+    @Test func aSubscriptionBringsWhatComesAndNoBacklog() throws {
+        try withStorePath { path in
+            try withStore(path) { store in
+                _ = try store.perform(Command(user: "ann", .subscribe(topic: "news")))
+                for number in 1...4 {
+                    _ = try store.perform(Command(user: nil, .broadcast(topic: "news", Content(title: "\(number)"))))
+                }
+                _ = try store.perform(Command(user: "ann", .mark(.deleted, [.seq(2)])))
+                _ = try store.perform(Command(user: nil, .retract(.seq(3))))
+                for number in 1...8 { _ = try store.perform(notify("bob", "\(number)")) }
+                _ = try store.compact(before: .seq(12))
+                _ = try store.perform(Command(user: "cy", .subscribe(topic: "news")))
+                let receipt = try store.perform(Command(user: nil, .broadcast(topic: "news", Content(title: "5"))))
+                #expect(receipt == .appended(18))
+            }
+            try reopened(path) { store throws in
+                #expect(try store.inbox(of: "ann").items.map(\.content.title) == ["5", "4"])
+                #expect(try store.inbox(of: "cy").items.map(\.content.title) == ["5"])
+                #expect(try store.tray(of: "ann", asOf: .seq(12)).total == 1)
+            }
+        }
+    }
+
+    @Test func whatIsDueAfterTheFloorHappens() throws {
+        try withStorePath { path in
+            try withStore(path) { store in
+                var expiring = Content(title: "expires")
+                expiring.expiresAt = time(4_000_000_000_000)
+                _ = try store.perform(Command(user: "ann", .notify(expiring)))
+                _ = try store.perform(notify("ann", "snoozed"))
+                let until = time(4_000_000_000_000)
+                _ = try store.perform(Command(user: "ann", .snooze(.seq(2), until: until)))
+                var gone = expiring
+                gone.title = "deleted"
+                _ = try store.perform(Command(user: "ann", .notify(gone)))
+                _ = try store.perform(Command(user: "ann", .mark(.deleted, [.seq(4)])))
+                for number in 1...8 { _ = try store.perform(notify("bob", "\(number)")) }
+                _ = try store.compact(before: .seq(10))
+                #expect(try store.inbox(of: "ann", InboxQuery()).items.map(\.content.title) == ["expires"])
+            }
+            try withStore(path) { store in
+                let report = try store.tick(now: time(4_000_000_000_001))
+                #expect(report.woken == 1 && report.expired == 1, "\(report)")
+                #expect(try store.tick(now: time(4_000_000_000_002)).woken == 0)
+            }
+            try reopened(path) { store throws in
+                #expect(try store.inbox(of: "ann").items.map(\.content.title) == ["snoozed"])
+            }
+        }
+    }
+
+    @Test func aProjectionKeepsItsValueAcrossTheFloor() throws {
+        try withStorePath { path in
+            var value = MainDigest()
+            try withStore(path) { store in
+                let projector = try store.project(MainDigest.self, storedEveryMilliseconds: 0)
+                for number in 0..<200 {
+                    _ = try store.perform(notify("user\(number % 7)", "\(number)"))
+                    if number > 0 {
+                        _ = try? store.perform(Command(user: "user\(number % 7)", .markAll(.deleted)))
+                    }
+                }
+                value = try projector.value()
+                let report = try store.compact(before: .seq(150))
+                #expect(report.dropped > 0)
+                let after = try projector.value()
+                let compacted = try store.events(from: store.head(), limit: 1)
+                value.apply(try #require(compacted.first))
+                #expect(after == value)
+                #expect(projector.progress.origin == .new)
+            }
+            try withStore(path) { store in
+                let projector = try store.project(MainDigest.self)
+                #expect(try projector.value() == value)
+                guard case .resumed = projector.progress.origin else {
+                    Issue.record("\(projector.progress.origin)")
+                    return
+                }
+                try projector.rebuild()
+                #expect(try projector.value() == MainDigest.folded(try store.events()))
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+import Foundation
+import TestSupport
+import Testing
+import TraylogLMDB
+
+@testable import Traylog
+
+/// What happens in the middle of a compaction: commands, other compactions, a close, giving up, a full disk.
+@Suite struct InterruptedCompactionTests {
+    /// Forty events: of ten items, the odd ones are deleted, all below the floor at 31; ann has read one above it.
+    private func fill(_ store: Store) throws {
+        for number in 1...10 { _ = try store.perform(notify("ann", "item \(number)", key: "k\(number)")) }
+        for number in stride(from: 1, through: 9, by: 2) {
+            _ = try store.perform(Command(user: "ann", .mark(.deleted, [.seq(Seq(UInt64(number)))])))
+        }
+        for number in 1...15 { _ = try store.perform(notify("bob", "item \(number)")) }
+        for number in 1...10 { _ = try store.perform(notify("cy", "item \(number)")) }
+    }
+
+    /// How often a compaction of this store tells of its progress.
+    private func steps() throws -> Int {
+        var count = 0
+        try withStorePath { path in
+            try withStore(path) { store in
+                try fill(store)
+                _ = try store.compact(before: .seq(31), archive: nil, isDryRun: false) { _, _ in count += 1 }
+            }
+        }
+        return count
+    }
+
+    /// Runs `body` at each step of a compaction, in a store of its own for each.
+    private func atEachStep(_ body: (_ path: String, _ step: Int) throws -> Void) throws {
+        let steps = try steps()
+        #expect(steps > 2)
+        for step in 0..<steps { try withStorePath { try body($0, step) } }
+    }
+
+    private func expectSound(_ path: String, _ step: Int) throws {
+        #expect(try findings(path) == [], "step \(step)")
+        _ = try replay(path, rebuild: true)
+        #expect(try findings(path) == [], "step \(step), after a rebuild")
+    }
+
+    @Test func anItemThatIsRestoredMeanwhileKeepsItsTexts() throws {
+        try atEachStep { path, step throws in
+            try withStore(path, options(tailEvents: 4)) { store throws in
+                try fill(store)
+                var now = 0
+                _ = try store.compact(before: .seq(31), archive: nil, isDryRun: false) { _, _ throws in
+                    defer { now += 1 }
+                    guard now == step else { return }
+                    let receipt = try store.perform(Command(user: "ann", .mark(.restored, [.seq(3), .seq(7)])))
+                    #expect(receipt == .appended(41))
+                }
+                let titles = try store.inbox(of: "ann").items.map(\.content.title)
+                #expect(titles == [10, 8, 7, 6, 4, 3, 2].map { "item \($0)" }, "step \(step)")
+                #expect(try store.inbox(of: "ann", asOf: .seq(31)).items.count == 5)
+                let late = Command(user: "ann", .mark(.restored, [.seq(5)]))
+                #expect(throws: TraylogError.refused(.compacted(floor: 31, archive: nil))) { try store.perform(late) }
+            }
+            try withStore(path) { store throws in #expect(try store.inbox(of: "ann").items.count == 7, "step \(step)") }
+            try expectSound(path, step)
+        }
+    }
+
+    @Test func anUndoBelowTheFloorToBeIsRefusedAndOneAboveIsNot() throws {
+        try atEachStep { path, step throws in
+            try withStore(path, options(tailEvents: 4)) { store throws in
+                try fill(store)
+                let read = try #require(try store.perform(Command(user: "bob", .mark(.read, [.seq(20)]))).seq)
+                var now = 0
+                func undo() throws {
+                    #expect(throws: TraylogError.self) { try store.perform(Command(user: "ann", .undo(event: 11))) }
+                    _ = try store.perform(Command(user: "bob", .undo(event: read)))
+                }
+                _ = try store.compact(before: .seq(31), archive: nil, isDryRun: false) { _, _ throws in
+                    if now == step { try undo() }
+                    now += 1
+                }
+                #expect(try store.tray(of: "bob").unread == 15)
+                #expect(try store.inbox(of: "bob", asOf: .seq(read)).items.count { $0.read } == 1)
+            }
+            try expectSound(path, step)
+        }
+    }
+
+    @Test func whatIsGivenUpLeavesTheStoreAsItWas() throws {
+        try atEachStep { path, step throws in
+            let archive = path + "-archive"
+            try withStore(path, options(tailEvents: 4)) { store throws in
+                try fill(store)
+                let events = try store.events()
+                var now = 0
+                let failed = try failure {
+                    try store.compact(before: .seq(31), archive: archive, isDryRun: false) { _, _ throws in
+                        defer { now += 1 }
+                        if now == step { throw CancellationError() }
+                    }
+                }
+                #expect(failed?.code == .cancelled, "step \(step)")
+                #expect(try store.statistics().floor == .zero)
+                #expect(try store.events() == events)
+                let left = (try? FileManager.default.contentsOfDirectory(atPath: archive)) ?? []
+                #expect(left.filter { !$0.hasPrefix(".") } == [], "step \(step)")
+                // Nothing is refused any more that a floor would refuse.
+                _ = try store.perform(Command(user: "ann", .undo(event: 11)))
+                _ = try store.perform([notify("dot"), Command(user: "dot", .seeTray()), notify("dot")])
+                let report = try store.compact(before: .seq(44), archive: archive)
+                #expect(report.floor == 44 && report.dropped == 1 && report.archive != nil)
+            }
+            #expect(try Verification.run(directory: path, archives: archive) { _, _ in }.findings == [])
+            try expectSound(path, step)
+        }
+    }
+
+    @Test func aTaskThatIsCancelledLeavesTheStoreAsItWas() async throws {
+        try await withStorePath { path in
+            let store = try Store.open(path, options: options())
+            defer { store.close() }
+            _ = try await store.perform((0..<3_000).map { notify("user\($0 % 500)") })
+            let task = Task { try await store.compact(before: .seq(3_000)) }
+            task.cancel()
+            await #expect(throws: TraylogError.self) { try await task.value }
+            #expect(try await store.statistics().floor == .zero)
+            #expect(try await store.events(from: 1, limit: 10).count == 10)
+            #expect(try await store.compact(before: .seq(3_000)).floor == 3_000)
+        }
+    }
+
+    @Test func oneAtATime() throws {
+        try atEachStep { path, step throws in
+            try withStore(path) { store in
+                try fill(store)
+                var now = 0
+                var codes: [StoreFailure.Code?] = []
+                _ = try store.compact(before: .seq(31), archive: nil, isDryRun: false) { _, _ throws in
+                    defer { now += 1 }
+                    guard now == step else { return }
+                    codes.append(try failure { try store.compact(before: .seq(35)) }?.code)
+                    codes.append(try failure { try store.erase("bob") }?.code)
+                }
+                #expect(codes == [.busy, .busy])
+                #expect(try store.statistics().floor == 31)
+                #expect(try store.compact(before: .seq(35)).floor == 35)
+                #expect(try store.erase("bob").seq != nil)
+            }
+            try expectSound(path, step)
+        }
+    }
+
+    @Test func closingMeanwhileIsNoHarm() throws {
+        try atEachStep { path, step throws in
+            let store = try Store.open(path, options: options(tailEvents: 4))
+            try fill(store)
+            var now = 0
+            var closing: OSThread?
+            let failed = try failure {
+                try store.compact(before: .seq(31), archive: nil, isDryRun: false) { _, _ throws in
+                    defer { now += 1 }
+                    if now == step { closing = OSThread.start(name: "closer") { store.close() } }
+                }
+            }
+            closing?.join()
+            #expect(failed == nil || failed?.code == .closed, "step \(step): \(String(describing: failed))")
+            try withStore(path) { store in
+                #expect(try store.statistics().floor == (failed == nil ? 31 : 0), "step \(step)")
+                #expect(try store.tray(of: "bob").total == 15)
+                _ = try store.perform(notify("bob"))
+                let left = (try? FileManager.default.contentsOfDirectory(atPath: path + "/rewrite")) ?? []
+                #expect(left == [], "step \(step)")
+                #expect(try store.compact(before: .seq(35)).floor == 35)
+            }
+            try expectSound(path, step)
+        }
+    }
+
+    @Test func aFullDiskIsNamedAndTheStoreIsAsItWas() async throws {
+        try await withStorePath { (path: String) async throws in
+            await #expect(processExitsWith: .success) { [path = path as String] in
+                let store = try Store.open(path, options: options())
+                let body = String(repeating: "x", count: 1_000)
+                for _ in 0..<4 {
+                    let commands = (0..<500).map { Command(user: "u\($0)", .notify(Content(title: "t", body: body))) }
+                    _ = try store.perform(commands)
+                }
+                for limit in [300_000, 1_000_000, 2_000_000] {
+                    limitFileSize(limit)
+                    let failed = try failure { try store.compact(before: .seq(1_900)) }
+                    #expect(failed?.code == .diskFull, "\(limit)")
+                    let erasing = try failure { try store.erase("u7") }
+                    #expect(erasing?.code == .diskFull, "\(limit)")
+                    limitFileSize(nil)
+                    let statistics = try store.statistics()
+                    #expect(statistics.floor == .zero && statistics.events == statistics.head.rawValue)
+                    #expect(try store.tray(of: "u7").total == 4)
+                    _ = try store.perform(notify("later"))
+                }
+                #expect(try store.compact(before: .seq(1_900)).floor == 1_900)
+                #expect(try store.erase("u7").seq != nil)
+                store.close()
+            }
+            #expect(try findings(path) == [])
+        }
+    }
+}
+
+/// The largest file that the process may write from now on; nil for any.
+private func limitFileSize(_ bytes: Int?) {
+    _ = signal(SIGXFSZ, SIG_IGN)
+    var limit = rlimit()
+    _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+    limit.rlim_cur = bytes.map { rlim_t($0) } ?? limit.rlim_max
+    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+}
