@@ -2,6 +2,9 @@ import CTraylogLMDB
 import Glibc
 
 extension Environment {
+    /// Tells the file that new transactions begin on from the one before it; nil when closed.
+    package var fileIdentity: ObjectIdentifier? { file.map { ObjectIdentifier($0) } }
+
     /// Makes the last commit of a ``Durability/relaxed`` environment safe against power loss.
     ///
     /// - Throws: ``LMDBError/Code/diskFull`` or ``LMDBError/Code/system(_:)``; nothing more can be trusted to be on

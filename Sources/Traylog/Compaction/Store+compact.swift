@@ -57,27 +57,34 @@ extension Store {
         before moment: Moment, archive: String?, isDryRun: Bool, progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws(TraylogError) -> CompactionReport {
         do {
-            let source = queries.source
-            let present = try source.basis().floor
-            var goal = RewriteGoal()
-            goal.floor = try floor(before: moment, present)
-            goal.archiveDirectory = isDryRun ? nil : archive
-            goal.isDryRun = isDryRun
-            var report = CompactionReport(floor: max(present.seq, Seq(goal.floor)))
-            report.bytesBefore = try bytes()
-            report.bytesAfter = report.bytesBefore
-            guard goal.floor > max(present.seq.rawValue, 1) else { return report }
-            let outcome = try exclusively { try rewrite(goal, progress) }
-            report.dropped = outcome.dropped
-            for (number, count) in outcome.droppedKinds where count > 0 {
-                if let kind = EventKind(rawValue: number) { report.kinds[kind] = count }
+            return try exclusively {
+                try compactAlone(before: moment, archive: archive, isDryRun: isDryRun, progress)
             }
-            report.archive = outcome.archive
-            report.bytesAfter = isDryRun ? outcome.bytes : try bytes()
-            return report
         } catch {
             throw TraylogError(error, in: directory)
         }
+    }
+
+    private func compactAlone(
+        before moment: Moment, archive: String?, isDryRun: Bool, _ progress: @escaping (UInt64, UInt64) throws -> Void
+    ) throws -> CompactionReport {
+        let present = try queries.source.basis().floor
+        var goal = RewriteGoal()
+        goal.floor = try floor(before: moment, present)
+        goal.archiveDirectory = isDryRun ? nil : archive
+        goal.isDryRun = isDryRun
+        var report = CompactionReport(floor: max(present.seq, Seq(goal.floor)))
+        report.bytesBefore = try bytes()
+        report.bytesAfter = report.bytesBefore
+        guard goal.floor > max(present.seq.rawValue, 1) else { return report }
+        let outcome = try rewrite(goal, progress)
+        report.dropped = outcome.dropped
+        for (number, count) in outcome.droppedKinds where count > 0 {
+            if let kind = EventKind(rawValue: number) { report.kinds[kind] = count }
+        }
+        report.archive = outcome.archive
+        report.bytesAfter = isDryRun ? outcome.bytes : try bytes()
+        return report
     }
 
     private func floor(before moment: Moment, _ present: Floor) throws -> UInt64 {

@@ -69,8 +69,8 @@ final class StoreRewrite {
 
     /// - Throws: what reading and writing throw; the store is as it was then.
     func run() throws -> Outcome {
-        let start = try begin()
         do {
+            let start = try begin()
             let successor = try environment.openSuccessor()
             do {
                 return try fill(successor, start)
@@ -109,7 +109,8 @@ final class StoreRewrite {
             try tree.bring(through: floor - 1) { try writer.write($0) }
         }
         if floor > 0 { try note(from: floor, through: start.head, &kept, start.record) }
-        var copy = StoreCopy(source: source, target: successor, record: start.record, floor: floor, kept: kept,
+        var copy = StoreCopy(
+            source: source, target: successor, record: start.record, floor: floor, kept: kept,
             erasure: goal.erasure)
         let total = 2 * start.head
         try copy.copyStates(before: start.streams) { try progress($0, total) }

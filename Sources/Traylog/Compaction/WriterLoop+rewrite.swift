@@ -43,14 +43,23 @@ extension WriterLoop {
     ///
     /// - Parameter fill: writes what is missing in it, and says what the store is then.
     mutating func replace(
-        by successor: Environment, erasing erased: UInt32? = nil, _ fill: (StoreRewrite.Late) throws -> StoreRewrite.Finished
+        by successor: Environment, erasing erased: UInt32? = nil,
+        _ fill: (StoreRewrite.Late) throws -> StoreRewrite.Finished
     ) throws {
         var finished: StoreRewrite.Finished?
-        try environment.replace(by: successor, beforeRename: { finished = try fill(takeCapture()) })
+        let environment = environment
+        shared.withLock { $0.core.file = environment.fileIdentity }
+        do {
+            try environment.replace(by: successor, beforeRename: { finished = try fill(takeCapture()) })
+        } catch {
+            shared.withLock { $0.core.file = nil }
+            throw error
+        }
         guard let finished else { preconditionFailure("a file is filled before it is used") }
         var touched: [UInt64] = []
         shared.withLock { shared in
             shared.core.record = finished.record
+            shared.core.file = environment.fileIdentity
             shared.core.keptFloor = finished.record.floor.seq.rawValue
             shared.core.capture = nil
             shared.core.forgetStates(behind: finished.record.floor.seq.rawValue)

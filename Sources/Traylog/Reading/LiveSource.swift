@@ -40,7 +40,11 @@ struct LiveSource: ViewSource {
     }
 
     func basis() throws -> StoreBasis {
-        try withCore { StoreBasis(generation: $0.generation, floor: $0.record.floor) }
+        let (basis, file) = try withCore { (StoreBasis(generation: $0.generation, floor: $0.record.floor), $0.file) }
+        guard let file, file != environment.fileIdentity else { return basis }
+        // A moment after the file was replaced, its floor is not known here yet.
+        _ = Monitor(()).wait(timeoutMilliseconds: 1, until: { _ in false }, { _ in })
+        throw StaleRead()
     }
 
     func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {

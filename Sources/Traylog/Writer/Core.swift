@@ -17,6 +17,8 @@ struct Core {
     /// Stored states as they were right before it are not written over without being kept: the floor, or what is about
     /// to be one.
     var keptFloor: UInt64
+    /// The file that ``record`` is of, once one was replaced.
+    var file: ObjectIdentifier?
     /// As long as the store is being copied: what changed meanwhile.
     var capture: CopyCapture?
 
