@@ -8,4 +8,6 @@ package enum AbsolutePath {
         defer { unsafe free(resolved) }
         return unsafe String(cString: resolved)
     }
+
+    package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 }

@@ -186,7 +186,8 @@ private struct CompactedLife {
             if !isErased {
                 try expectSame(8, total, "items of somebody who is not erased")
                 let items = try opened.inbox(of: person).items
-                try expectSame(8, items.count { $0.content.title?.hasPrefix(person) == true }, "items with their titles")
+                try expectSame(
+                    8, items.count { $0.content.title?.hasPrefix(person) == true }, "items with their titles")
             }
         }
         try expectSame(

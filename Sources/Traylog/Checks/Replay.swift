@@ -57,13 +57,14 @@ package enum Replay {
     ///
     /// - Parameter limit: how many differences to name.
     static func compare(
-        _ directory: String, _ environment: Environment, limit: Int,
+        _ directory: String, _ environment: Environment, limit: Int, eventsPerPass: Int = LogFold.eventsPerPass,
         damaged: ((UInt64, CodecError) throws -> Void)? = nil, progress: (UInt64, UInt64) -> Void
     ) throws -> ReplayReport {
         let source = FileSource(directory: directory, environment: environment, tables: Tables(environment))
         let (record, head) = try source.state()
         var fold = LogFold(environment: environment, tables: source.tables, record: record, head: head)
         fold.base = source.bases(record)
+        fold.eventsPerPass = eventsPerPass
         if let damaged { fold.damaged = damaged }
         var report = ReplayReport()
         var landmarks: [String] = []

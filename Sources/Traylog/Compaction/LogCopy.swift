@@ -43,7 +43,7 @@ struct LogCopy {
     /// Copies the events through `end`, in transactions of bounded size.
     mutating func run(through end: UInt64, progress: (UInt64) throws -> Void) throws {
         while next <= end {
-            try read(through: min(end, next + LogCopy.rowsAtOnce - 1))
+            try read(through: end, atMost: LogCopy.rowsAtOnce)
             try target.write { try write(to: &$0) }
             try progress(next - 1)
         }
@@ -52,18 +52,21 @@ struct LogCopy {
     /// The same in a transaction that is under way.
     mutating func run(through end: UInt64, in transaction: inout WriteTransaction) throws {
         while next <= end {
-            try read(through: end)
+            try read(through: end, atMost: .max)
             try write(to: &transaction)
         }
     }
 
-    private mutating func read(through end: UInt64) throws {
+    /// - Parameter end: below it and at it no event may be missing that is not below the old floor.
+    private mutating func read(through end: UInt64, atMost limit: UInt64) throws {
         let (log, start, floor) = (log, next, oldFloor)
+        var rows: UInt64 = 0
         next = try source.environment.read { transaction in
             let reached = try log.forEachRecord(from: start, floor: floor, in: transaction) { seq, record in
                 guard seq <= end else { return false }
                 try take(seq, record, in: transaction)
-                return seq < end && !records.isFull && !chunks.isFull
+                rows += 1
+                return seq < end && rows < limit && !records.isFull && !chunks.isFull
             }
             guard reached > start else { throw CodecError(.damaged, seq: start, "it is missing from the log") }
             return reached

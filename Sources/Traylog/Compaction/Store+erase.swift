@@ -86,8 +86,15 @@ extension Store {
     /// - Parameter moved: the directory that all archives are in, if not where they were put.
     private func rewriteArchives(without stream: UInt32, in moved: String?) throws -> [String] {
         let source = queries.source
-        let known = try source.environment.read { try source.tables.archives.all(in: $0) }
-        let paths = known.map { "\(moved ?? $0.directory)/\($0.name)" }
+        let (finished, pending) = try source.environment.read { transaction in
+            (try source.tables.archives.all(in: transaction), try source.tables.archives.pending(in: transaction))
+        }
+        func path(_ archive: (name: String, directory: String)) -> String {
+            "\(moved ?? archive.directory)/\(archive.name)"
+        }
+        // What a run that was killed left may be there or not.
+        let known = finished + pending.filter { AbsolutePath.exists(path($0)) }
+        let paths = known.map(path)
         // All are there before any is touched.
         for path in paths { _ = try ArchiveReader.open(path) }
         var rewritten: [String] = []

@@ -121,9 +121,18 @@ final class StoreRewrite {
         // Without `finish` there will be no archive.
         defer { archive?.cancel() }
         try copy.copyLog(through: start.head, archive) { try progress(start.head + $0, total) }
-        let name = copy.log.dropped.count > 0 ? try archive?.finish().name : nil
+        let name = try finish(archive, copy.log.dropped.count)
         try copy.copyRest()
         return try close(successor, &copy, archive: name)
+    }
+
+    /// - Returns: the archive's name; nil without one.
+    private func finish(_ archive: ArchiveWriter?, _ events: UInt64) throws -> String? {
+        guard let archive, events > 0, let directory = goal.archiveDirectory else { return nil }
+        // An erasure must find it, whatever becomes of this run.
+        let (name, path, archives) = (archive.name, AbsolutePath.of(directory), tables.archives)
+        try writer.write { try archives.addPending(name, in: path, to: &$0) }
+        return try archive.finish().name
     }
 
     /// Looks at what was restored and undone above the floor.
@@ -212,7 +221,8 @@ final class StoreRewrite {
 
     /// Folds what the new file has and compares it with its states, which are those of the old one.
     private func check(_ successor: Environment) throws {
-        let report = try Replay.compare(directory, successor, limit: 1, progress: { _, _ in })
+        let report = try Replay.compare(
+            directory, successor, limit: 1, eventsPerPass: StateCopy.eventsPerPass, progress: { _, _ in })
         guard let difference = report.difference else { return }
         throw StoreFailure(
             code: .damaged,

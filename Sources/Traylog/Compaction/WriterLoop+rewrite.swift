@@ -18,7 +18,8 @@ extension WriterLoop {
             shared.core.keptFloor = max(floor, kept)
             shared.core.capture = CopyCapture()
             return StoreRewrite.Start(
-                record: shared.core.record, head: shared.core.head.seq, streams: shared.core.record.nextStream)
+                // Some of the newest may be stored already, though the round that stores them has not ended.
+                record: shared.core.record, head: shared.core.head.seq, streams: shared.core.nextStream)
         }
     }
 

@@ -7,10 +7,24 @@ struct ArchiveList: Sendable {
     let database: Database
 
     private static let prefix: [UInt8] = Array("archive".utf8) + [0]
+    /// Of archives that a run was about to finish: if it was killed, nobody knows whether they are there.
+    private static let pendingPrefix: [UInt8] = Array("pending".utf8) + [0]
 
+    /// Those that runs finished.
+    ///
     /// - Throws: ``PackedError``, ``LMDBError``.
     func all(in transaction: borrowing ReadTransaction) throws -> [(name: String, directory: String)] {
-        let start = ArchiveList.prefix
+        try archives(ArchiveList.prefix, in: transaction)
+    }
+
+    /// Those that runs were about to finish.
+    func pending(in transaction: borrowing ReadTransaction) throws -> [(name: String, directory: String)] {
+        try archives(ArchiveList.pendingPrefix, in: transaction)
+    }
+
+    private func archives(
+        _ start: [UInt8], in transaction: borrowing ReadTransaction
+    ) throws -> [(name: String, directory: String)] {
         return try transaction.withCursor(database) { cursor in
             var archives: [(name: String, directory: String)] = []
             var found = try cursor.seek(RawSpan(_elements: start.span))
@@ -35,8 +49,21 @@ struct ArchiveList: Sendable {
         }
     }
 
+    /// Adds a finished archive, which is not pending any more.
     func add(_ name: String, in directory: String, to transaction: inout WriteTransaction) throws(LMDBError) {
-        let key = ArchiveList.prefix + Array(name.utf8)
+        try put(ArchiveList.prefix, name, directory, to: &transaction)
+        let pending = ArchiveList.pendingPrefix + Array(name.utf8)
+        _ = try transaction.delete(database, RawSpan(_elements: pending.span))
+    }
+
+    func addPending(_ name: String, in directory: String, to transaction: inout WriteTransaction) throws(LMDBError) {
+        try put(ArchiveList.pendingPrefix, name, directory, to: &transaction)
+    }
+
+    private func put(
+        _ prefix: [UInt8], _ name: String, _ directory: String, to transaction: inout WriteTransaction
+    ) throws(LMDBError) {
+        let key = prefix + Array(name.utf8)
         var value = Array(directory.utf8)
         Checked.seal(&value, key: RawSpan(_elements: key.span))
         try transaction.put(database, RawSpan(_elements: key.span), RawSpan(_elements: value.span))

@@ -62,9 +62,9 @@ import Testing
                 #expect(receipt == .appended(18))
             }
             try reopened(path) { store throws in
-                #expect(try store.inbox(of: "ann").items.map(\.content.title) == ["5", "4"])
+                #expect(try store.inbox(of: "ann").items.map(\.content.title) == ["5", "4", "3"])
                 #expect(try store.inbox(of: "cy").items.map(\.content.title) == ["5"])
-                #expect(try store.tray(of: "ann", asOf: .seq(12)).total == 1)
+                #expect(try store.tray(of: "ann", asOf: .seq(12)).total == 2)
             }
         }
     }

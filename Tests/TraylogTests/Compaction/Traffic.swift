@@ -45,11 +45,13 @@ final class Traffic: Sendable {
     ///   - body: called again and again, meanwhile.
     func run(steps: Int, _ body: (_ round: Int, _ random: inout SeededRandom) throws -> Void) throws {
         appending.withLock { $0 = 3 }
-        let threads = (0..<3).map { number in
-            OSThread.start(name: "appender") { self.recording { try self.append(UInt64(number), steps) } }
-        } + (0..<2).map { number in
-            OSThread.start(name: "reader") { self.recording { try self.read(number) } }
-        }
+        let threads =
+            (0..<3).map { number in
+                OSThread.start(name: "appender") { self.recording { try self.append(UInt64(number), steps) } }
+            }
+            + (0..<2).map { number in
+                OSThread.start(name: "reader") { self.recording { try self.read(number) } }
+            }
         defer {
             isOver.withLock { $0 = true }
             for thread in threads { thread.join() }
