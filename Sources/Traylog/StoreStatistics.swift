@@ -13,7 +13,7 @@ public struct StoreStatistics: Hashable, Sendable {
     }
 
     public var head: Seq = .zero
-    /// Everything at or below it may be compacted away.
+    /// Events below it may be compacted away; 0 when nothing was.
     public var floor: Seq = .zero
     public var events: UInt64 = 0
     public var users: UInt64 = 0
@@ -29,6 +29,8 @@ public struct StoreStatistics: Hashable, Sendable {
     /// Stored states whose checksum does not match: queries of their users fail, and `traylog replay --rebuild` derives
     /// them from the log again.
     public var damagedStates: UInt64 = 0
+    /// Damaged states that were folded anew from the log since the store was opened for writing; 0 for a reader.
+    public var refoldedStates: UInt64 = 0
     /// Entries and bytes of each table of the file.
     public var tables: [Table] = []
     /// What is stored of custom projections.

@@ -7,7 +7,8 @@ extension EventLog {
 
     /// Visits the chunks of a large payload as they lie in the file, in order.
     package func forEachChunk(
-        of seq: UInt64, in transaction: borrowing ReadTransaction, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Void
+        of seq: UInt64, in transaction: borrowing ReadTransaction,
+        _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Void
     ) throws {
         var start: [UInt8] = []
         RecordCodec.appendChunkKey(seq: seq, index: 0, to: &start)

@@ -94,10 +94,11 @@ extension AuditReport {
 }
 
 extension ViewSource {
-    /// The first event that a moment, as the beginning of a range, lets in; 1 for none.
+    /// The first event that a moment, as the beginning of a range, lets in; without one, the first whose state before is
+    /// known.
     func first(of moment: Moment?) throws -> UInt64 {
         switch moment {
-        case nil: return 1
+        case nil: return try basis().floor.seq.rawValue + 1
         case .seq(let seq): return max(seq.rawValue, 1)
         case .time(let time):
             let before = time.milliseconds.subtractingReportingOverflow(1)

@@ -107,7 +107,9 @@ struct Rebuild {
         }
         try write(waiting, to: states)
         let named = users.enumerated().compactMap { index, folded in
-            folded.map { (key: $0.name.key(record.hasher), stream: first + UInt32(index)) }
+            folded.flatMap { $0.name.isErased ? nil : $0 }.map {
+                (key: $0.name.key(record.hasher), stream: first + UInt32(index))
+            }
         }
         .sorted { $0.key.lexicographicallyPrecedes($1.key) }
         for start in stride(from: 0, to: named.count, by: Rebuild.rowsPerTransaction) {

@@ -19,6 +19,12 @@ struct ExportedEvent {
     /// - Throws: ``Refusal/invalid(field:reason:)`` with the member at fault.
     static func read(_ line: Span<UInt8>, writer: inout JSONWriter) throws(Refusal) -> ExportedEvent {
         let members = try MemberValues(line, "line")
+        guard !members.has("erased") else {
+            throw .invalid(
+                field: "erased",
+                reason: "what an erased event said is gone, so that the log cannot be made again; copy such a store by "
+                    + "`traylog backup`")
+        }
         let stored = try StoredForm(line.extracting(try members.required(storedName)))
         let exported = ExportedEvent(event: try event(members, line, stored), stored: stored)
         try exported.checkData()

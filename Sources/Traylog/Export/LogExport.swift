@@ -64,6 +64,7 @@ package struct LogExport {
         let floor = try StoreRecord.read(queries.source.tables.meta, in: transaction)?.floor.seq.rawValue ?? 0
         let reached = try log.forEachRecord(from: next, floor: floor, in: transaction) { seq, record in
             guard seq <= last.rawValue else { return false }
+            if try skeleton(seq, record, to: &writer) { return seq < end }
             try log.withPayload(of: seq, record, in: transaction) { header, payload in
                 try line(seq, header, payload, to: &writer)
             }
@@ -83,9 +84,21 @@ package struct LogExport {
                         "event \(next) is neither in the store nor in its archives; name the directory that has them "
                         + "all, or export without archives what the store has")
             }
+            if try skeleton(row.seq, RawSpan(_elements: row.record.span), to: &writer) {
+                next += 1
+                continue
+            }
             try row.withPayload { header, payload in try line(row.seq, header, payload, to: &writer) }
             next += 1
         }
+    }
+
+    /// Writes what is left of an erased event; false for any other.
+    private func skeleton(_ seq: UInt64, _ record: RawSpan, to writer: inout JSONWriter) throws -> Bool {
+        guard let skeleton = try EventLog.skeleton(seq, record) else { return false }
+        writer.write(skeleton)
+        writer.newline()
+        return true
     }
 
     private func line(_ seq: UInt64, _ header: RecordHeader, _ payload: RawSpan, to writer: inout JSONWriter) throws {

@@ -13,6 +13,8 @@ final class FileSource: ViewSource {
     /// What this process has seen of the tail so far.
     private struct KnownTail: Sendable {
         var generation = Generation.first
+        /// As of how many erasures names are known.
+        var erased: UInt64 = 0
         /// Events after `start` through `end` are known.
         var start: UInt64 = 0
         var end: UInt64 = 0
@@ -50,6 +52,8 @@ final class FileSource: ViewSource {
         guard let moment else { return view }
         return try view.past(moment, history: FileHistory(source: self, now: snapshot(), stored: view.pages))
     }
+
+    func stream(of user: String) throws -> UInt32? { try stream(of: .user(user)) }
 
     /// The stream of a user or a topic; nil for one that never had an event.
     func stream(of name: StreamName) throws -> UInt32? {
@@ -127,7 +131,7 @@ final class FileSource: ViewSource {
 
     func basis() throws -> StoreBasis {
         let record = try snapshot().record
-        return StoreBasis(generation: record.generation, floor: record.floor)
+        return StoreBasis(generation: record.generation, floor: record.floor, erased: record.erased)
     }
 
     func progress() throws -> StoreProgress {
@@ -174,11 +178,13 @@ final class FileSource: ViewSource {
     /// Looks at the events that were appended since the last call.
     private func extend(_ tail: inout KnownTail, to now: Snapshot) throws {
         let isOutdated =
-            tail.generation != now.record.generation || tail.end < now.record.flushedThrough
+            tail.generation != now.record.generation || tail.erased != now.record.erased
+            || tail.end < now.record.flushedThrough
             || now.record.flushedThrough > tail.start + 1_000_000
         if isOutdated {
             tail = KnownTail()
             tail.generation = now.record.generation
+            tail.erased = now.record.erased
             tail.start = now.record.flushedThrough
             tail.end = now.record.flushedThrough
             tail.firstNew = now.record.nextStream

@@ -46,6 +46,8 @@ struct LiveSource: ViewSource {
         return tray
     }
 
+    func stream(of user: String) throws -> UInt32? { try withCore { try $0.slot(of: user)?.stream } }
+
     func head() throws -> Seq {
         try withCore { Seq($0.head.seq) }
     }
@@ -57,7 +59,7 @@ struct LiveSource: ViewSource {
     }
 
     func basis() throws -> StoreBasis {
-        try withCore { StoreBasis(generation: $0.generation, floor: $0.record.floor) }
+        try withCore { StoreBasis(generation: $0.generation, floor: $0.record.floor, erased: $0.record.erased) }
     }
 
     func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
@@ -71,7 +73,8 @@ struct LiveSource: ViewSource {
         try withCore { core in
             StoreProgress(
                 generation: core.generation, unflushed: core.head.seq - core.flushedThrough,
-                streams: core.committedStreams, topics: core.committedTopics, erased: core.record.erased)
+                streams: core.committedStreams, topics: core.committedTopics, erased: core.record.erased,
+                refolded: core.refolded)
         }
     }
 

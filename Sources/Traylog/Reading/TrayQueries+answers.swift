@@ -181,6 +181,7 @@ extension Queries {
     /// Runs a query, again when a flush or a rebuild came in between, and turns what goes wrong into the public error.
     func answer<Answer>(_ body: (any ViewSource) throws -> Answer) throws(TraylogError) -> Answer {
         var triesLeft = 10_000
+        var source = source
         while true {
             do {
                 let basis = try source.basis()
@@ -190,6 +191,9 @@ extension Queries {
                 return try answer.get()
             } catch is StaleRead where triesLeft > 0 {
                 triesLeft -= 1
+            } catch PackedError.damaged where !(source is RefoldedSource) {
+                // What is damaged may follow from the log.
+                source = RefoldedSource(stored: source)
             } catch {
                 throw TraylogError(error, in: source.directory)
             }

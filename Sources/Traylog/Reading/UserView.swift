@@ -55,6 +55,8 @@ protocol ViewSource: Sendable {
 
     /// The user's state right after an event, or after the head; that of an empty tray for somebody unknown.
     func view(of user: String, at seq: UInt64?) throws -> UserView
+    /// The user's stream; nil for somebody who never had an event.
+    func stream(of user: String) throws -> UInt32?
     /// The user's tray after the head.
     func tray(of user: String) throws -> Tray
     /// The head, for queries that concern no user.
@@ -74,6 +76,8 @@ struct StoreBasis: Hashable, Sendable {
     /// The copy of names and states in use.
     var generation: Generation
     var floor: Floor
+    /// How many users were erased.
+    var erased: UInt64
 }
 
 /// Counts that only the source of states knows.
@@ -87,6 +91,8 @@ struct StoreProgress {
     var topics: UInt64
     /// Streams of users who were erased.
     var erased: UInt64
+    /// Damaged states that this process folded anew and stores again.
+    var refolded: UInt64 = 0
 }
 
 extension ViewSource {

@@ -28,6 +28,7 @@ extension ViewSource {
             }
             statistics.projections = try tables.projections.all(in: transaction)
         }
+        statistics.refoldedStates = progress.refolded
         statistics.damagedStates = try countDamagedStates(progress)
         return statistics
     }

@@ -19,4 +19,7 @@ final class CategoryNames: Sendable {
         }
         return name
     }
+
+    /// Somebody was erased, who may have been the only one with one of them.
+    func forget() { names.withLock { $0.removeAll() } }
 }

@@ -51,11 +51,20 @@ struct KeptRows {
         }
         if floor > 0 { firsts += state.keys.pages.map { (.keys, $0.first) } }
         for (space, first) in firsts {
-            guard let row = try stored?.row(space, first: first) else { continue }
+            guard let row = try readable(space, first) else { continue }
             // Keys answer for commands, which are decided at the head: only a fold from the floor needs older ones.
             guard row.changedBy < floor || (row.changedBy <= state.lastLandmark && space != .keys) else { continue }
             let version = Version(space: space, first: first, changedBy: row.changedBy)
             if present.insert(version).inserted { keep(version, to: &rows) { $0.append(contentsOf: row.content) } }
+        }
+    }
+
+    /// The stored page, if it is sound; a damaged one is not worth keeping, and about to be replaced.
+    private func readable(_ space: PageSpace, _ first: UInt64) throws -> (changedBy: UInt64, content: [UInt8])? {
+        do {
+            return try stored?.row(space, first: first)
+        } catch PackedError.damaged {
+            return nil
         }
     }
 

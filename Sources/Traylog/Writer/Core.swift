@@ -39,6 +39,8 @@ struct Core {
     var nextDue: Timestamp?
     /// Something that was due waits for its item to be restored.
     var hasWaitingDues = false
+    /// How many damaged states were folded anew from the log.
+    private(set) var refolded: UInt64 = 0
     private(set) var slots = StreamSlots()
     private var byName = SlotTable()
     private var topics: [UInt64: UserSlot] = [:]
@@ -175,7 +177,12 @@ struct Core {
     }
 
     private mutating func state(of slot: UserSlot, through seq: UInt64) throws -> StateBox {
-        let box = try slot.current ?? load(slot)
+        let box: StateBox
+        do {
+            box = try slot.current ?? load(slot)
+        } catch PackedError.damaged {
+            return try refold(slot)
+        }
         if isBehind(box, through: seq) {
             do {
                 try loadTopics(of: box.state, through: seq)
@@ -183,6 +190,7 @@ struct Core {
             } catch {
                 // A half-folded state is of no use; the stored one and the tail make a new one.
                 setCurrent(nil, of: slot)
+                if case PackedError.damaged = error { return try refold(slot) }
                 throw error
             }
             // What was reached with much folding is stored, so that nobody has to do it again.
@@ -230,13 +238,37 @@ struct Core {
         }
     }
 
+    /// Folds a stream whose stored state is damaged from the log; the next flush stores it anew.
+    ///
+    /// - Complexity: O(log).
+    mutating func refold(_ slot: UserSlot) throws -> StateBox {
+        let pages = pages(of: 0, limit: .max)
+        guard let folded = try LogFold.folded(slot.stream, through: head.seq, record: record, pages: pages) else {
+            throw PackedError.damaged("a stream without events")
+        }
+        let box = StateBox(state: folded.state, next: 0)
+        if slot.lastUnstored > head.seq {
+            // The transaction in the making goes on from there.
+            var next = slot.firstUnstored
+            while next != 0, next <= head.seq { next = tail.next(after: next) }
+            box.next = next
+        }
+        box.topicsThrough = head.seq
+        box.basesFloor = keptFloor
+        setCurrent(box, of: slot)
+        unstored.insert(slot.stream)
+        refolded += 1
+        return box
+    }
+
     /// Brings up to date what the flush of a state has to keep of the stored one; the floor may have moved since it was
     /// loaded.
     func renewBases(of box: StateBox, stream: UInt32) throws {
         guard box.basesFloor != keptFloor else { return }
         let states = tables.states(generation)
         try environment.read { transaction in
-            let stored = try states.root(stream, in: transaction)
+            let stored: StoredState?
+            do { stored = try states.root(stream, in: transaction) } catch PackedError.damaged { stored = nil }
             try noteBases(stored?.state, stream: stream, in: box, transaction)
         }
     }
@@ -292,6 +324,7 @@ struct Core {
     /// Forgets whose a stream was; what is stored of it says nothing any more.
     mutating func erase(_ stream: UInt32) {
         unnamed.removeAll { $0.stream == stream }
+        categoryNames.forget()
         if let slot = slots[stream] { remove(slot) }
     }
 

@@ -201,6 +201,18 @@ struct Group {
             return try TrayState().decide(
                 command, head: head, fingerprint: fingerprint, hasher: core.hasher, source: nobody)
         }
+        do {
+            return try decide(command, head: head, fingerprint: fingerprint, of: slot, core: &core)
+        } catch PackedError.damaged {
+            slot.working = nil
+            _ = try core.refold(slot)
+            return try decide(command, head: head, fingerprint: fingerprint, of: slot, core: &core)
+        }
+    }
+
+    private mutating func decide(
+        _ command: Command, head: UInt64, fingerprint: UInt64, of slot: UserSlot, core: inout Core
+    ) throws -> Decision {
         let box = try state(of: slot, core: &core)
         let source = GroupSource(
             stored: core.pages(of: slot.stream, limit: box.state.appliedSeq), batch: batch, keptFloor: core.keptFloor)

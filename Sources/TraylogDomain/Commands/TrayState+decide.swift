@@ -73,7 +73,8 @@ extension TrayState {
         case .undo(let event):
             return try decideUndo(of: event, by: command, head: head, source: source)
         case .erase:
-            throw Refusal.invalid(field: "kind", reason: "this version of Traylog does not perform it yet")
+            throw Refusal.invalid(
+                field: "kind", reason: "an erasure is no command of a batch: use `traylog erase`, or `Store.erase`")
         }
     }
 

@@ -22,7 +22,8 @@ import TraylogLog
                     let record = ProjectionRecord(
                         version: 3, position: 9, copy: 1 - (before ?? 0), byteCount: bytes,
                         checksum: crc32c(RawSpan(_elements: state.span)))
-                    try table.store(state, record, of: name, in: source.environment, through: store.writer, unless: { false })
+                    try table.store(
+                        state, record, of: name, in: source.environment, through: store.writer, unless: { false })
                     let stored = try source.environment.read { try table.stored(name, in: $0) }
                     #expect(stored?.record == record, "\(bytes)")
                     #expect(stored?.bytes == state, "\(bytes)")

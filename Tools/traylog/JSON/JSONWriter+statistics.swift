@@ -17,6 +17,7 @@ extension JSONWriter {
         endArray()
         member("unflushed", statistics.unflushed)
         member("damagedStates", statistics.damagedStates)
+        member("refoldedStates", statistics.refoldedStates)
         name("tables")
         beginArray()
         for table in statistics.tables { write(table) }
