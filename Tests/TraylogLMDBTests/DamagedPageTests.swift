@@ -61,7 +61,8 @@ import Testing
 
     @Test func headersOfCommitsThatAreNotInARowAreRefused() throws {
         try withFile { path, bytes in
-            for bit in [0, 1, 2, 3, 7, 8, 31, 32, 62, 63] {
+            // Without bit 1: a header like that is also left by LMDB, of a commit that failed (Docs/decisions/0050).
+            for bit in [0, 2, 3, 7, 8, 31, 32, 62, 63] {
                 var damaged = bytes
                 damaged[4096 + 144 + bit / 8] ^= 1 << UInt8(bit % 8)
                 try damaged.write(to: URL(filePath: path + "/data.mdb"))
