@@ -167,6 +167,7 @@ final class StoreRewrite {
         try copy.copyChored()
         try catchUp(successor, &copy, archive)
         if goal.checks {
+            try meet(&copy, archive)
             try check(successor)
             try catchUp(successor, &copy, archive)
         }
@@ -205,6 +206,13 @@ final class StoreRewrite {
         }
         // So that there is little left to sync while the writer waits.
         try successor.sync()
+    }
+
+    /// Makes the copy that of one moment: what is read while the writer goes on may be newer than what was read before.
+    private func meet(_ copy: inout StoreCopy, _ archive: String?) throws {
+        let handover = Handover(copy)
+        try writer.perform { loop in try handover.value.take(loop.takeCapture(), archive: archive) }
+        copy = handover.value
     }
 
     private func takeHead() throws -> UInt64 { try environment.read { try tables.log.head(in: $0).seq } }
