@@ -50,11 +50,11 @@ struct KeptEvents {
 
     private mutating func note(_ page: ItemPage, _ back: Set<UInt64>) {
         var items: Set<UInt64> = []
-        for entry in page.entries where entry.flags.isLive || back.contains(entry.seq) {
-            // Gone is gone, whatever was restored.
-            guard !entry.flags.contains(.gone) else { continue }
-            insert(entry.seq)
+        // Gone is gone, whatever was restored.
+        for entry in page.entries where !entry.flags.contains(.gone) {
+            // A deleted item may stay all the same: a broadcast for others, or because it named a category.
             items.insert(entry.seq)
+            if entry.flags.isLive || back.contains(entry.seq) { insert(entry.seq) }
         }
         for override in page.overrides where items.contains(override.item) { insert(override.event) }
     }
