@@ -129,6 +129,8 @@ extension Replay {
         _ folded: LogFold.Folded, _ state: TrayState, _ source: FileSource
     ) throws -> String? {
         for (seq, entry) in folded.dues {
+            // Of a deleted item that left the log, nothing is due any more.
+            guard try source.holdsEvent(entry.item) else { continue }
             guard try state.holds(entry, setBy: seq, stored: folded.pages), try !source.isDue(entry) else {
                 continue
             }

@@ -64,17 +64,16 @@ struct StoreCopy {
             })
     }
 
-    /// Names as they are, and of what is due all that is not of events which leave.
+    /// Names and what is due as they are, without the user who is erased.
     func copyRest() throws {
         let erasedName = erasure.map { NameTable.key(user: $0.user) }
         let names = tables.names(record.generation).database
         try TableCopy(table: names, source: environment, target: target).run { key in
             erasedName.map { !key.holds($0) } ?? true
         }
-        let dropped = log.dropped
+        // Rows of items that left are hints that the next tick drops.
         try TableCopy(table: tables.dues(record.generation).database, source: environment, target: target).run { key in
-            let entry = try DueEntry(key: key)
-            return !dropped.contains(entry.item) && entry.stream != erasure?.stream
+            try erasure == nil || DueEntry(key: key).stream != erasure?.stream
         }
     }
 

@@ -252,6 +252,13 @@ extension FileSource {
         return found?.state.appliedSeq == seq ? found : nil
     }
 
+    /// Whether the log still has an event that it had.
+    func holdsEvent(_ seq: UInt64) throws -> Bool {
+        let floor = try snapshot().record.floor
+        guard floor.isAbove(seq) else { return true }
+        return try environment.read { try tables.log.record(seq, in: $0) { _ in } } != nil
+    }
+
     func isDue(_ entry: DueEntry) throws -> Bool {
         let dues = tables.dues(try snapshot().record.generation)
         return try environment.read { try dues.contains(entry, in: $0) }

@@ -25,7 +25,7 @@ struct ArchiveList: Sendable {
     private func archives(
         _ start: [UInt8], in transaction: borrowing ReadTransaction
     ) throws -> [(name: String, directory: String)] {
-        return try transaction.withCursor(database) { cursor in
+        try transaction.withCursor(database) { cursor in
             var archives: [(name: String, directory: String)] = []
             var found = try cursor.seek(RawSpan(_elements: start.span))
             while found {

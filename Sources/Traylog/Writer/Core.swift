@@ -43,6 +43,8 @@ struct Core {
     var hasWaitingDues = false
     /// How many damaged states were folded anew from the log.
     private(set) var refolded: UInt64 = 0
+    /// Some of them are not stored yet.
+    var hasRefolded = false
     private(set) var slots = StreamSlots()
     private var byName = SlotTable()
     private var topics: [UInt64: UserSlot] = [:]
@@ -260,6 +262,7 @@ struct Core {
         setCurrent(box, of: slot)
         unstored.insert(slot.stream)
         refolded += 1
+        hasRefolded = true
         return box
     }
 

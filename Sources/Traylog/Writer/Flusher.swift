@@ -95,7 +95,7 @@ struct Flusher {
     mutating func slice(core: inout Core) throws -> Slice? {
         if let slice = takePrepared() { return slice }
         if round == nil {
-            guard core.tail.count > 0 else { return nil }
+            guard core.tail.count > 0 || core.hasRefolded else { return nil }
             start(core: &core)
         }
         return try collect(users: .max, core: &core)
@@ -193,6 +193,7 @@ struct Flusher {
         }
         if let (head, nextStream, topics) = slice.completes {
             core.flushedThrough = head
+            core.hasRefolded = false
             (core.record.flushedThrough, core.record.nextStream, core.record.topics) = (head, nextStream, topics)
             core.nextSweepBytes = 0
             core.tail.dropThrough(head)

@@ -101,7 +101,9 @@ struct WriterLoop {
         let hub = announcer.hub
         (hasUnstored, touched) = shared.withLock { shared in
             shared.publish()
-            return (shared.core.tail.count > 0, hub.hasObservers ? shared.group.touched : nil)
+            return (
+                shared.core.tail.count > 0 || shared.core.hasRefolded, hub.hasObservers ? shared.group.touched : nil
+            )
         }
         hasUnsynced = true
         guard let newHead else { return }
@@ -139,6 +141,7 @@ struct WriterLoop {
 
     /// Brings the stored states up to the log and syncs; what fails is derived from the log at the next opening.
     mutating func storeEverything() {
+        hasUnstored = hasUnstored || shared.withLock { $0.core.hasRefolded }
         while hasUnstored, storeSlice() {}
         try? environment.sync()
     }
