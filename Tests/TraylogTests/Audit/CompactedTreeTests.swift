@@ -77,7 +77,8 @@ import Testing
                 for floor: Seq in [350, 580] {
                     let report = try store.compact(before: .seq(floor))
                     #expect(report.dropped > 100)
-                    #expect(throws: TraylogError.refused(.compacted(floor: floor, archive: nil))) { try store.proof(of: 62) }
+                    let refusal = TraylogError.refused(.compacted(floor: floor, archive: nil))
+                    #expect(throws: refusal) { try store.proof(of: 62) }
                     try expectHold(kept, store)
                     try fill(store, through: store.head().rawValue + 40)
                     try expectHold(kept, store)
