@@ -10,6 +10,8 @@ struct RowBuffer: Sendable {
 
     var count: Int { rows.count }
     var isEmpty: Bool { rows.isEmpty }
+    /// What keys and values take together.
+    var byteCount: Int { bytes.count }
     /// What the last value takes, checksum included.
     var lastValueBytes: Int { rows.last.map { $0.end - $0.value } ?? 0 }
 
@@ -49,6 +51,20 @@ struct RowBuffer: Sendable {
         }
     }
 
+    /// Whether some of the rows are stored, to the byte; those that are to be deleted are passed over.
+    func areStored(
+        _ range: Range<Int>, in database: Database, _ transaction: borrowing ReadTransaction
+    ) throws -> Bool {
+        let span = RawSpan(_elements: bytes.span)
+        // The last one says most: it is the root.
+        for row in rows[range].reversed() where row.end > row.value {
+            let value = span.extracting(row.value..<row.end)
+            let isEqual = try transaction.get(database, span.extracting(row.start..<row.value)) { $0.hasSameBytes(as: value) }
+            guard isEqual ?? false else { return false }
+        }
+        return true
+    }
+
     /// Carries out all rows, in order.
     func write(to database: Database, in transaction: inout WriteTransaction) throws(LMDBError) {
         let span = RawSpan(_elements: bytes.span)
@@ -60,5 +76,22 @@ struct RowBuffer: Sendable {
                 _ = try transaction.delete(database, key)
             }
         }
+    }
+}
+
+extension RawSpan {
+    fileprivate func hasSameBytes(as other: RawSpan) -> Bool {
+        guard byteCount == other.byteCount else { return false }
+        var offset = 0
+        while offset &+ 8 <= byteCount {
+            let (mine, theirs): (UInt64, UInt64) = (littleEndian(at: offset), other.littleEndian(at: offset))
+            guard mine == theirs else { return false }
+            offset &+= 8
+        }
+        while offset < byteCount {
+            guard byte(at: offset) == other.byte(at: offset) else { return false }
+            offset &+= 1
+        }
+        return true
     }
 }
