@@ -37,7 +37,8 @@ extension LogFold {
             let gathersTopics = known == nil && range.upperBound != RecordHeader.highestStream
             let parts = gathersTopics ? [1...fold.head] : fold.parts
             let ours = FactGathering(
-                fold: fold, range: range, topics: gathersTopics ? topics : nil, seqs: parts[0], bytes: bytes / parts.count,
+                fold: fold, range: range, topics: gathersTopics ? topics : nil, seqs: parts[0],
+                bytes: bytes / parts.count,
                 work: work)
             var gathered: [FactGathering] = []
             if parts.count > 1 {
@@ -80,17 +81,20 @@ extension LogFold {
             let second = Handover(takers[1])
             takers.removeAll()
             defer { takers = [first, second.value] }
-            try work.both({
-                try fold.run(streams.lowerBound..<middle, into: &first) { try progress(work.done) }
-            }, {
-                try fold.run(middle..<streams.upperBound, into: &second.value) {}
-            })
+            try work.both(
+                {
+                    try fold.run(streams.lowerBound..<middle, into: &first) { try progress(work.done) }
+                },
+                {
+                    try fold.run(middle..<streams.upperBound, into: &second.value) {}
+                })
         }
 
         /// Streams that can have anything to fold.
         private var present: Range<UInt32> {
             let counted = buffers.map { $0.firstStream + UInt32($0.streamCount) }.max() ?? 0
-            let end = min(max(counted, fold.stream == nil ? fold.record.floorStreams : range.upperBound), range.upperBound)
+            let end = min(
+                max(counted, fold.stream == nil ? fold.record.floorStreams : range.upperBound), range.upperBound)
             return range.lowerBound..<max(end, range.lowerBound)
         }
 

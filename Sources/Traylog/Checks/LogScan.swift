@@ -20,7 +20,8 @@ struct LogScan {
             let header = try RecordHeader.read(record, seq: seq)
             try header.checkStream(at: seq)
             var byteCount = record.byteCount
-            if header.isChunked, case .chunked(let all) = try RecordCodec.body(seq: seq, header: header, record: record) {
+            if header.isChunked, case .chunked(let all) = try RecordCodec.body(seq: seq, header: header, record: record)
+            {
                 byteCount = all
             }
             try body(header, byteCount)

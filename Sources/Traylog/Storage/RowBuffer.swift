@@ -59,7 +59,9 @@ struct RowBuffer: Sendable {
         // The last one says most: it is the root.
         for row in rows[range].reversed() where row.end > row.value {
             let value = span.extracting(row.value..<row.end)
-            let isEqual = try transaction.get(database, span.extracting(row.start..<row.value)) { $0.hasSameBytes(as: value) }
+            let isEqual = try transaction.get(database, span.extracting(row.start..<row.value)) {
+                $0.hasSameBytes(as: value)
+            }
             guard isEqual ?? false else { return false }
         }
         return true
