@@ -113,7 +113,7 @@ extension LogFold {
 
     /// The log in as many parts as there are threads.
     fileprivate var parts: [ClosedRange<UInt64>] {
-        guard threads > 1, head > 10_000, stream == nil else { return [1...head] }
+        guard threads > 1, head >= 100, stream == nil else { return [1...head] }
         let middle = head / 2
         return [1...middle, (middle + 1)...head]
     }

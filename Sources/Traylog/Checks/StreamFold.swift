@@ -6,8 +6,8 @@ import TraylogLog
 struct StreamFold: Sendable {
     /// Own events that are folded at once where topics belong to it, so that their events are not looked up for each.
     private static let eventsPerRun = 256
-    /// Facts that are looked at before they are needed.
-    private static let factsAhead = 24
+    /// Facts that are looked at together, before they are needed; a power of two.
+    private static let factsAhead = 16
 
     let fold: LogFold
     let topics: TopicFacts
@@ -23,11 +23,10 @@ struct StreamFold: Sendable {
             guard base != nil || facts.count > 0 else { continue }
             let folded = LogFold.Folded(
                 stream: stream, name: try name(facts, base), landmarkDistance: fold.record.landmarkDistance, base: base)
-            ahead &+= touch(facts)
             if base == nil {
-                try run(facts, folded, NoStoredPages(), &taker)
+                try run(facts, folded, NoStoredPages(), &taker, &ahead)
             } else {
-                try run(facts, folded, folded.pages, &taker)
+                try run(facts, folded, folded.pages, &taker, &ahead)
             }
             if fold.foldsTopicsThroughHead { try foldTopics(facts, folded, &taker) }
             try taker.take(folded)
@@ -46,28 +45,21 @@ struct StreamFold: Sendable {
         throw CodecError(.damaged, seq: facts.seq(0), "it names neither a user nor a topic")
     }
 
-    /// Looks at the facts of the streams that come next.
-    private func touch(_ facts: StreamFacts) -> UInt64 {
-        var sum: UInt64 = 0
-        for (buffer, range) in zip(buffers, facts.ranges) where !range.isEmpty {
-            let end = min(range.lowerBound + Self.factsAhead, buffer.sorted.count)
-            sum &+= buffer.touch(range.lowerBound..<max(end, range.lowerBound))
-        }
-        return sum
-    }
-
     private func run<Taker: FoldTaker>(
-        _ facts: StreamFacts, _ folded: LogFold.Folded, _ pages: some StatePages, _ taker: inout Taker
+        _ facts: StreamFacts, _ folded: LogFold.Folded, _ pages: some StatePages, _ taker: inout Taker,
+        _ ahead: inout UInt64
     ) throws {
         let isTopic = folded.name.isTopic
-        var state = folded.state
-        folded.state = TrayState()
-        defer { folded.state = state }
+        // Here alone, so that it is nobody else's while it changes.
+        var state = TrayState()
+        swap(&state, &folded.state)
+        defer { swap(&state, &folded.state) }
         if folded.base == nil { state.reserve(events: facts.count) }
         var index = 0
         for (buffer, range) in zip(facts.buffers, facts.ranges) {
             for position in range {
                 defer { index += 1 }
+                if position & (Self.factsAhead - 1) == 0 { ahead &+= buffer.touch(after: position, Self.factsAhead) }
                 let (fact, due) = buffer.fact(at: Int(buffer.sorted[position]))
                 if let due, let entry = DueEntry(fact, due: due, stream: facts.stream) {
                     folded.dues.append((fact.seq, entry))
@@ -117,9 +109,9 @@ struct StreamFold: Sendable {
         _ facts: StreamFacts, _ folded: LogFold.Folded, _ taker: inout Taker
     ) throws {
         guard !folded.state.topics.isEmpty else { return }
-        var state = folded.state
-        folded.state = TrayState()
-        defer { folded.state = state }
+        var state = TrayState()
+        swap(&state, &folded.state)
+        defer { swap(&state, &folded.state) }
         try catchUp(own: 0, through: fold.head, facts, folded, &state, folded.pages, &taker) { 0 }
     }
 

@@ -57,7 +57,8 @@ struct RowBuffer: Sendable {
     ) throws -> Bool {
         let span = RawSpan(_elements: bytes.span)
         // The last one says most: it is the root.
-        for row in rows[range].reversed() where row.end > row.value {
+        for index in range.reversed() where rows[index].end > rows[index].value {
+            let row = rows[index]
             let value = span.extracting(row.value..<row.end)
             let isEqual = try transaction.get(database, span.extracting(row.start..<row.value)) {
                 $0.hasSameBytes(as: value)
@@ -78,22 +79,5 @@ struct RowBuffer: Sendable {
                 _ = try transaction.delete(database, key)
             }
         }
-    }
-}
-
-extension RawSpan {
-    fileprivate func hasSameBytes(as other: RawSpan) -> Bool {
-        guard byteCount == other.byteCount else { return false }
-        var offset = 0
-        while offset &+ 8 <= byteCount {
-            let (mine, theirs): (UInt64, UInt64) = (littleEndian(at: offset), other.littleEndian(at: offset))
-            guard mine == theirs else { return false }
-            offset &+= 8
-        }
-        while offset < byteCount {
-            guard byte(at: offset) == other.byte(at: offset) else { return false }
-            offset &+= 1
-        }
-        return true
     }
 }
