@@ -24,9 +24,9 @@ struct UserFold {
         guard let name = try name(of: stream), !name.isTopic else { return }
         let now = try source.view(stream: stream, name: name)
         var fold = fold
-        var base = try fold.base(stream)
+        let older = try fold.base(stream)
+        var base = older
         if let from {
-            let older = base
             let before = try source.view(of: name.text, at: from - 1)
             base = FoldBase(name: name, state: before.state, pages: before.pages)
             fold.older = { _ in older }
@@ -44,7 +44,10 @@ struct UserFold {
             if fact.kind == .undone { undoes = true }
         }
         facts.sort()
-        let past = try topicFacts(topics, after: undoes ? 0 : base?.state.appliedSeq ?? 0)
+        // An undo can fold again from where the user begins, before which topics' events may have left the log.
+        let beginning = try undoes || base == nil ? now.state.events(from: 1, limit: 1, stored: now.pages).first : nil
+        let start = (undoes ? older : base)?.state.appliedSeq ?? beginning.map { $0 - 1 } ?? 0
+        let past = try topicFacts(topics, after: start)
         let streams = StreamFold(fold: fold, topics: past, buffers: [facts], work: FoldWork(all: 0))
         try streams.run(stream..<(stream + 1), into: &taker) {}
     }
@@ -92,7 +95,9 @@ struct UserFold {
         let history = try source.history(stream: 0)
         var facts: [(topic: UInt64, fact: Fact)] = []
         for topic in topics {
-            for seq in try history.events(ofTopic: topic, after: seq, through: fold.head) {
+            // Those from before a subscription may have left the log.
+            let seqs = try history.events(ofTopic: topic, after: seq, through: fold.head)
+            for seq in seqs where try !fold.record.floor.isAbove(seq) || source.holdsEvent(seq) {
                 facts.append((topic, try history.fact(seq)))
             }
         }
