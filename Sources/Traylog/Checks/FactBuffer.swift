@@ -38,7 +38,7 @@ struct FactBuffer: Sendable {
 
     mutating func reserve(facts: Int) {
         arrivals.reserveCapacity(facts)
-        words.reserveCapacity(facts * 5)
+        words.reserveCapacity(facts * 8)
     }
 
     /// - Parameter name: whose stream it is, where the event says so and it is the stream's first one here.

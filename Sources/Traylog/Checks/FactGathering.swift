@@ -41,7 +41,8 @@ struct FactGathering: Sendable {
     }
 
     mutating func run(step: () throws -> Void) throws {
-        if seqs.count < LogFold.eventsPerPass { facts.reserve(facts: fold.stream == nil ? seqs.count : 0) }
+        // Room that nobody uses takes no memory, but arrays that grow leave holes behind.
+        if fold.stream == nil { facts.reserve(facts: min(seqs.count, fold.eventsPerPass)) }
         // Taken out, so that nobody else has a share in what grows.
         var (facts, ofTopics, topics) = (FactBuffer(firstStream: 0), FactBuffer(firstStream: 0), self.topics)
         swap(&facts, &self.facts)

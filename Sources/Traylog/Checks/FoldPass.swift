@@ -36,22 +36,13 @@ extension LogFold {
             // Which stream is a topic's, its first event says: that takes a reading in order.
             let gathersTopics = known == nil && range.upperBound != RecordHeader.highestStream
             let parts = gathersTopics ? [1...fold.head] : fold.parts
-            let ours = FactGathering(
-                fold: fold, range: range, topics: gathersTopics ? topics : nil, seqs: parts[0],
-                bytes: bytes / parts.count,
-                work: work)
-            var gathered: [FactGathering] = []
-            if parts.count > 1 {
-                let theirs = FactGathering(
-                    fold: fold, range: range, topics: nil, seqs: parts[1], bytes: bytes / parts.count, work: work)
-                var first = ours
-                let second = try work.both({ try first.run { try progress(work.done) } }, { try theirs.ran() })
-                gathered = [first, second]
-            } else {
-                var first = ours
-                try first.run { try progress(work.done) }
-                gathered = [first]
-            }
+            let gathered = try Self.gather(
+                parts.map {
+                    FactGathering(
+                        fold: fold, range: range, topics: gathersTopics ? topics : nil, seqs: $0,
+                        bytes: bytes / parts.count, work: work)
+                }, work
+            ) { try progress(work.done) }
             guard gathered.allSatisfy({ !$0.isOverfull }) else { return nil }
             if gathersTopics {
                 topics.add(gathered[0].ofTopics, fold.hasher)
@@ -66,6 +57,20 @@ extension LogFold {
             }
         }
 
+        /// Gathers one part, or two at once.
+        private static func gather(
+            _ parts: [FactGathering], _ work: FoldWork, step: () throws -> Void
+        ) throws -> [FactGathering] {
+            var first = parts[0]
+            guard parts.count > 1 else {
+                try first.run(step: step)
+                return [first]
+            }
+            let later = parts[1]
+            let second = try work.both({ try first.run(step: step) }, { try later.ran() })
+            return [first, second]
+        }
+
         /// Folds the streams, by number.
         func run<Taker: FoldTaker>(
             into takers: inout [Taker], _ work: FoldWork, _ progress: (UInt64) throws -> Void
@@ -73,21 +78,23 @@ extension LogFold {
             let streams = present
             guard !streams.isEmpty else { return }
             let fold = StreamFold(fold: fold, topics: topics, buffers: buffers, work: work)
-            guard takers.count == 2 else {
-                return try fold.run(streams, into: &takers[0]) { try progress(work.done) }
+            if takers.count == 2 {
+                let middle = middle(of: streams)
+                var first = takers[0]
+                let second = Handover(takers[1])
+                takers.removeAll()
+                defer { takers = [first, second.value] }
+                try work.both(
+                    {
+                        try fold.run(streams.lowerBound..<middle, into: &first) { try progress(work.done) }
+                    },
+                    {
+                        try fold.run(middle..<streams.upperBound, into: &second.value) {}
+                    })
+            } else {
+                try fold.run(streams, into: &takers[0]) { try progress(work.done) }
             }
-            let middle = middle(of: streams)
-            var first = takers[0]
-            let second = Handover(takers[1])
-            takers.removeAll()
-            defer { takers = [first, second.value] }
-            try work.both(
-                {
-                    try fold.run(streams.lowerBound..<middle, into: &first) { try progress(work.done) }
-                },
-                {
-                    try fold.run(middle..<streams.upperBound, into: &second.value) {}
-                })
+            try progress(work.done)
         }
 
         /// Streams that can have anything to fold.

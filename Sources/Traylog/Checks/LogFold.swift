@@ -85,12 +85,18 @@ struct LogFold: Sendable {
             return try pass.run(into: &takers, work, progress)
         }
         var topics: TopicFacts?
-        for range in try ranges() {
-            // A range that is one stream cannot be divided.
-            guard let pass = try Pass(self, range, topics: topics, bytes: .max, work, progress) else { return }
-            topics = pass.topics
-            try pass.run(into: &takers, work, progress)
-        }
+        for range in try ranges() { topics = try run(range, topics, into: &takers, work, progress) }
+    }
+
+    /// One pass, whose facts are given up at its end.
+    private func run<Taker: FoldTaker>(
+        _ range: Range<UInt32>, _ topics: TopicFacts?, into takers: inout [Taker], _ work: FoldWork,
+        _ progress: (UInt64) throws -> Void
+    ) throws -> TopicFacts? {
+        // A range that is one stream cannot be divided.
+        guard let pass = try Pass(self, range, topics: topics, bytes: .max, work, progress) else { return topics }
+        try pass.run(into: &takers, work, progress)
+        return pass.topics
     }
 
     private var bytesPerPass: Int { max(eventsPerPass, 1_000) * LogFold.bytesPerEvent }
