@@ -17,9 +17,9 @@ struct Rebuild {
 
     /// - Parameters:
     ///   - known: the store's record, where the stored one is not to be used.
-    ///   - threads: one or two, of which the second one only reads.
+    ///   - threads: one or two, of which the second one only reads; as many as there are processors when nil.
     func run(
-        known: StoreRecord? = nil, threads: Int = Processors.usable, progress: (UInt64, UInt64) throws -> Void
+        known: StoreRecord? = nil, threads: Int? = nil, progress: (UInt64, UInt64) throws -> Void
     ) throws -> ReplayReport {
         let head = try environment.read { try tables.log.head(in: $0).seq }
         let old = try known ?? readableRecord()
@@ -31,7 +31,7 @@ struct Rebuild {
         var report = ReplayReport()
         var fold = LogFold(environment: environment, tables: tables, record: record, head: head)
         if let old { fold.base = bases(old) }
-        fold.threads = threads
+        fold.threads = Processors.threads(threads)
         var takers = [RebuiltRows(environment, tables, record)]
         try fold.run(into: &takers) { try progress($0, head) }
         try takers[0].finish()

@@ -22,7 +22,7 @@ package enum Replay {
             return try timed {
                 guard let scope else {
                     return try Rebuild(environment: environment).run(
-                        threads: threads ?? Processors.usable, progress: progress)
+                        threads: threads, progress: progress)
                 }
                 return try compare(directory, environment, scope, threads: threads, progress: progress)
             }
@@ -79,7 +79,7 @@ package enum Replay {
         fold.base = source.bases(record)
         fold.eventsPerPass = eventsPerPass
         fold.skipsDamage = skipsDamage
-        fold.threads = threads ?? Processors.usable
+        fold.threads = Processors.threads(threads)
         let check = StreamCheck(source: source, head: head)
         var takers = (0..<fold.threads).map { _ in StateCheck(check, limit: limit) }
         try fold.run(into: &takers) { try progress($0, head) }

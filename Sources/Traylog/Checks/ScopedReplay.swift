@@ -15,7 +15,7 @@ struct ScopedReplay {
     func run(threads: Int?, _ progress: (UInt64, UInt64) throws -> Void) throws -> ReplayReport {
         while true {
             let basis = try source.basis()
-            let report = Result { try runOnce(threads ?? Processors.usable, progress) }
+            let report = Result { try runOnce(Processors.threads(threads), progress) }
             // Who replaces states meanwhile, takes away what was read.
             if try source.basis() == basis { return try report.get() }
         }

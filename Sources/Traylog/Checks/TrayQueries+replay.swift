@@ -8,7 +8,8 @@ extension TrayQueries {
     ///
     /// - Parameters:
     ///   - scope: what to compare; everything when nothing is said.
-    ///   - threads: one or two; as many as there are processors when nil. The outcome does not depend on it.
+    ///   - threads: one or two, other numbers count as the nearer of them; as many as there are processors when nil. The
+    ///     outcome does not depend on it.
     ///   - progress: told on the calling thread how far it is and how far it goes, in events, or in users where a scope
     ///     picks some; throws to give up.
     /// - Returns: the first difference, if there is one, in the order in which users came to the store.
