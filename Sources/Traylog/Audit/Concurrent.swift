@@ -5,10 +5,11 @@ struct Concurrent<Answer: Sendable>: Sendable {
     private let answer: Monitor<Result<Answer, any Error>?>
     private let thread: OSThread
 
-    init(_ body: @escaping @Sendable () throws -> Answer) {
+    /// - Parameter name: of the thread, for debuggers.
+    init(name: String = "traylog-hash", _ body: @escaping @Sendable () throws -> Answer) {
         let answer = Monitor<Result<Answer, any Error>?>(nil)
         self.answer = answer
-        thread = OSThread.start(name: "traylog-hash") {
+        thread = OSThread.start(name: name) {
             let result = Result { try body() }
             answer.withLock { $0 = result }
         }

@@ -13,7 +13,7 @@ extension FoldBase {
     /// - Parameter generation: of the states that hold them.
     static func reader(
         of source: StoredPages, below end: UInt32
-    ) -> (UInt32) throws -> FoldBase? {
+    ) -> @Sendable (UInt32) throws -> FoldBase? {
         { stream in
             guard source.floor.seq > .zero, stream < end else { return nil }
             let states = source.tables.states(source.generation)

@@ -5,16 +5,21 @@ import TraylogLog
 /// The fold of the whole log, independent of everything that is stored beside it, but for what a compaction kept of the
 /// events that it took.
 ///
-/// Memory stays bounded: the log is read once for each range of streams that fits. Events of topics are held
-/// throughout.
-struct LogFold {
-    /// Events that one pass holds in memory, as items and entries of indexes: about 100 bytes each.
+/// First the facts of the log are gathered (``FactGathering``), then each stream is folded by itself, in the order of
+/// their numbers (``StreamFold``): one state at a time is in use. With two threads each gathers one half of the log, and
+/// then folds one half of the streams; what comes out is the same.
+///
+/// Memory stays bounded: where a reading of the log would bring more facts than fit, it is read once for each range of
+/// streams that fits. Events of topics are held throughout.
+struct LogFold: Sendable {
+    /// Events that one pass holds in memory, at some 60 bytes each.
     static let eventsPerPass = 2_000_000
+    /// What the facts of a pass may take, however long they are.
+    private static let bytesPerEvent = 72
 
     /// One user or topic, as the log alone tells.
-    ///
-    /// A class, because a value would be copied with each event.
     final class Folded {
+        let stream: UInt32
         let name: StreamName
         var state: TrayState
         var events = 0
@@ -25,7 +30,8 @@ struct LogFold {
         /// Where the fold began; nil at the first event.
         let base: FoldBase?
 
-        init(name: StreamName, landmarkDistance: UInt64, base: FoldBase? = nil) {
+        init(stream: UInt32, name: StreamName, landmarkDistance: UInt64, base: FoldBase? = nil) {
+            self.stream = stream
             self.name = name
             self.base = base
             state = base?.state ?? TrayState(landmarkDistance: landmarkDistance)
@@ -47,214 +53,91 @@ struct LogFold {
     /// Whether users are brought up to their topics' last events, and not only to their own.
     var foldsTopicsThroughHead = false
     /// What a compaction kept of a stream; nil for one that is folded from its first event.
-    var base: (UInt32) throws -> FoldBase? = { _ in nil }
-    /// Told of an event that cannot be read; the fold goes on without it. Throws to end the fold.
-    var damaged: (UInt64, CodecError) throws -> Void = { throw $1 }
-    /// Told of each landmark of a stream when it is reached, and of the one before it.
-    var landmark: (_ stream: UInt32, _ name: StreamName, _ reached: TrayState, _ before: TrayState?) throws -> Void = {
-        _, _, _, _ in
-    }
+    var base: @Sendable (UInt32) throws -> FoldBase? = { _ in nil }
+    /// What a stream is folded from when its base already shows an event that is undone; nil for its first event.
+    var older: @Sendable (UInt32) throws -> FoldBase? = { _ in nil }
+    /// Whether the fold goes on without events that cannot be read, and does not end with the error.
+    var skipsDamage = false
+    /// On how many threads, one or two.
+    var threads = 1
 
     var hasher: IdentityHasher { record.hasher }
 
-    /// Folds everything and hands over the streams of each pass, by number.
+    /// Folds everything and hands over each stream, by number.
     ///
-    /// - Parameter progress: events folded so far.
-    func run(
-        progress: (UInt64) -> Void, _ body: (_ first: UInt32, _ streams: [Folded?]) throws -> Void
-    ) throws {
-        var done: UInt64 = 0
-        for range in try ranges() {
-            var pass = try Pass(fold: self, range: range)
-            try scan { seq, header, payload in
-                guard try pass.fold(seq, header, payload) else { return }
-                done += 1
-                if done % 16_384 == 0 { progress(done) }
-            }
-            progress(done)
-            if foldsTopicsThroughHead { try pass.foldTopics() }
-            try body(range.lowerBound, pass.streams)
+    /// - Parameter progress: events folded so far; throws to end the fold.
+    func run(progress: (UInt64) throws -> Void, _ body: (Folded) throws -> Void) throws {
+        try withoutActuallyEscaping(body) { body in
+            var takers = [ClosureTaker(body: body)]
+            try run(into: &takers, progress: progress)
         }
     }
+
+    /// The same; with two takers on two threads, of which the second one gets the later half of the streams of each
+    /// pass.
+    ///
+    /// What the first one meets counts as earlier: of two errors its own is thrown.
+    func run<Taker: FoldTaker>(into takers: inout [Taker], progress: (UInt64) throws -> Void) throws {
+        let work = FoldWork(all: head)
+        if stream == nil, head <= UInt64(eventsPerPass),
+            let pass = try Pass(self, 1..<RecordHeader.highestStream, topics: nil, bytes: bytesPerPass, work, progress)
+        {
+            return try pass.run(into: &takers, work, progress)
+        }
+        var topics: TopicFacts?
+        for range in try ranges() { topics = try run(range, topics, into: &takers, work, progress) }
+    }
+
+    /// One pass, whose facts are given up at its end.
+    private func run<Taker: FoldTaker>(
+        _ range: Range<UInt32>, _ topics: TopicFacts?, into takers: inout [Taker], _ work: FoldWork,
+        _ progress: (UInt64) throws -> Void
+    ) throws -> TopicFacts? {
+        // A range that is one stream cannot be divided.
+        guard let pass = try Pass(self, range, topics: topics, bytes: .max, work, progress) else { return topics }
+        try pass.run(into: &takers, work, progress)
+        return pass.topics
+    }
+
+    private var bytesPerPass: Int { max(eventsPerPass, 1_000) * LogFold.bytesPerEvent }
 
     /// Streams in runs that have no more events together than a pass can hold.
     private func ranges() throws -> [Range<UInt32>] {
         if let stream { return [stream..<(stream + 1)] }
-        guard head > UInt64(eventsPerPass) else {
-            let end = try max(lastStream() + 1, record.floorStreams)
-            return end > 1 ? [1..<end] : []
-        }
-        var counts: [Int] = Array(repeating: 0, count: Int(record.floorStreams))
-        try headers { header in
+        var weights: [UInt32] = Array(repeating: 0, count: Int(record.floorStreams))
+        try LogScan(self).headers { header, byteCount in
             let stream = Int(header.stream)
-            if stream >= counts.count { counts += Array(repeating: 0, count: stream + 1 - counts.count) }
-            counts[stream] += 1
+            if stream >= weights.count { weights += Array(repeating: 0, count: stream + 1 - weights.count) }
+            // A mark can name many items.
+            let more = header.kind == .marked ? UInt32(byteCount / LogFold.bytesPerEvent) : 0
+            weights[stream] = weights[stream].addingReportingOverflow(1 + more).partialValue
         }
         var ranges: [Range<UInt32>] = []
         var (start, sum) = (UInt32(1), 0)
-        for (stream, count) in counts.enumerated().dropFirst() {
-            if sum > 0, sum + count > eventsPerPass {
+        for (stream, weight) in weights.enumerated().dropFirst() {
+            if sum > 0, sum + Int(weight) > eventsPerPass {
                 ranges.append(start..<UInt32(stream))
                 (start, sum) = (UInt32(stream), 0)
             }
-            sum += count
+            sum += Int(weight)
         }
-        if Int(start) < counts.count { ranges.append(start..<UInt32(counts.count)) }
+        if Int(start) < weights.count { ranges.append(start..<UInt32(weights.count)) }
         return ranges
-    }
-
-    private func lastStream() throws -> UInt32 {
-        var last: UInt32 = 0
-        try headers { last = max(last, $0.stream) }
-        return last
-    }
-
-    private func headers(_ body: (RecordHeader) -> Void) throws {
-        try records { seq, record, _ in
-            let header = try RecordHeader.read(record, seq: seq)
-            try header.checkStream(at: seq)
-            body(header)
-        }
-    }
-
-    private func scan(_ body: (UInt64, RecordHeader, RawSpan) throws -> Void) throws {
-        let log = tables.log
-        try records { seq, record, transaction in
-            let header = try RecordHeader.read(record, seq: seq)
-            guard !header.isErased else {
-                try RecordCodec.verify(seq: seq, record: record)
-                return try body(seq, header, RawSpan())
-            }
-            try log.withPayload(of: seq, record, in: transaction) { try body(seq, $0, $1) }
-        }
-    }
-
-    /// Visits all records in chunks, so that no read transaction lives long.
-    private func records(
-        _ body: (UInt64, RawSpan, borrowing ReadTransaction) throws -> Void
-    ) throws {
-        let log = tables.log
-        var next: UInt64 = 1
-        while next <= head {
-            next = try environment.read { transaction in
-                let end = min(head, next + 9_999)
-                let floor = record.floor.seq.rawValue
-                let reached = try log.forEachRecord(from: next, floor: floor, in: transaction) { seq, record in
-                    guard seq <= head else { return false }
-                    do {
-                        try body(seq, record, transaction)
-                    } catch let error as CodecError {
-                        try damaged(seq, error)
-                    }
-                    return seq < end
-                }
-                guard reached > end else {
-                    throw CodecError(.damaged, seq: reached, "it is missing from the log")
-                }
-                return reached
-            }
-        }
     }
 }
 
-/// One reading of the log, for a range of streams.
-private struct Pass {
-    let fold: LogFold
-    let range: Range<UInt32>
-    private(set) var streams: [LogFold.Folded?]
-    private var topics = TopicFacts()
+/// Takes what a fold gives, stream by stream.
+protocol FoldTaker: SendableMetatype {
+    /// A landmark of a user is reached; `before` is the one before it.
+    mutating func reached(_ landmark: TrayState, of stream: LogFold.Folded, before: TrayState?) throws
+    /// A stream is folded; each comes once, in the order of their numbers.
+    mutating func take(_ stream: LogFold.Folded) throws
+}
 
-    init(fold: LogFold, range: Range<UInt32>) throws {
-        self.fold = fold
-        self.range = range
-        streams = Array(repeating: nil, count: Int(range.upperBound - range.lowerBound))
-        // Topics everywhere, because any user may need them.
-        for stream in 1..<max(fold.record.floorStreams, 1) {
-            guard let base = try fold.base(stream) else { continue }
-            if range.contains(stream) {
-                streams[Int(stream - range.lowerBound)] = LogFold.Folded(
-                    name: base.name, landmarkDistance: fold.record.landmarkDistance, base: base)
-            }
-            if base.name.isTopic { topics.begin(stream, base.name, fold.hasher) }
-        }
-    }
+/// For callers on one thread, who want nothing but the states.
+private struct ClosureTaker: FoldTaker {
+    let body: (LogFold.Folded) throws -> Void
 
-    /// Folds one event in; false when it is of no stream of this pass.
-    mutating func fold(_ seq: UInt64, _ header: RecordHeader, _ payload: RawSpan) throws -> Bool {
-        let isOurs = range.contains(header.stream)
-        let isTopic = header.kind == .broadcast || topics.has(header.stream)
-        guard isOurs || isTopic else { return false }
-        var due: Timestamp?
-        let fact =
-            header.isErased
-            ? Fact(seq: seq, kind: .erased)
-            : try EventDecoder.fact(seq: seq, header: header, payload: payload, hasher: fold.hasher, due: &due)
-        if isTopic { try topics.add(fact, header.stream, payload, fold.hasher) }
-        guard isOurs else { return false }
-        let folded = try stream(header, seq, payload)
-        guard seq > folded.state.appliedSeq || folded.base == nil else {
-            // The base holds it; what it made due is nowhere else.
-            if let due, let entry = DueEntry(fact, due: due, stream: header.stream) { folded.dues.append((seq, entry)) }
-            return true
-        }
-        if let due, let entry = DueEntry(fact, due: due, stream: header.stream) { folded.dues.append((seq, entry)) }
-        try apply(fact, to: folded, stream: header.stream, isTopic: isTopic)
-        folded.events += 1
-        return true
-    }
-
-    private mutating func stream(
-        _ header: RecordHeader, _ seq: UInt64, _ payload: RawSpan
-    ) throws -> LogFold.Folded {
-        let index = Int(header.stream - range.lowerBound)
-        if let folded = streams[index] { return folded }
-        let isErased = header.isErased || header.kind == .erased
-        guard let name = try isErased ? .erased(header.stream) : EventDecoder.streamName(seq: seq, payload: payload)
-        else {
-            throw CodecError(.damaged, seq: seq, "it names neither a user nor a topic")
-        }
-        let folded = LogFold.Folded(name: name, landmarkDistance: fold.record.landmarkDistance)
-        streams[index] = folded
-        return folded
-    }
-
-    /// Folds in what topics brought after users' last own events.
-    func foldTopics() throws {
-        for (index, folded) in streams.enumerated() {
-            guard let folded, !folded.state.topics.isEmpty else { continue }
-            let history = LogHistory(
-                fold: fold, topics: topics, landmark: folded.landmark, base: folded.base,
-                current: Fact(seq: 0, kind: .compacted))
-            var reached: [TrayState] = []
-            try folded.state.catchUp(
-                own: 0, through: fold.head, stored: folded.pages, history: history, next: { _ in 0 },
-                landmark: { reached.append(copy $0) })
-            try take(reached, of: folded, stream: range.lowerBound + UInt32(index))
-        }
-    }
-
-    private func take(_ reached: [TrayState], of folded: LogFold.Folded, stream: UInt32) throws {
-        for landmark in reached {
-            try fold.landmark(stream, folded.name, landmark, folded.landmark)
-            folded.landmark = landmark
-        }
-    }
-
-    private func apply(
-        _ fact: borrowing Fact, to folded: LogFold.Folded, stream: UInt32, isTopic: Bool
-    ) throws {
-        var reached: [TrayState] = []
-        if isTopic || (folded.state.topics.isEmpty && !fact.kind.needsHistory) {
-            try folded.state.apply(fact, stored: folded.pages)
-            // By its fields: asked as a whole, the state would be copied for each event.
-            if !isTopic, folded.state.lastLandmark == fact.seq { reached.append(folded.state) }
-        } else {
-            let history = LogHistory(
-                fold: fold, topics: topics, landmark: folded.landmark, base: folded.base, current: copy fact)
-            try folded.state.catchUp(
-                own: fact.seq, through: fact.seq, stored: folded.pages, history: history, next: { _ in 0 },
-                landmark: { reached.append(copy $0) })
-        }
-        try take(reached, of: folded, stream: stream)
-    }
+    mutating func reached(_ landmark: TrayState, of stream: LogFold.Folded, before: TrayState?) {}
+    mutating func take(_ stream: LogFold.Folded) throws { try body(stream) }
 }

@@ -46,13 +46,9 @@ struct StateCopy {
             fold.eventsPerPass = StateCopy.eventsPerPass
             fold.base = source.bases(record)
             fold.foldsTopicsThroughHead = true
-            var failure: (any Error)?
-            try fold.run(progress: { done in
-                guard failure == nil else { return }
-                do { try progress(done) } catch { failure = error }
-            }) { first, streams in
-                if let failure { throw failure }
-                for (index, folded) in streams.enumerated() { try copy(first + UInt32(index), folded) }
+            try fold.run(progress: progress) { folded in
+                for stream in UInt32(max(bases.count, 1))..<folded.stream { try copy(stream, nil) }
+                try copy(folded.stream, folded)
             }
         }
         for stream in UInt32(max(bases.count, 1))..<max(end, 1) { try copy(stream, nil) }

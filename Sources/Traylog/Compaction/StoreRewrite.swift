@@ -230,7 +230,8 @@ final class StoreRewrite {
     /// Folds what the new file has and compares it with its states, which are those of the old one.
     private func check(_ successor: Environment) throws {
         let report = try Replay.compare(
-            directory, successor, limit: 1, eventsPerPass: StateCopy.eventsPerPass, progress: { _, _ in })
+            directory, successor, limit: 1, eventsPerPass: StateCopy.eventsPerPass, threads: 1
+        ) { _, _ in try progress(0, 0) }
         guard let difference = report.difference else { return }
         throw StoreFailure(
             code: .damaged,

@@ -238,12 +238,22 @@ extension FileSource {
     }
 
     /// What a compaction kept of each stream.
-    func bases(_ record: StoreRecord) -> (UInt32) throws -> FoldBase? {
+    func bases(_ record: StoreRecord) -> @Sendable (UInt32) throws -> FoldBase? {
         FoldBase.reader(
             of: StoredPages(
                 environment: environment, tables: tables, generation: record.generation, stream: 0,
                 view: .current(limit: .max), floor: record.floor, isShared: true, categoryNames: categoryNames),
             below: record.floorStreams)
+    }
+
+    /// Whose a stream is that is newer than the stored names; nil for others.
+    func newName(of stream: UInt32) throws -> StreamName? {
+        let now = try snapshot()
+        guard let seq = try tailSeqs(of: stream, now).first else { return nil }
+        let log = tables.log
+        return try environment.read { transaction in
+            try log.record(seq, in: transaction) { try log.streamName(of: seq, $0, in: transaction) }
+        }
     }
 
     /// A state that was kept of exactly this event; nil when none was.

@@ -52,7 +52,7 @@ extension LogFold {
         fold.foldsTopicsThroughHead = true
         fold.base = FoldBase.reader(of: pages, below: record.floorStreams)
         var found: Folded?
-        try fold.run(progress: { _ in }) { _, streams in found = streams.first ?? nil }
+        try fold.run(progress: { _ in }) { found = $0 }
         return found
     }
 }

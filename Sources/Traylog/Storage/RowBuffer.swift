@@ -10,6 +10,8 @@ struct RowBuffer: Sendable {
 
     var count: Int { rows.count }
     var isEmpty: Bool { rows.isEmpty }
+    /// What keys and values take together.
+    var byteCount: Int { bytes.count }
     /// What the last value takes, checksum included.
     var lastValueBytes: Int { rows.last.map { $0.end - $0.value } ?? 0 }
 
@@ -47,6 +49,23 @@ struct RowBuffer: Sendable {
         for row in rows where row.end > row.value {
             try body(span.extracting(row.start..<row.value), span.extracting(row.value..<row.end))
         }
+    }
+
+    /// Whether some of the rows are stored, to the byte; those that are to be deleted are passed over.
+    func areStored(
+        _ range: Range<Int>, in database: Database, _ transaction: borrowing ReadTransaction
+    ) throws -> Bool {
+        let span = RawSpan(_elements: bytes.span)
+        // The last one says most: it is the root.
+        for index in range.reversed() where rows[index].end > rows[index].value {
+            let row = rows[index]
+            let value = span.extracting(row.value..<row.end)
+            let isEqual = try transaction.get(database, span.extracting(row.start..<row.value)) {
+                $0.hasSameBytes(as: value)
+            }
+            guard isEqual ?? false else { return false }
+        }
+        return true
     }
 
     /// Carries out all rows, in order.

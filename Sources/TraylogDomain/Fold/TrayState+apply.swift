@@ -44,7 +44,7 @@ extension TrayState {
     private mutating func index(_ fact: borrowing Fact, stored: some StatePages) throws {
         let seq = fact.seq
         events.append(seq)
-        if fact.key != 0 { try keys.insert(fact.key, seq: seq, load: stored.load(.keys)) }
+        if fact.key != 0 { try keys.insert(fact.key, seq: seq) { try stored.keys(.keys, at: $0) } }
         if fact.kind == .undone { try voided.insert(fact.target, seq: seq, load: stored.load(.voided)) }
     }
 

@@ -42,6 +42,25 @@ extension RawSpan {
     }
 }
 
+extension RawSpan {
+    /// Whether both hold the same bytes.
+    package func hasSameBytes(as other: RawSpan) -> Bool {
+        guard byteCount == other.byteCount else { return false }
+        var offset = 0
+        while offset &+ 8 <= byteCount {
+            guard littleEndian(at: offset, as: UInt64.self) == other.littleEndian(at: offset, as: UInt64.self) else {
+                return false
+            }
+            offset &+= 8
+        }
+        while offset < byteCount {
+            guard byte(at: offset) == other.byte(at: offset) else { return false }
+            offset &+= 1
+        }
+        return true
+    }
+}
+
 extension OutputSpan<UInt8> {
     /// Appends `number`, least significant byte first; traps when the free capacity is smaller.
     @inline(__always)

@@ -3,11 +3,11 @@ import Testing
 @testable import traylog_cli
 
 struct ProgressBarTests {
-    @Test func itShowsShareCountRateAndTime() {
+    @Test func itShowsShareCountRateTimeAndWhatIsLeft() {
         let moment = ProgressBar.Moment(count: 62_500, fraction: 0.425, elapsed: .seconds(12) + .milliseconds(500))
         #expect(
             ProgressBar.text("append", unit: "commands", at: moment, columns: 100)
-                == "append   42 % ████████░░░░░░░░░░░░  62,500 commands  5,000/s  0:12")
+                == "append   42 % ████████░░░░░░░░░░░░  62,500 commands  5,000/s  0:12  0:17 left")
     }
 
     @Test func withoutAnEndItShowsNoShare() {
@@ -15,6 +15,13 @@ struct ProgressBarTests {
         #expect(
             ProgressBar.text("append", unit: "commands", at: moment, columns: 100)
                 == "append  7,200 commands  1/s  1:02:03")
+    }
+
+    @Test func itDoesNotGuessFromTooLittle() {
+        for (fraction, seconds) in [(0.001, 10), (0.5, 0), (1.0, 10)] {
+            let moment = ProgressBar.Moment(count: 10, fraction: fraction, elapsed: .seconds(seconds))
+            #expect(!ProgressBar.text("append", unit: "commands", at: moment, columns: 100).contains("left"))
+        }
     }
 
     @Test func itFitsItsLine() {

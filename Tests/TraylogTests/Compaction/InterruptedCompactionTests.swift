@@ -109,7 +109,8 @@ import TraylogLMDB
                 #expect(try store.statistics().floor == .zero)
                 #expect(try store.events() == events)
                 let left = (try? FileManager.default.contentsOfDirectory(atPath: archive)) ?? []
-                #expect(left.filter { !$0.hasPrefix(".") } == [], "step \(step)")
+                // A beginning, states, the log; then the archive is finished, and stays when the check is given up.
+                #expect(left.filter { !$0.hasPrefix(".") }.count <= (step > 2 ? 1 : 0), "step \(step)")
                 // Nothing is refused any more that a floor would refuse.
                 _ = try store.perform(Command(user: "ann", .undo(event: 11)))
                 _ = try store.perform([notify("dot"), Command(user: "dot", .seeTray()), notify("dot")])

@@ -46,7 +46,7 @@ struct ProgressBar {
         try? output.write(Array("\r\u{1B}[K\(text)".utf8))
     }
 
-    /// `append  42 % ████████░░░░░░░░░░░░  62,500 commands  210,000/s  0:12`
+    /// `append  42 % ████████░░░░░░░░░░░░  62,500 commands  210,000/s  0:12  0:16 left`
     static func text(_ label: String, unit: String, at moment: Moment, columns: Int) -> String {
         let seconds = Double(moment.elapsed.components.seconds) + Double(moment.elapsed.components.attoseconds) / 1e18
         let rate = seconds > 0 ? UInt64(min(Double(moment.count) / seconds, 1e18)) : 0
@@ -58,7 +58,14 @@ struct ProgressBar {
         parts.append("\(moment.count.grouped) \(unit)")
         parts.append("\(rate.grouped)/s")
         parts.append(clock(moment.elapsed.components.seconds))
+        if let left = secondsLeft(moment.fraction, after: seconds) { parts.append("\(clock(left)) left") }
         return parts.joined(separator: "  ").truncated(to: columns)
+    }
+
+    /// As long as the rest takes at the rate so far; nil as long as that says little.
+    private static func secondsLeft(_ fraction: Double?, after seconds: Double) -> Int64? {
+        guard let fraction, fraction > 0.005, fraction < 1, seconds >= 1 else { return nil }
+        return Int64(min((seconds / fraction - seconds).rounded(.up), 1e9))
     }
 
     private static func bar(_ fraction: Double, cells: Int) -> String {

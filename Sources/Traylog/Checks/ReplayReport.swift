@@ -1,0 +1,22 @@
+/// What a replay found.
+public struct ReplayReport: Hashable, Sendable {
+    /// Events that were folded.
+    public var events: UInt64 = 0
+    /// Users whose states were compared.
+    public var users: UInt64 = 0
+    public var seconds: Double = 0
+    /// In words, by the numbers of the streams, which is the order in which users came; the first ones, if there are
+    /// many.
+    public var differences: [String] = []
+
+    public init(events: UInt64 = 0, users: UInt64 = 0, seconds: Double = 0) {
+        self.events = events
+        self.users = users
+        self.seconds = seconds
+    }
+
+    /// Whether everything that was compared is what the log gives.
+    public var identical: Bool { differences.isEmpty }
+    /// The first one.
+    public var difference: String? { differences.first }
+}

@@ -1,0 +1,50 @@
+import TraylogDomain
+import TraylogLMDB
+
+extension TrayQueries {
+    /// Folds the log anew and compares what is stored with what comes out.
+    ///
+    /// Appends and queries go on meanwhile: a state that is stored newer than the replay began is compared as of then.
+    ///
+    /// - Parameters:
+    ///   - scope: what to compare; everything when nothing is said.
+    ///   - threads: one or two, other numbers count as the nearer of them; as many as there are processors when nil. The
+    ///     outcome does not depend on it.
+    ///   - progress: told on the calling thread how far it is and how far it goes, in events, or in users where a scope
+    ///     picks some; throws to give up.
+    /// - Returns: the first difference, if there is one, in the order in which users came to the store.
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `compacted` for a moment below the floor, `invalid` for a
+    ///   scope that contradicts itself; failed `damaged` for an event that cannot be read, `cancelled`.
+    /// - Complexity: O(events folded): about a microsecond for each; moments of the past cost a query for each user. Memory
+    ///   stays below 256 MiB, as long as no single user has millions of events.
+    public func replay(
+        _ scope: ReplayScope = ReplayScope(), threads: Int? = nil,
+        progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
+    ) throws(TraylogError) -> ReplayReport {
+        let source = queries.source
+        do {
+            return try Replay.timed {
+                try Replay.compare(source.directory, source.environment, scope, threads: threads, progress: progress)
+            }
+        } catch {
+            throw TraylogError(error, in: source.directory)
+        }
+    }
+
+    /// The same on a thread of its own, while the task waits. Cancelling the task gives it up.
+    public func replay(_ scope: ReplayScope = ReplayScope()) async throws(TraylogError) -> ReplayReport {
+        let cancellation = Cancellation()
+        return try await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                _ = OSThread.start(name: "traylog-replay") {
+                    continuation.resume(
+                        returning: Result { () throws(TraylogError) in
+                            try self.replay(scope, progress: { _, _ in try cancellation.check() })
+                        })
+                }
+            }
+        } onCancel: {
+            cancellation.cancel()
+        }.get()
+    }
+}

@@ -1,0 +1,68 @@
+import TestSupport
+import Testing
+import TraylogDomain
+
+@testable import Traylog
+
+/// Facts come out of the buffer as they went in, sorted by stream.
+@Suite struct FactBufferTests {
+    @Test(arguments: seeds(5, long: 200))
+    func everyFactComesOutAsItWentIn(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var buffer = FactBuffer(firstStream: 3)
+        var expected: [UInt32: [(fact: Fact, due: Timestamp?)]] = [:]
+        for seq in 1...UInt64(random.between(1, 400)) {
+            let stream = UInt32(random.between(3, 20))
+            let fact = Self.fact(seq, &random)
+            let due = random.chance(20) ? Timestamp(milliseconds: Int64(random.between(-5, 5))) : nil
+            let isFirst = expected[stream] == nil
+            #expect(buffer.has(stream) == !isFirst, "seed \(seed)")
+            buffer.add(fact, due: due, stream: stream, name: isFirst ? Self.name(stream) : nil)
+            expected[stream, default: []].append((fact, due))
+        }
+        buffer.sort()
+        for stream in UInt32(3)...25 {
+            let facts = StreamFacts(stream, in: [buffer])
+            #expect(facts.count == expected[stream]?.count ?? 0, "seed \(seed)")
+            guard facts.count > 0 else { continue }
+            #expect(facts.name == Self.name(stream), "seed \(seed)")
+            for (index, right) in (expected[stream] ?? []).enumerated() {
+                #expect(facts.fact(index) == right, "seed \(seed)")
+                #expect(facts.fact(withSeq: right.fact.seq) == right.fact, "seed \(seed)")
+            }
+            #expect(facts.fact(withSeq: 1_000) == nil)
+        }
+    }
+
+    @Test func aUsualFactTakesLittleRoom() {
+        var buffer = FactBuffer(firstStream: 1)
+        for seq in 1...UInt64(10_000) {
+            var fact = Fact(seq: seq, kind: .notified)
+            (fact.thread, fact.category, fact.argument, fact.key) = (seq, 2, 3, .max)
+            buffer.add(fact, due: nil, stream: UInt32(1 + seq % 100), name: seq <= 100 ? .user("user\(seq)") : nil)
+        }
+        #expect(buffer.byteCount <= 10_000 * 61)
+    }
+
+    private static func name(_ stream: UInt32) -> StreamName {
+        switch stream % 3 {
+        case 0: .user("a user's name, \(stream)")
+        case 1: .topic("é\(stream)")
+        default: .erased(stream)
+        }
+    }
+
+    private static func fact(_ seq: UInt64, _ random: inout SeededRandom) -> Fact {
+        var fact = Fact(seq: seq, kind: random.pick(EventKind.allCases))
+        func number() -> UInt64 { random.chance(50) ? 0 : random.next() }
+        fact.isSilent = random.chance(30)
+        fact.isUnthreaded = random.chance(30)
+        fact.mark = UInt8(random.between(0, 255))
+        fact.edited = ContentFields(rawValue: UInt8(random.between(0, 255)))
+        fact.summaryCount = random.chance(20) ? .max : 1
+        (fact.thread, fact.category, fact.argument) = (number(), number(), number())
+        (fact.collapse, fact.key, fact.target) = (number(), number(), number())
+        if random.chance(20) { fact.items = (0..<random.between(1, 30)).map { _ in random.next() } }
+        return fact
+    }
+}

@@ -1,0 +1,169 @@
+import TestSupport
+import Testing
+import TraylogDomain
+import TraylogLMDB
+
+@testable import Traylog
+
+/// The fold of the whole log: the same on one thread and on two, in one reading and in many, in bounded memory.
+@Suite struct LogFoldTests {
+    private struct Finding: Equatable {
+        var differences: [String]
+        var events: UInt64
+        var users: UInt64
+    }
+
+    private func find(_ path: String, limit: Int, eventsPerPass: Int, threads: Int) throws -> Finding {
+        let environment = try Environment.open(directory: path, access: .readOnly, databases: Tables.allNames)
+        defer { environment.close() }
+        let report = try Replay.compare(
+            path, environment, limit: limit, eventsPerPass: eventsPerPass, threads: threads
+        ) { _, _ in }
+        return Finding(differences: report.differences, events: report.events, users: report.users)
+    }
+
+    @Test func theFirstDifferencesAreTheSameHoweverTheLogIsRead() throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store in
+                _ = try store.perform((0..<900).map { notify("user\($0 % 30)") })
+            }
+            try RawStore.change(path) { raw in
+                for user in ["user28", "user5", "user20"] {
+                    try raw.changeState(StateTable.key(raw.stream(of: user), .root, 0)) { $0.unread -= 1 }
+                }
+            }
+            for limit in [1, 2, 10] {
+                let expected = ["user5", "user20", "user28"].prefix(limit).map {
+                    "user \($0): unread is 29 and should be 30"
+                }
+                for eventsPerPass in [1, 70, 500, 2_000_000] {
+                    for threads in 1...2 {
+                        let found = try find(path, limit: limit, eventsPerPass: eventsPerPass, threads: threads)
+                        #expect(found == Finding(differences: expected, events: 900, users: 30))
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: seeds(3, long: 60))
+    func anyStoreIsIdenticalHoweverItIsReplayed(seed: UInt64) throws {
+        try withStorePath { path in
+            var settings = options(tailEvents: 20, isRelaxed: true)
+            settings.landmarkDistance = 5
+            var run = try ModelRun(seed: seed, mix: .typical.with(.all)) { try Store.open(path, options: settings) }
+            var random = SeededRandom(seed: seed)
+            for round in 0..<3 {
+                try run.play(steps: 90, checkEvery: 90)
+                if round == 1 { try run.compact(atPercent: 40) }
+                run.store.close()
+                try within("seed \(seed), round \(round)") { try expectIdentical(path, run.naive, &random) }
+                try run.reopen()
+            }
+            run.store.close()
+        }
+    }
+
+    private func expectIdentical(_ path: String, _ naive: NaiveStore, _ random: inout SeededRandom) throws {
+        let whole = try find(path, limit: 3, eventsPerPass: 2_000_000, threads: 1)
+        #expect(whole.differences.isEmpty, "\(whole.differences)")
+        for (eventsPerPass, threads) in [(1, 1), (25, 2), (2_000_000, 2)] {
+            #expect(try find(path, limit: 3, eventsPerPass: eventsPerPass, threads: threads) == whole)
+        }
+        let floor = try withReader(path) { reader in try reader.statistics().floor.rawValue }
+        let head = naive.head.rawValue
+        for _ in 0..<12 {
+            var scope = ReplayScope()
+            if random.chance(60) { scope.users = Array(naive.users().shuffled(using: &random).prefix(2)) }
+            let end = random.between(Int(floor), Int(head))
+            if random.chance(60) { scope.asOf = .seq(Seq(UInt64(end))) }
+            let last = scope.asOf == nil ? Int(head) : end
+            if random.chance(60), last > Int(floor) { scope.from = Seq(UInt64(random.between(Int(floor) + 1, last))) }
+            do {
+                let report = try Replay.run(directory: path, scope: scope) { _, _ in }
+                #expect(report.identical, "\(scope): \(report.differences)")
+            } catch {
+                Issue.record("\(scope): \(error)")
+            }
+        }
+    }
+
+    @Test func oneStateIsHeldAtATime() throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store in
+                _ = try store.perform((0..<2_000).map { notify("user\($0 % 400)") })
+            }
+            let environment = try Environment.open(directory: path, access: .readOnly, databases: Tables.allNames)
+            defer { environment.close() }
+            let source = FileSource(directory: path, environment: environment, tables: Tables(environment))
+            let (record, head) = try source.state()
+            let fold = LogFold(environment: environment, tables: source.tables, record: record, head: head)
+            var alone = [Holding(check: nil)]
+            try fold.run(into: &alone) { _ in }
+            #expect(alone[0].taken == 400 && alone[0].most == 1)
+            let check = StreamCheck(source: source, head: head)
+            var compared = [Holding(check: StateCheck(check, limit: 1))]
+            try fold.run(into: &compared) { _ in }
+            #expect(compared[0].taken == 400 && compared[0].most <= 65)
+        }
+    }
+
+    /// Counts the states that are in memory.
+    private struct Holding: FoldTaker {
+        struct Weak { weak var state: LogFold.Folded? }
+
+        var check: StateCheck?
+        var taken = 0
+        var most = 0
+        private var held: [Weak] = []
+
+        init(check: StateCheck?) { self.check = check }
+
+        mutating func reached(_ landmark: TrayState, of stream: LogFold.Folded, before: TrayState?) {}
+
+        mutating func take(_ stream: LogFold.Folded) throws {
+            held.removeAll { $0.state == nil }
+            held.append(Weak(state: stream))
+            (taken, most) = (taken + 1, max(most, held.count))
+            try check?.take(stream)
+        }
+    }
+
+    @Test func aLogOfLargeMarksIsReadInParts() throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store in
+                for user in ["ann", "bob", "cy"] {
+                    let receipts = try store.perform((0..<100).map { _ in notify(user) })
+                    let items = receipts.compactMap { receipt -> ItemReference? in
+                        if case .appended(let seq) = receipt { .seq(seq) } else { nil }
+                    }
+                    for index in 0..<200 {
+                        let mark: Mark = index % 2 == 0 ? .archived : .unarchived
+                        _ = try store.perform(Command(user: user, .mark(mark, items)))
+                    }
+                }
+            }
+            for threads in 1...2 {
+                let found = try find(path, limit: 1, eventsPerPass: 1_000, threads: threads)
+                #expect(found == Finding(differences: [], events: 900, users: 3))
+            }
+        }
+    }
+
+    @Test(arguments: [1, 2])
+    func aReplayCanBeGivenUp(threads: Int) throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store in
+                for _ in 0..<20 { _ = try store.perform((0..<1_000).map { notify("user\($0 % 50)") }) }
+            }
+            var calls = 0
+            let failure = try failure {
+                try Replay.run(directory: path, scope: ReplayScope(), threads: threads) { _, _ in
+                    calls += 1
+                    throw CancellationError()
+                }
+            }
+            #expect(failure?.code == .cancelled && calls == 1)
+        }
+    }
+}
