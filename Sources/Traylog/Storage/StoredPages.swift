@@ -85,13 +85,16 @@ struct StoredPages: StateSource {
     /// The items with their contents, read in one transaction.
     func items(_ shown: [ShownItem]) throws -> [Item] {
         try environment.read { transaction in
-            try shown.map { item in
-                guard var filled = try tables.log.item(item.entry.seq, in: transaction) else {
-                    throw Self.missing(item.entry.seq)
-                }
-                try item.update(&filled, from: self)
-                return filled
+            let blank = Item(
+                seq: .zero, position: .zero, content: Content(), recordedAt: Timestamp(milliseconds: 0))
+            var items = Array(repeating: blank, count: shown.count)
+            for (index, item) in shown.enumerated() {
+                let seq = item.entry.seq
+                items[index].seq = Seq(seq)
+                guard try tables.log.fill(&items[index], from: seq, in: transaction) else { throw Self.missing(seq) }
+                try item.update(&items[index], from: self)
             }
+            return items
         }
     }
 

@@ -160,6 +160,13 @@ struct Core {
         cachedBytes -= Core.slotBytes
     }
 
+    /// The same as ``slot(of:)`` as far as it is at hand.
+    func loadedSlot(of user: String) -> UserSlot? {
+        guard let slot = byName[user, hasher.identity(of: user, as: .user)] else { return nil }
+        slot.isRecent = true
+        return slot
+    }
+
     /// The same as ``slot(ofTopic:)`` as far as it is at hand.
     func loadedTopic(_ identity: UInt64) -> UserSlot? { topics[identity] }
 
