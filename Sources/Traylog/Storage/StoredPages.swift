@@ -85,12 +85,13 @@ struct StoredPages: StateSource {
     /// The items with their contents, read in one transaction.
     func items(_ shown: [ShownItem]) throws -> [Item] {
         try environment.read { transaction in
-            let blank = Item(
-                seq: .zero, position: .zero, content: Content(), recordedAt: Timestamp(milliseconds: 0))
-            var items = Array(repeating: blank, count: shown.count)
+            var items: [Item] = []
+            items.reserveCapacity(shown.count)
             for (index, item) in shown.enumerated() {
                 let seq = item.entry.seq
-                items[index].seq = Seq(seq)
+                items.append(
+                    Item(
+                        seq: Seq(seq), position: .zero, content: Content(), recordedAt: Timestamp(milliseconds: 0)))
                 guard try tables.log.fill(&items[index], from: seq, in: transaction) else { throw Self.missing(seq) }
                 try item.update(&items[index], from: self)
             }

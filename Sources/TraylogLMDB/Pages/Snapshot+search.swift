@@ -9,9 +9,14 @@ extension Snapshot {
         let table = try record(database)
         guard !table.isEmpty else { return nil }
         let key = unsafe KeyBytes(key)
-        let leaf = try leaf(for: key, in: table)
+        let number = key.bigEndian
+        let recent = number.flatMap { recentLeaf($0, database) }
+        let leaf = if let recent { recent } else { try self.leaf(for: key, in: table) }
         guard let found = leaf.search(key) else { throw error(.entries, leaf, table) }
-        if found.isExact { return unsafe try value(found.index, of: leaf, table.name) }
+        if found.isExact {
+            if number != nil, recent == nil { keep(leaf, database) }
+            return unsafe try value(found.index, of: leaf, table.name)
+        }
         // Only a key that is not there needs the promises of the branches above.
         guard let place = try find(key, in: table) else { return nil }
         return unsafe try value(at: place, table.name)

@@ -12,7 +12,7 @@ extension EventDecoder {
     ) throws(CodecError) {
         do throws(PayloadFault) {
             let kind = try kind(of: header)
-            let text = PayloadText(fields: try PayloadFields(payload))
+            let text = try PayloadText(payload)
             item.key = try text.optional(.key, payload)
             if kind == .broadcast { item.topic = try text.required(.topic, payload) }
             item.actor = try text.optional(.actor, payload)

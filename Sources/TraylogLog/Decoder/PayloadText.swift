@@ -6,6 +6,12 @@ import TraylogDomain
 struct PayloadText {
     let fields: PayloadFields
 
+    /// - Throws: as ``PayloadFields``.
+    @inline(__always)
+    init(_ payload: RawSpan) throws(PayloadFault) { fields = try PayloadFields(payload) }
+
+    init(fields: PayloadFields) { self.fields = fields }
+
     @inline(__always)
     func optional(_ field: FieldNumber, _ payload: RawSpan) throws(PayloadFault) -> String? {
         guard let range = fields.range(field) else { return nil }
