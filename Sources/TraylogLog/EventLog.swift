@@ -81,18 +81,25 @@ package struct EventLog: Sendable {
             user: Pseudonym.name(ofStream: header.stream), body: .redacted(kind))
     }
 
-    /// The item that an event brought, as it was then; nil when the log does not hold the event.
-    package func item(_ seq: UInt64, in transaction: borrowing ReadTransaction) throws -> Item? {
-        try transaction.get(records, seq) { record in
-            if let skeleton = try EventLog.skeleton(seq, record) {
-                return Item(
-                    seq: skeleton.seq, position: skeleton.seq, content: Content(), occurredAt: skeleton.occurredAt,
-                    recordedAt: skeleton.recordedAt)
+    /// Makes of a new item the one that an event brought, as it was then.
+    ///
+    /// - Returns: false when the log does not hold the event.
+    package func fill(
+        _ item: inout Item, from seq: UInt64, in transaction: borrowing ReadTransaction
+    ) throws -> Bool {
+        let found: Void? = try transaction.get(records, seq) { record in
+            let header = try RecordHeader.read(record, seq: seq)
+            guard !header.isErased else {
+                // Of an erased event nothing is left but its times.
+                _ = try EventLog.skeleton(seq, record)
+                (item.recordedAt, item.occurredAt) = (header.recordedAt, header.occurredAt)
+                return
             }
-            return try withPayload(of: seq, record, in: transaction) { header, payload in
-                try EventDecoder.item(seq: seq, header: header, payload: payload)
+            try withPayload(of: seq, header, record, in: transaction) { payload in
+                try EventDecoder.fill(&item, seq: seq, header: header, payload: payload)
             }
         }
+        return found != nil
     }
 
     /// Lends the record of an event, unchecked; nil when the log does not hold it.
@@ -149,15 +156,24 @@ package struct EventLog: Sendable {
         _ body: (RecordHeader, RawSpan) throws -> R
     ) throws -> R {
         let header = try RecordHeader.read(record, seq: seq)
+        return try withPayload(of: seq, header, record, in: transaction) { try body(header, $0) }
+    }
+
+    /// The same for who has the header already.
+    @inline(__always)
+    private func withPayload<R>(
+        of seq: UInt64, _ header: RecordHeader, _ record: RawSpan, in transaction: borrowing ReadTransaction,
+        _ body: (RawSpan) throws -> R
+    ) throws -> R {
         switch try RecordCodec.body(seq: seq, header: header, record: record) {
         case .inline(let range):
             try RecordCodec.verifyChecksum(seq: seq, record: record)
-            return try body(header, record.extracting(range))
+            return try body(record.extracting(range))
         case .chunked(let byteCount):
             let payload = try assemble(seq, byteCount: byteCount, in: transaction)
             let span = RawSpan(_elements: payload.span)
             try RecordCodec.verify(seq: seq, record: record, chunkedPayload: span)
-            return try body(header, span)
+            return try body(span)
         case .erased:
             throw CodecError(.erased, seq: seq, "only its header is left")
         }

@@ -2,11 +2,20 @@ import TraylogDomain
 import TraylogLMDB
 
 /// Answers in the writing process: from the states at hand, which are never behind the last commit.
-struct LiveSource: ViewSource {
+///
+/// A class, because each query takes a copy.
+final class LiveSource: ViewSource {
     let directory: String
     let environment: Environment
     let tables: Tables
     let shared: Monitor<Shared>
+
+    init(directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>) {
+        self.directory = directory
+        self.environment = environment
+        self.tables = tables
+        self.shared = shared
+    }
 
     func view(of user: String, at moment: UInt64?) throws -> UserView {
         let (view, landmarks) = try withCore { core in
@@ -29,19 +38,23 @@ struct LiveSource: ViewSource {
             moment, history: LiveHistory(source: self, hasher: view.hasher, stored: view.pages, landmarks: landmarks))
     }
 
-    /// Most people look at a tray that did not change; that takes a copy of the tray, and none of the state.
-    func tray(of user: String) throws -> Tray {
-        let answered: Tray? = try withCore { core in
-            guard let slot = try core.slot(of: user), var tray = try core.current(slot).answeredTray else { return nil }
-            tray.asOf = Seq(core.head.seq)
-            return tray
+    /// Most people look at a tray that did not change: one look under the lock, and a copy of the tray.
+    func answeredTray(of user: String) throws -> Tray? {
+        try withCore { core in
+            guard core.file == nil || core.file == environment.fileIdentity else { return nil }
+            return core.loadedSlot(of: user)?
+                .answeredTray(asOf: core.head.seq, lastTopicEvent: core.lastTopicEvent)
         }
-        if let answered { return answered }
+    }
+
+    func tray(of user: String) throws -> Tray {
         let view = try view(of: user, at: nil)
         let tray = try view.tray()
         try withCore { core in
-            guard let box = try core.slot(of: user)?.current else { return }
-            if box.state.appliedSeq == view.state.appliedSeq { box.answeredTray = tray }
+            guard let slot = try core.slot(of: user), let box = slot.current else { return }
+            if box.state.appliedSeq == view.state.appliedSeq, !core.isBehind(box, through: core.head.seq) {
+                slot.keep(tray)
+            }
         }
         return tray
     }

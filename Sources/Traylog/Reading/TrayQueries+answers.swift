@@ -22,7 +22,8 @@ extension TrayQueries {
     /// - Parameter asOf: a moment of the past; without it, now.
     /// - Complexity: does not depend on the number of items. Of the past: at most a few thousand events are folded.
     public func tray(of user: String, asOf: Moment? = nil) throws(TraylogError) -> Tray {
-        try queries.answer { source in
+        if asOf == nil, let tray = try queries.answeredTray(of: user) { return tray }
+        return try queries.answer { source in
             try Limits.check(identifier: user, "user")
             guard let seq = try source.seq(of: asOf) else { return try source.tray(of: user) }
             return try source.view(of: user, at: seq).tray()
@@ -175,6 +176,14 @@ extension Queries {
     fileprivate static func check(limit: Int) throws(Refusal) {
         guard (1...Limits.pageItems).contains(limit) else {
             throw .invalid(field: "limit", reason: "must be 1 to \(Limits.pageItems), not \(limit)")
+        }
+    }
+
+    fileprivate func answeredTray(of user: String) throws(TraylogError) -> Tray? {
+        do {
+            return try source.answeredTray(of: user)
+        } catch {
+            throw TraylogError(error, in: source.directory)
         }
     }
 

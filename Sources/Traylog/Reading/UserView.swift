@@ -59,6 +59,8 @@ protocol ViewSource: Sendable {
     func stream(of user: String) throws -> UInt32?
     /// The user's tray after the head.
     func tray(of user: String) throws -> Tray
+    /// The same where it is at hand, in one look, so that nothing can change meanwhile; nil where it is not.
+    func answeredTray(of user: String) throws -> Tray?
     /// The head, for queries that concern no user.
     func head() throws -> Seq
     /// Users whose names are not in the table of names yet, those after `name`, sorted in byte order.
@@ -99,6 +101,8 @@ extension ViewSource {
     func tray(of user: String) throws -> Tray {
         try view(of: user, at: nil).tray()
     }
+
+    func answeredTray(of user: String) throws -> Tray? { nil }
 
     func fact(_ seq: UInt64, _ hasher: IdentityHasher) throws -> Fact {
         guard let fact = try environment.read({ try tables.log.fact(seq, hasher: hasher, in: $0) }) else {

@@ -85,13 +85,17 @@ struct StoredPages: StateSource {
     /// The items with their contents, read in one transaction.
     func items(_ shown: [ShownItem]) throws -> [Item] {
         try environment.read { transaction in
-            try shown.map { item in
-                guard var filled = try tables.log.item(item.entry.seq, in: transaction) else {
-                    throw Self.missing(item.entry.seq)
-                }
-                try item.update(&filled, from: self)
-                return filled
+            var items: [Item] = []
+            items.reserveCapacity(shown.count)
+            for (index, item) in shown.enumerated() {
+                let seq = item.entry.seq
+                items.append(
+                    Item(
+                        seq: Seq(seq), position: .zero, content: Content(), recordedAt: Timestamp(milliseconds: 0)))
+                guard try tables.log.fill(&items[index], from: seq, in: transaction) else { throw Self.missing(seq) }
+                try item.update(&items[index], from: self)
             }
+            return items
         }
     }
 

@@ -1,6 +1,7 @@
 import TraylogDomain
 
-/// The fact of a `notify` with nothing unusual, as most are, in a third of the memory.
+/// The fact of a `notify` with nothing unusual, as most are, in a third of the memory; without its key, which
+/// ``Tail`` keeps apart.
 ///
 /// The tail holds hundreds of thousands of facts, and looking at them again waits for memory more than for anything
 /// else.
@@ -22,7 +23,7 @@ struct CompactFact: BitwiseCopyable, Sendable {
         isSilent = fact.isSilent
         isWhole = true
         // Compared as a whole, so that no field, present or future, can be forgotten.
-        guard self.fact(seq: fact.seq) == fact else { return nil }
+        guard self.fact(seq: fact.seq, key: fact.key) == fact else { return nil }
     }
 
     /// Stands for a fact that is kept elsewhere.
@@ -39,8 +40,9 @@ struct CompactFact: BitwiseCopyable, Sendable {
     var place: UInt64 { thread }
 
     @inline(__always)
-    func fact(seq: UInt64) -> Fact {
+    func fact(seq: UInt64, key: UInt64) -> Fact {
         var fact = Fact(seq: seq, kind: .notified)
+        fact.key = key
         fact.isSilent = isSilent
         fact.summaryCount = summaryCount
         fact.thread = thread

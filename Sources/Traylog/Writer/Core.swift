@@ -160,6 +160,13 @@ struct Core {
         cachedBytes -= Core.slotBytes
     }
 
+    /// The same as ``slot(of:)`` as far as it is at hand.
+    func loadedSlot(of user: String) -> UserSlot? {
+        guard let slot = byName[user, hasher.identity(of: user, as: .user)] else { return nil }
+        slot.isRecent = true
+        return slot
+    }
+
     /// The same as ``slot(ofTopic:)`` as far as it is at hand.
     func loadedTopic(_ identity: UInt64) -> UserSlot? { topics[identity] }
 
@@ -175,7 +182,20 @@ struct Core {
         try state(of: slot, through: head.seq)
     }
 
-    /// The same, only as far as the user's own events reach: later broadcasts wait until somebody looks.
+    /// The state as far as it was folded so far: events wait in the tail from ``StateBox/next`` on. Nil when the stored
+    /// one is damaged.
+    mutating func folded(_ slot: UserSlot) throws -> StateBox? {
+        if let box = slot.current { return box }
+        do {
+            let box = try load(slot)
+            setCurrent(box, of: slot)
+            return box
+        } catch PackedError.damaged {
+            return nil
+        }
+    }
+
+    /// The same as ``current(_:)``, only as far as the user's own events reach: later broadcasts wait until somebody looks.
     mutating func storable(_ slot: UserSlot) throws -> StateBox {
         try state(of: slot, through: min(slot.lastUnstored, head.seq))
     }
@@ -301,7 +321,7 @@ struct Core {
             for index in 0..<run.count {
                 let seq = run.seqs[index]
                 let compact = run.facts[index]
-                let fact = compact.isWhole ? compact.fact(seq: seq) : try fact(seq)
+                let fact = compact.isWhole ? compact.fact(seq: seq, key: run.keys[index]) : try fact(seq)
                 guard !fact.kind.needsHistory || slot.isTopic else { break plain }
                 try box.state.apply(fact, stored: source)
                 box.next = run.next(after: index)
@@ -344,30 +364,6 @@ struct Core {
         let fact = try environment.read { try tables.log.fact(seq, hasher: hasher, in: $0) }
         guard let fact else { throw CodecError(.damaged, seq: seq, "it is missing from the log") }
         return fact
-    }
-
-    /// Lets go of states at hand that nobody asked for lately, when they take too much memory.
-    ///
-    /// Slots of users with unstored events or names cannot go before the end of a round, however many they are.
-    ///
-    /// - Complexity: O(users at hand), after that many were loaded anew.
-    mutating func sweepCache() {
-        guard cachedBytes > max(cacheBytes, nextSweepBytes) else { return }
-        defer { nextSweepBytes = cachedBytes > cacheBytes ? cachedBytes + cacheBytes / 4 : 0 }
-        // The first round forgets who was recent; only a second one may find nobody else.
-        for _ in 0..<2 {
-            for slot in slots.all where cachedBytes > cacheBytes * 3 / 4 {
-                guard slot.working == nil else { continue }
-                if slot.isRecent {
-                    slot.isRecent = false
-                } else if slot.isDisposable {
-                    remove(slot)
-                } else {
-                    setCurrent(nil, of: slot)
-                }
-            }
-            if cachedBytes <= cacheBytes { return }
-        }
     }
 }
 

@@ -78,6 +78,9 @@ struct Group {
             throw Refusal.invalid(field: "user", reason: "stands for somebody who was erased; use another name")
         }
         if let notice = prepared.entries[index].notice {
+            if prepared.entries[index].key != 0, let slot {
+                if let seq = try duplicate(prepared, index, of: slot, core: &core) { return .duplicate(seq) }
+            }
             return .appended(append(prepared, index, notice, name: name, slot: slot, core: &core, random: &random))
         }
         if prepared.commands[index].key == nil, let fact = prepared.fact(index) {
@@ -177,7 +180,7 @@ struct Group {
         let slot = slot ?? core.newSlot(for: name)
         let seq = batch.nextSeq
         encode(prepared, index, .notified, stream: slot.stream, random: &random)
-        core.tail.append(notice)
+        core.tail.append(notice, key: prepared.entries[index].key)
         link(seq, to: slot, isNewUser: isNewUser, core: &core)
         return Seq(seq)
     }
@@ -192,7 +195,8 @@ struct Group {
             salt: prepared.salt(index) ?? random.nextSalt())
     }
 
-    private mutating func decide(
+    /// What a command comes to that depends on its user's state.
+    mutating func decide(
         _ command: Command, head: UInt64, fingerprint: UInt64, slot: UserSlot?, core: inout Core
     ) throws -> Decision {
         guard let slot else {
@@ -214,8 +218,7 @@ struct Group {
         _ command: Command, head: UInt64, fingerprint: UInt64, of slot: UserSlot, core: inout Core
     ) throws -> Decision {
         let box = try state(of: slot, core: &core)
-        let source = GroupSource(
-            stored: core.pages(of: slot.stream, limit: box.state.appliedSeq), batch: batch, keptFloor: core.keptFloor)
+        let source = source(of: slot, box, core)
         return try box.state.decide(
             command, head: head, fingerprint: fingerprint, hasher: core.hasher, source: source)
     }
@@ -223,9 +226,13 @@ struct Group {
     /// The stream's state with every event of this transaction so far, and what can be read beside it.
     mutating func settled(_ slot: UserSlot, core: inout Core) throws -> (state: TrayState, stored: some StateSource) {
         let box = try state(of: slot, core: &core)
-        let source = GroupSource(
+        return (box.state, source(of: slot, box, core))
+    }
+
+    /// What can be read beside a state of the stream.
+    func source(of slot: UserSlot, _ box: StateBox, _ core: borrowing Core) -> GroupSource {
+        GroupSource(
             stored: core.pages(of: slot.stream, limit: box.state.appliedSeq), batch: batch, keptFloor: core.keptFloor)
-        return (box.state, source)
     }
 
     /// Appends an event that no command caused.
@@ -313,6 +320,7 @@ struct Group {
         core.head.seq = batch.nextSeq - 1
         core.head.recordedAt = now
         for step in journal {
+            step.slot.forgetTray()
             core.unstored.insert(step.slot.stream)
             if step.isNewUser {
                 step.slot.isCommitted = true
@@ -349,35 +357,5 @@ extension RandomPool {
     fileprivate mutating func nextSalt() -> Salt {
         let (first, second) = next16()
         return Salt(first, second)
-    }
-}
-
-/// What a decision may read: the file, and the events of the transaction that is being made.
-private struct GroupSource: StateSource {
-    let stored: StoredPages
-    let batch: RecordBatch
-    /// The floor, or what is about to be one: what it will forbid is refused already.
-    var floor: Floor
-
-    init(stored: StoredPages, batch: RecordBatch, keptFloor: UInt64) {
-        self.stored = stored
-        self.batch = batch
-        floor =
-            stored.floor.isAbove(keptFloor) || stored.floor.seq.rawValue == keptFloor
-            ? stored.floor : Floor(seq: Seq(keptFloor))
-    }
-
-    func holds(_ seq: UInt64) throws -> Bool { try stored.holds(seq) }
-    func compactedFingerprint(_ seq: UInt64) throws -> UInt64? { try stored.compactedFingerprint(seq) }
-
-    func items(at position: UInt64) throws -> ItemPage? { try stored.items(at: position) }
-    func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page? {
-        try stored.keys(space, at: identity)
-    }
-    func events(from seq: UInt64) throws -> EventIndex.Page? { try stored.events(from: seq) }
-
-    func event(_ seq: UInt64) throws -> Event {
-        if let event = try batch.event(seq) { return event }
-        return try stored.event(seq)
     }
 }

@@ -12,8 +12,10 @@ struct PreparedCommands: Sendable {
         var user: UInt64 = 0
         /// Of a command with a key; else 0.
         var fingerprint: UInt64 = 0
-        /// What the event of a valid `notify` without a key will state, if that is compact; nothing of it depends on
-        /// the state.
+        /// The key's identity, of a `notify` with a key; else 0.
+        var key: UInt64 = 0
+        /// What the event of a valid `notify` will state but for its key, if that is compact; nothing of it depends on the
+        /// state.
         var notice: CompactFact?
         /// Where the event's payload stands in ``payloads``, when it is there.
         var payloadStart = 0
@@ -53,7 +55,7 @@ struct PreparedCommands: Sendable {
 
     /// What the event of a `notify` will state, but for its seq; nil for other commands.
     func fact(_ index: Int) -> Fact? {
-        entries[index].notice?.fact(seq: 0) ?? facts[index]
+        entries[index].notice?.fact(seq: 0, key: entries[index].key) ?? facts[index]
     }
 
     /// When the item that a `notify` brings expires.
@@ -98,6 +100,7 @@ struct PreparedCommands: Sendable {
         if let user { entry.user = hasher.identity(of: user, as: .user) }
         if key != nil { entry.fingerprint = CommandFingerprint.of(commands[index]) }
         let fact = Fact(seq: 0, notified: content, key: key, hasher: hasher)
+        entry.key = fact.key
         // What becomes due is noted by the longer way.
         if content.expiresAt == nil { entry.notice = CompactFact(fact) }
         if entry.notice == nil { facts[index] = fact }

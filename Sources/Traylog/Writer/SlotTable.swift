@@ -4,14 +4,18 @@ import TraylogDomain
 ///
 /// The identities are keyed hashes already, so hashing them again, as a `Dictionary` would, buys nothing.
 struct SlotTable {
-    /// 0 where there is no slot. Apart from the slots, so that a search looks into no slot in vain.
-    private var identities = ContiguousArray<UInt64>(repeating: 0, count: 64)
-    private var slots = ContiguousArray<UserSlot?>(repeating: nil, count: 64)
+    /// One place: where there is no slot, the identity is 0. Together, as who finds one looks at the other next.
+    private struct Place {
+        var identity: UInt64 = 0
+        var slot: UserSlot?
+    }
+
+    private var places = ContiguousArray(repeating: Place(), count: 64)
     private(set) var count = 0
 
     subscript(user: String, identity: UInt64) -> UserSlot? {
         var index = home(of: identity)
-        while identities[index] != 0 {
+        while places[index].identity != 0 {
             if let slot = self[user, identity, at: index] { return slot }
             index = (index &+ 1) & mask
         }
@@ -20,8 +24,8 @@ struct SlotTable {
 
     /// The slot at a place, if it is the user's.
     subscript(user: String, identity: UInt64, at place: Int) -> UserSlot? {
-        guard slots.indices.contains(place), identities[place] == identity else { return nil }
-        guard let slot = slots[place], slot.user.hasSameBytes(as: user) else { return nil }
+        guard places.indices.contains(place), places[place].identity == identity else { return nil }
+        guard let slot = places[place].slot, slot.user.hasSameBytes(as: user) else { return nil }
         return slot
     }
 
@@ -29,60 +33,53 @@ struct SlotTable {
     ///
     /// Each slot lies elsewhere in memory. Looked at one right after the other, they are waited for together; looked at
     /// in the course of other work, one by one.
-    func look(for entries: Span<PreparedCommands.Entry>, from start: Int, _ places: inout SlotPlaces) {
+    func look(for entries: Span<PreparedCommands.Entry>, from start: Int, _ guesses: inout SlotPlaces) {
         let end = min(start + SlotPlaces.capacity, entries.count)
         for index in start..<end {
             let identity = entries[index].user
             var place = home(of: identity)
-            while identities[place] != identity, identities[place] != 0 { place = (place &+ 1) & mask }
-            places[index] = identities[place] == identity ? place : -1
+            while places[place].identity != identity, places[place].identity != 0 { place = (place &+ 1) & mask }
+            guesses[index] = places[place].identity == identity ? place : -1
         }
-        for index in start..<end where places[index] >= 0 {
-            if slots[places[index]]?.identity != entries[index].user { places[index] = -1 }
+        for index in start..<end where guesses[index] >= 0 {
+            if places[guesses[index]].slot?.identity != entries[index].user { guesses[index] = -1 }
         }
     }
 
     mutating func insert(_ slot: UserSlot) {
-        if (count + 1) * 2 > slots.count { grow() }
+        if (count + 1) * 2 > places.count { grow() }
         place(slot)
         count += 1
     }
 
     mutating func remove(_ slot: UserSlot) {
         var index = home(of: slot.identity)
-        while let present = slots[index], present !== slot { index = (index + 1) & mask }
-        guard slots[index] != nil else { return }
-        clear(index)
+        while let present = places[index].slot, present !== slot { index = (index + 1) & mask }
+        guard places[index].slot != nil else { return }
+        places[index] = Place()
         count -= 1
         closeGap(at: index)
     }
 
-    private var mask: Int { identities.count &- 1 }
+    private var mask: Int { places.count &- 1 }
 
     private func home(of identity: UInt64) -> Int { Int(truncatingIfNeeded: identity) & mask }
 
     private mutating func place(_ slot: UserSlot) {
         var index = home(of: slot.identity)
-        while identities[index] != 0 { index = (index + 1) & mask }
-        identities[index] = slot.identity
-        slots[index] = slot
-    }
-
-    private mutating func clear(_ index: Int) {
-        identities[index] = 0
-        slots[index] = nil
+        while places[index].identity != 0 { index = (index + 1) & mask }
+        places[index] = Place(identity: slot.identity, slot: slot)
     }
 
     /// Moves followers up, so that no search ends early at the gap.
     private mutating func closeGap(at gap: Int) {
         var gap = gap
         var index = (gap + 1) & mask
-        while let slot = slots[index] {
+        while let slot = places[index].slot {
             let distance = (index - home(of: slot.identity)) & mask
             if distance >= (index - gap) & mask {
-                identities[gap] = slot.identity
-                slots[gap] = slot
-                clear(index)
+                places[gap] = places[index]
+                places[index] = Place()
                 gap = index
             }
             index = (index + 1) & mask
@@ -90,10 +87,9 @@ struct SlotTable {
     }
 
     private mutating func grow() {
-        let old = slots
-        identities = ContiguousArray(repeating: 0, count: old.count * 2)
-        slots = ContiguousArray(repeating: nil, count: old.count * 2)
-        for case let slot? in old { place(slot) }
+        let old = places
+        places = ContiguousArray(repeating: Place(), count: old.count * 2)
+        for case let slot? in old.lazy.map(\.slot) { place(slot) }
     }
 }
 

@@ -15,6 +15,10 @@ struct Tail {
     /// How far it is to the next event of the same stream; 0 when there is none. Apart from the facts, because most
     /// looks at the tail need nothing else.
     private var distances: ContiguousArray<UInt32> = []
+    /// The identities of the events' keys, 0 for none; empty as long as no compact fact has one.
+    private var keys: ContiguousArray<UInt64> = []
+    /// Which keys the events surely do not have.
+    private var keyFilter = KeyFilter()
     /// Events before this index are given up; their memory follows in one move.
     private var start = 0
 
@@ -25,8 +29,39 @@ struct Tail {
     var count: Int { facts.count - start }
 
     func fact(_ seq: UInt64) -> Fact? {
-        let compact = facts[index(seq)]
-        return compact.isWhole ? compact.fact(seq: seq) : others[Int(compact.place - othersDropped)]
+        let index = index(seq)
+        let compact = facts[index]
+        guard compact.isWhole else { return others[Int(compact.place - othersDropped)] }
+        return compact.fact(seq: seq, key: keys.isEmpty ? 0 : keys[index])
+    }
+
+    /// Events of one stream that carry keys of one identity.
+    struct Carriers {
+        var seqs: [UInt64] = []
+        /// How many events were looked at.
+        var looked = 0
+    }
+
+    /// Looks through the chain of one stream from `seq` on, 0 for none; nil when an event has to be read from the log.
+    ///
+    /// - Complexity: O(1) for nearly all keys that no event of the tail has, else O(the chain).
+    func carriers(of key: UInt64, from seq: UInt64) -> Carriers? {
+        var found = Carriers()
+        guard keyFilter.mayHold(key) else { return found }
+        var next = seq
+        while next != 0 {
+            let index = index(next)
+            if !facts[index].isWhole {
+                guard let other = others[Int(facts[index].place - othersDropped)] else { return nil }
+                if other.key == key { found.seqs.append(next) }
+            } else if !keys.isEmpty, keys[index] == key {
+                found.seqs.append(next)
+            }
+            found.looked &+= 1
+            let distance = distances[index]
+            next = distance == 0 ? 0 : next &+ UInt64(distance)
+        }
+        return found
     }
 
     /// The next event of the same stream; 0 when there is none.
@@ -43,6 +78,7 @@ struct Tail {
             let index = index(next)
             run.seqs[run.count] = next
             run.facts[run.count] = facts[index]
+            run.keys[run.count] = keys.isEmpty ? 0 : keys[index]
             run.count &+= 1
             let distance = distances[index]
             next = distance == 0 ? 0 : next &+ UInt64(distance)
@@ -50,13 +86,19 @@ struct Tail {
         run.end = next
     }
 
-    mutating func append(_ fact: CompactFact) {
+    mutating func append(_ fact: CompactFact, key: UInt64) {
+        if key != 0, keys.isEmpty { keys = ContiguousArray(repeating: 0, count: facts.count) }
+        if key != 0 || !keys.isEmpty { keys.append(key) }
+        if key != 0 { keyFilter.insert(key) }
         distances.append(0)
         facts.append(fact)
     }
 
     mutating func append(_ fact: Fact?) {
-        if let fact, let compact = CompactFact(fact) { return append(compact) }
+        if let fact, let compact = CompactFact(fact) { return append(compact, key: fact.key) }
+        if !keys.isEmpty { keys.append(0) }
+        if let fact, fact.key != 0 { keyFilter.insert(fact.key) }
+        if fact == nil { keyFilter.noteUnknown(end) }
         distances.append(0)
         facts.append(CompactFact(place: othersDropped + UInt64(others.count)))
         others.append(fact)
@@ -73,6 +115,7 @@ struct Tail {
         if let other = firstOther(from: end) { others.removeSubrange(other...) }
         facts.removeSubrange(end...)
         distances.removeSubrange(end...)
+        if !keys.isEmpty { keys.removeSubrange(end...) }
     }
 
     /// Gives up the events through `seq`, which the stored states hold.
@@ -81,12 +124,14 @@ struct Tail {
         let dropped = min(Int(seq - first) + 1, count)
         start += dropped
         first += UInt64(dropped)
+        keyFilter.dropThrough(first - 1, end: end)
         guard start > facts.count / 2 else { return }
         let kept = firstOther(from: start) ?? others.count
         others.removeSubrange(..<kept)
         othersDropped += UInt64(kept)
         facts.removeSubrange(..<start)
         distances.removeSubrange(..<start)
+        if !keys.isEmpty { keys.removeSubrange(..<start) }
         start = 0
     }
 
@@ -95,6 +140,9 @@ struct Tail {
         guard let first = facts[index...].first(where: { !$0.isWhole }) else { return nil }
         return Int(first.place - othersDropped)
     }
+
+    /// The seq after the last one.
+    private var end: UInt64 { first + UInt64(count) }
 
     private func index(_ seq: UInt64) -> Int { start + Int(seq - first) }
 }
@@ -106,6 +154,8 @@ struct TailRun {
     fileprivate(set) var count = 0
     fileprivate(set) var seqs = InlineArray<16, UInt64>(repeating: 0)
     fileprivate(set) var facts = InlineArray<16, CompactFact>(repeating: CompactFact(place: 0))
+    /// The identities of their keys; 0 for none.
+    fileprivate(set) var keys = InlineArray<16, UInt64>(repeating: 0)
     /// What follows the last of them in the stream; 0 for nothing.
     fileprivate var end: UInt64 = 0
 

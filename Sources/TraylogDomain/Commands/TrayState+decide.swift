@@ -82,7 +82,16 @@ extension TrayState {
     private func answered(
         _ key: String, hasher: IdentityHasher, source: some StateSource
     ) throws -> (seq: UInt64, fingerprint: UInt64?)? {
-        for seq in try keys.seqs(of: hasher.identity(of: key, as: .key), load: source.load(.keys)) {
+        let seqs = try keys.seqs(of: hasher.identity(of: key, as: .key), load: source.load(.keys))
+        return try TrayState.carrier(of: key, among: seqs, source: source)
+    }
+
+    /// The one of some events, whose keys have the same identity, that carries a key, and the fingerprint of its command;
+    /// nil when none does.
+    package static func carrier(
+        of key: String, among seqs: [UInt64], source: some StateSource
+    ) throws -> (seq: UInt64, fingerprint: UInt64?)? {
+        for seq in seqs {
             if try source.compaction(of: seq) != nil { return (seq, try source.compactedFingerprint(seq)) }
             let event = try source.event(seq)
             if event.key.hasSameBytes(as: key) { return (seq, event.commandFingerprint) }

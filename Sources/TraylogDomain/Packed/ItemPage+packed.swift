@@ -63,7 +63,10 @@ extension ItemPage {
         self.init(first: try reader.varint())
         markedThrough = try reader.varint()
         changedBy = try reader.varint()
-        let names = try IdentityTable(from: &reader)
+        var names: [UInt64] = [0]
+        let nameCount = try reader.count(minimumBytes: 8)
+        names.reserveCapacity(nameCount + 1)
+        for _ in 0..<nameCount { names.append(try reader.fixed64()) }
         let count = try reader.count(minimumBytes: 5)
         // What is loaded is about to grow, as a rule.
         entries.reserveCapacity(count + 8)
@@ -75,9 +78,9 @@ extension ItemPage {
             guard !overflow, entries.isEmpty || next > position else { throw .damaged("item order") }
             position = next
             let seq = head & 2 != 0 ? try reader.varint() : position
-            let thread = try names.identity(at: reader.varint())
-            let category = try names.identity(at: reader.varint())
-            let argument = try names.identity(at: reader.varint())
+            let thread = try reader.identity(names)
+            let category = try reader.identity(names)
+            let argument = try reader.identity(names)
             let summaryCount = head & 1 != 0 ? try reader.varint() : 1
             guard summaryCount <= UInt64(UInt32.max) else { throw .damaged("summary count") }
             entries.append(
@@ -108,12 +111,6 @@ private struct IdentityTable {
         }
     }
 
-    init(from reader: inout PackedReader) throws(PackedError) {
-        let count = try reader.count(minimumBytes: 8)
-        identities.reserveCapacity(count)
-        for _ in 0..<count { identities.append(try reader.fixed64()) }
-    }
-
     mutating func add(_ identity: UInt64) {
         guard identity != 0, index(of: identity) == 0 else { return }
         identities.append(identity)
@@ -136,10 +133,14 @@ private struct IdentityTable {
         let rest = identities[IdentityTable.placed...]
         return rest.firstIndex(of: identity).map { UInt64($0 + 1) } ?? 0
     }
+}
 
-    func identity(at index: UInt64) throws(PackedError) -> UInt64 {
-        if index == 0 { return 0 }
-        guard index <= UInt64(identities.count) else { throw .damaged("identity number") }
-        return identities[Int(index - 1)]
+extension PackedReader {
+    /// An identity by its number in a table that begins with none.
+    @inline(__always)
+    fileprivate mutating func identity(_ table: [UInt64]) throws(PackedError) -> UInt64 {
+        let number = try varint()
+        guard number < UInt64(table.count) else { throw .damaged("identity number") }
+        return table[Int(number)]
     }
 }

@@ -25,7 +25,15 @@ package struct PackedReader {
         return bytes[offset]
     }
 
+    @inline(__always)
     package mutating func varint() throws(PackedError) -> UInt64 {
+        // Most numbers are small.
+        guard offset < end, bytes[offset] < 0x80 else { return try longVarint() }
+        defer { offset &+= 1 }
+        return UInt64(bytes[offset])
+    }
+
+    private mutating func longVarint() throws(PackedError) -> UInt64 {
         var value: UInt64 = 0
         var shift: UInt64 = 0
         while true {
@@ -39,10 +47,8 @@ package struct PackedReader {
 
     package mutating func fixed64() throws(PackedError) -> UInt64 {
         guard remaining >= 8 else { throw .damaged("ends early") }
-        var value: UInt64 = 0
-        for index in 0..<8 { value |= UInt64(bytes[offset + index]) << UInt64(8 * index) }
-        offset += 8
-        return value
+        defer { offset += 8 }
+        return bytes.span.word(at: offset)
     }
 
     /// A count of things that take at least `minimumBytes` each, so that damage cannot ask for endless memory.

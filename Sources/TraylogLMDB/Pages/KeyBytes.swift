@@ -40,6 +40,12 @@ import Glibc
         return count - other.count
     }
 
+    /// As a number whose order is that of the bytes; nil for keys of other lengths.
+    var bigEndian: UInt64? {
+        guard count == 8, let base = unsafe base else { return nil }
+        return unsafe UInt64(bigEndian: base.loadUnaligned(as: UInt64.self))
+    }
+
     /// As a number in host byte order, which is how the list of free pages is sorted.
     var number: UInt64? {
         guard count == 8, let base = unsafe base else { return nil }

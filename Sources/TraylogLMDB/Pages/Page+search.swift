@@ -10,6 +10,13 @@ extension Page {
     func search(_ key: KeyBytes) -> Found? {
         var low = 0
         var high = count
+        if let guess = distance(from: 0, to: key), guess < UInt64(high) {
+            // Where no number is missing, as in the log, this is the place: two looks instead of five.
+            guard let stored = self.key(Int(guess)) else { return nil }
+            let order = stored.compare(key)
+            if order == 0 { return Found(index: Int(guess), isExact: true) }
+            if order < 0 { low = Int(guess) + 1 } else { high = Int(guess) }
+        }
         while low < high {
             let middle = (low + high) >> 1
             guard let stored = self.key(middle) else { return nil }
@@ -23,15 +30,65 @@ extension Page {
     /// The entry of a branch below which `key` belongs; nil on damage.
     @inline(__always)
     func childIndex(for key: KeyBytes) -> Int? {
-        // The first entry stands for all that is less than the second one.
-        var low = 1
-        var high = count
+        guard let near = neighborhood(of: key) else { return nil }
+        var (low, high) = (near.lowerBound, near.upperBound)
         while low < high {
             let middle = (low + high) >> 1
             guard let stored = self.key(middle) else { return nil }
             if stored.compare(key) <= 0 { low = middle + 1 } else { high = middle }
         }
         return low - 1
+    }
+
+    /// The entries of a branch among which a binary search for the first one above `key` has to look; nil on damage.
+    ///
+    /// Where keys are numbers at about the same distance, as in the log, these are a few around the place that they
+    /// would have at exactly the same one: two or three lines of memory are looked at instead of eight.
+    @inline(__always)
+    private func neighborhood(of key: KeyBytes) -> Range<Int>? {
+        // The first entry stands for all that is less than the second one.
+        let all = 1..<max(count, 1)
+        guard count > 16, let span = distance(from: 1, to: self.key(count - 1)), let part = distance(from: 1, to: key),
+            part < span, span < 1 << 48
+        else { return all }
+        let guess = 1 + Int(part &* UInt64(count - 2) / span)
+        guard let stored = self.key(guess) else { return nil }
+        return stored.compare(key) <= 0 ? above(guess, key) : below(guess, key)
+    }
+
+    /// Entries above one that is not above `key`, in steps that double.
+    private func above(_ entry: Int, _ key: KeyBytes) -> Range<Int>? {
+        var low = entry + 1
+        var step = 1
+        while low + step < count {
+            guard let stored = self.key(low + step) else { return nil }
+            guard stored.compare(key) <= 0 else { return low..<(low + step) }
+            low += step + 1
+            step *= 2
+        }
+        return low..<count
+    }
+
+    /// The same below one that is above `key`.
+    private func below(_ entry: Int, _ key: KeyBytes) -> Range<Int>? {
+        var high = entry
+        var step = 1
+        while high - step > 1 {
+            guard let stored = self.key(high - step) else { return nil }
+            guard stored.compare(key) > 0 else { return (high - step + 1)..<high }
+            high -= step
+            step *= 2
+        }
+        return 1..<high
+    }
+
+    /// How much greater a number is than the key of an entry; nil unless both are keys of eight bytes.
+    @inline(__always)
+    private func distance(from index: Int, to key: KeyBytes?) -> UInt64? {
+        guard let key, let number = key.bigEndian, let first = self.key(index)?.bigEndian, number >= first else {
+            return nil
+        }
+        return number - first
     }
 
     /// The entry of a branch below which the keys right before `key` belong; nil on damage.

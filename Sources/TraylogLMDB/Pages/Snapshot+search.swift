@@ -7,8 +7,33 @@ extension Snapshot {
         of key: UnsafeRawBufferPointer, in database: Database
     ) throws(LMDBError) -> UnsafeRawBufferPointer? {
         let table = try record(database)
-        guard let place = unsafe try find(KeyBytes(key), in: table) else { return nil }
+        guard !table.isEmpty else { return nil }
+        let key = unsafe KeyBytes(key)
+        let number = key.bigEndian
+        let recent = number.flatMap { recentLeaf($0, database) }
+        let leaf = if let recent { recent } else { try self.leaf(for: key, in: table) }
+        guard let found = leaf.search(key) else { throw error(.entries, leaf, table) }
+        if found.isExact {
+            if number != nil, recent == nil { keep(leaf, database) }
+            return unsafe try value(found.index, of: leaf, table.name)
+        }
+        // Only a key that is not there needs the promises of the branches above.
+        guard let place = try find(key, in: table) else { return nil }
         return unsafe try value(at: place, table.name)
+    }
+
+    /// The leaf that holds a key if any does.
+    @inline(__always)
+    private func leaf(for key: KeyBytes, in table: TableRecord) throws(LMDBError) -> Page {
+        var number = table.root
+        for _ in 1..<table.depth {
+            let branch = try page(number, isLeaf: false, table.name)
+            guard let index = branch.childIndex(for: key), let child = branch.child(index) else {
+                throw error(.entries, branch, table)
+            }
+            number = child
+        }
+        return try page(number, isLeaf: true, table.name)
     }
 
     /// Where a key stands; nil when there is none.
@@ -150,16 +175,23 @@ extension Snapshot {
     /// The value of an entry, in the map.
     @inline(__always)
     @unsafe func value(at place: Place, _ table: TableName) throws(LMDBError) -> UnsafeRawBufferPointer {
-        guard let value = place.leaf.value(place.index), value.flags & ~PageLayout.bigValue == 0 else {
-            throw pages.error(.entries, page: place.leaf.number, table)
+        unsafe try value(place.index, of: place.leaf, table)
+    }
+
+    @inline(__always)
+    @unsafe private func value(
+        _ index: Int, of leaf: Page, _ table: TableName
+    ) throws(LMDBError) -> UnsafeRawBufferPointer {
+        guard let value = leaf.value(index), value.flags & ~PageLayout.bigValue == 0 else {
+            throw pages.error(.entries, page: leaf.number, table)
         }
         if value.isBig {
-            guard let number = place.leaf.number(at: value.offset) else {
-                throw pages.error(.entries, page: place.leaf.number, table)
+            guard let number = leaf.number(at: value.offset) else {
+                throw pages.error(.entries, page: leaf.number, table)
             }
             return unsafe try overflow(number, byteCount: value.byteCount, table)
         }
-        return unsafe UnsafeRawBufferPointer(start: place.leaf.base + value.offset, count: value.byteCount)
+        return unsafe UnsafeRawBufferPointer(start: leaf.base + value.offset, count: value.byteCount)
     }
 
     func error(_ fault: PageFault, _ page: Page, _ table: TableRecord) -> LMDBError {

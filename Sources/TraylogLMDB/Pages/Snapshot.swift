@@ -16,6 +16,8 @@
     private(set) var freeList: TableRecord?
     private(set) var tables: TableRecord?
     private var records: [TableRecord?]
+    /// Where the last number was looked for: events of one user, or of one moment, lie close together.
+    private var lastLeaf: NumberedLeaf?
 
     init(_ pages: PageMap) {
         self.pages = pages
@@ -40,7 +42,26 @@
     }
 
     /// Forgets what it shows.
-    func forget() { transaction = .max }
+    func forget() {
+        transaction = .max
+        lastLeaf = nil
+    }
+
+    /// The leaf that was looked at last, if a number of that table belongs into it.
+    @inline(__always)
+    func recentLeaf(_ number: UInt64, _ database: Database) -> Page? {
+        guard let lastLeaf, lastLeaf.table == database.index, lastLeaf.numbers.contains(number) else { return nil }
+        return lastLeaf.page
+    }
+
+    /// Keeps a leaf of numbers for the next look.
+    @inline(__always)
+    func keep(_ leaf: Page, _ database: Database) {
+        guard let first = leaf.key(0)?.bigEndian, let last = leaf.key(leaf.count - 1)?.bigEndian, first <= last else {
+            return
+        }
+        lastLeaf = NumberedLeaf(page: leaf, table: database.index, numbers: first...last)
+    }
 
     /// Takes over the header's page of a commit.
     ///
@@ -63,6 +84,7 @@
         freeList = meta.freeList
         tables = meta.tables
         for index in records.indices { records[index] = nil }
+        lastLeaf = nil
         transaction = wanted
         let isBefore = other &+ 1 == wanted || other == 0 && wanted == 0
         return isBefore ? .whole : .perhapsTorn
@@ -169,6 +191,14 @@
         else { throw pages.error(.record, page: place.leaf.number, .tables) }
         return record
     }
+}
+
+/// A leaf whose keys are numbers.
+private struct NumberedLeaf {
+    var page: Page
+    /// The table's index.
+    var table: Int
+    var numbers: ClosedRange<UInt64>
 }
 
 extension TableName {

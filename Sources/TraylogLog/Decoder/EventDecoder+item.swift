@@ -1,23 +1,25 @@
 import TraylogDomain
 
 extension EventDecoder {
-    /// The item that the event brought, as it was then: without edits and marks.
+    /// Makes of an item that says nothing yet the one that the event brought, as it was then: without edits and marks.
     ///
-    /// - Returns: an item with empty content when the event brings none.
+    /// In place: an item is large, and its texts are counted references, so that each move of it would cost about as
+    /// much as decoding a text. When the event brings none, it has no content.
+    ///
     /// - Throws: ``CodecError``, as for the whole event.
-    package static func item(
-        seq: UInt64, header: RecordHeader, payload: RawSpan
-    ) throws(CodecError) -> Item {
+    package static func fill(
+        _ item: inout Item, seq: UInt64, header: RecordHeader, payload: RawSpan
+    ) throws(CodecError) {
         do throws(PayloadFault) {
             let kind = try kind(of: header)
-            let text = PayloadText(fields: try PayloadFields(payload))
-            let bringsItem = kind == .notified || kind == .broadcast
-            return Item(
-                seq: Seq(seq), position: Seq(seq), key: try text.optional(.key, payload),
-                topic: kind == .broadcast ? try text.required(.topic, payload) : nil,
-                content: bringsItem ? try text.content(payload) : Content(),
-                actor: try text.optional(.actor, payload), occurredAt: header.occurredAt,
-                recordedAt: header.recordedAt)
+            let text = try PayloadText(payload)
+            item.key = try text.optional(.key, payload)
+            if kind == .broadcast { item.topic = try text.required(.topic, payload) }
+            item.actor = try text.optional(.actor, payload)
+            item.occurredAt = header.occurredAt
+            item.recordedAt = header.recordedAt
+            guard kind == .notified || kind == .broadcast else { return }
+            try text.fill(&item.content, payload)
         } catch {
             throw CodecError(error, seq: seq)
         }

@@ -6,8 +6,21 @@ import TraylogDomain
 struct PayloadText {
     let fields: PayloadFields
 
+    /// - Throws: as ``PayloadFields``.
+    @inline(__always)
+    init(_ payload: RawSpan) throws(PayloadFault) { fields = try PayloadFields(payload) }
+
+    init(fields: PayloadFields) { self.fields = fields }
+
+    @inline(__always)
     func optional(_ field: FieldNumber, _ payload: RawSpan) throws(PayloadFault) -> String? {
         guard let range = fields.range(field) else { return nil }
+        return try text(field, payload, range)
+    }
+
+    private func text(
+        _ field: FieldNumber, _ payload: RawSpan, _ range: Range<Int>
+    ) throws(PayloadFault) -> String {
         do throws(UTF8.ValidationError) {
             return String(copying: try UTF8Span(validating: Span(_bytes: payload.extracting(range))))
         } catch {
@@ -21,13 +34,24 @@ struct PayloadText {
     }
 
     func content(_ payload: RawSpan) throws(PayloadFault) -> Content {
-        Content(
-            thread: try optional(.thread, payload), category: try optional(.category, payload),
-            title: try optional(.title, payload), body: try optional(.body, payload),
-            summaryArgument: try optional(.summaryArgument, payload),
-            summaryCount: try fields.summaryCount() ?? 1, silent: fields.raw(.silent) != 0,
-            level: try fields.level() ?? .active, expiresAt: fields.time(.expiresAt),
-            collapseKey: try optional(.collapseKey, payload), data: try optional(.data, payload))
+        var content = Content()
+        try fill(&content, payload)
+        return content
+    }
+
+    /// The same in the place of a content that says nothing yet.
+    func fill(_ content: inout Content, _ payload: RawSpan) throws(PayloadFault) {
+        content.thread = try optional(.thread, payload)
+        content.category = try optional(.category, payload)
+        content.title = try optional(.title, payload)
+        content.body = try optional(.body, payload)
+        content.summaryArgument = try optional(.summaryArgument, payload)
+        content.summaryCount = try fields.summaryCount() ?? 1
+        content.silent = fields.raw(.silent) != 0
+        content.level = try fields.level() ?? .active
+        content.expiresAt = fields.time(.expiresAt)
+        content.collapseKey = try optional(.collapseKey, payload)
+        content.data = try optional(.data, payload)
     }
 
     func selection(_ payload: RawSpan) throws(PayloadFault) -> Selection {

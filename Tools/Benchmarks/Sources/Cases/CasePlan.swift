@@ -58,6 +58,8 @@ extension BenchCase {
         switch self {
         case .badge:
             plan.queries = 1_000_000
+            // So that each of them has a tray.
+            plan.distribution = .uniform
             plan.rivals = [.program(.lmdbLog, "get", name: "lmdb-get"), .program(.sqlite, "badge")]
         case .page: plan.rivals = [.program(.lmdbNaive, "page"), .program(.sqlite, "page")]
         case .pageDeep:

@@ -1,0 +1,51 @@
+import TraylogDomain
+
+extension Group {
+    /// When so many events wait to be folded in, looking through them for each key takes longer than folding them.
+    private static let longChain = 32
+
+    /// The event that a `notify` with a key has brought already; nil when it is new.
+    ///
+    /// Only the keys of the user's events matter here, and the tail knows those of the events that no state holds yet. So
+    /// none has to be folded in for it, and most users' events are folded together when their states are stored.
+    ///
+    /// - Throws: ``Refusal`` `keyConflict`.
+    mutating func duplicate(
+        _ prepared: borrowing PreparedCommands, _ index: Int, of slot: UserSlot, core: inout Core
+    ) throws -> Seq? {
+        guard let key = prepared.commands[index].key else { return nil }
+        let entry = prepared.entries[index]
+        guard let seqs = try carriers(of: entry.key, in: slot, core: &core) else {
+            let decision = try decide(
+                prepared.commands[index], head: batch.nextSeq - 1, fingerprint: entry.fingerprint, slot: slot,
+                core: &core)
+            if case .duplicate(let seq) = decision { return seq }
+            return nil
+        }
+        guard !seqs.isEmpty, let box = try slot.working ?? core.folded(slot),
+            let carrier = try TrayState.carrier(of: key, among: seqs, source: source(of: slot, box, core))
+        else { return nil }
+        guard carrier.fingerprint == entry.fingerprint else {
+            throw Refusal.keyConflict(key: key, seq: Seq(carrier.seq))
+        }
+        return Seq(carrier.seq)
+    }
+
+    /// The user's events with keys of an identity; nil when only the state can tell.
+    private mutating func carriers(of key: UInt64, in slot: UserSlot, core: inout Core) throws -> [UInt64]? {
+        guard let box = try slot.working ?? core.folded(slot),
+            let waiting = core.tail.carriers(of: key, from: box.next)
+        else { return nil }
+        do {
+            // What can be read beside the state is put together only if something has to be read.
+            var seqs = try box.state.keys.seqs(of: key) { identity in
+                try source(of: slot, box, core).keys(.keys, at: identity)
+            }
+            seqs += waiting.seqs
+            if waiting.looked > Group.longChain, slot.working == nil { _ = try core.current(slot) }
+            return seqs
+        } catch PackedError.damaged {
+            return nil
+        }
+    }
+}
