@@ -156,24 +156,15 @@ package struct EventLog: Sendable {
         _ body: (RecordHeader, RawSpan) throws -> R
     ) throws -> R {
         let header = try RecordHeader.read(record, seq: seq)
-        return try withPayload(of: seq, header, record, in: transaction) { try body(header, $0) }
-    }
-
-    /// The same for who has the header already.
-    @inline(__always)
-    private func withPayload<R>(
-        of seq: UInt64, _ header: RecordHeader, _ record: RawSpan, in transaction: borrowing ReadTransaction,
-        _ body: (RawSpan) throws -> R
-    ) throws -> R {
         switch try RecordCodec.body(seq: seq, header: header, record: record) {
         case .inline(let range):
             try RecordCodec.verifyChecksum(seq: seq, record: record)
-            return try body(record.extracting(range))
+            return try body(header, record.extracting(range))
         case .chunked(let byteCount):
             let payload = try assemble(seq, byteCount: byteCount, in: transaction)
             let span = RawSpan(_elements: payload.span)
             try RecordCodec.verify(seq: seq, record: record, chunkedPayload: span)
-            return try body(span)
+            return try body(header, span)
         case .erased:
             throw CodecError(.erased, seq: seq, "only its header is left")
         }

@@ -74,6 +74,26 @@ struct NameTable: Sendable {
         }
     }
 
+    /// The identities of all topics.
+    func topics(in transaction: borrowing ReadTransaction) throws -> [UInt64] {
+        try transaction.withCursor(database) { cursor in
+            var topics: [UInt64] = []
+            var found = try cursor.seek(RawSpan(_elements: [NameTable.topicTag].span))
+            while found {
+                let identity: UInt64? = try cursor.withEntry { key, value in
+                    guard key.byteCount > 0, key.byte(at: 0) == NameTable.topicTag else { return nil }
+                    _ = try NameTable.number(value, key: key)
+                    guard key.byteCount == 9 else { throw PackedError.damaged("the identity of a topic") }
+                    return key.littleEndian(at: 1, as: UInt64.self).byteSwapped
+                }
+                guard let identity else { break }
+                topics.append(identity)
+                found = try cursor.next()
+            }
+            return topics
+        }
+    }
+
     private static func number(_ value: RawSpan, key: RawSpan) throws(PackedError) -> UInt32 {
         switch value.byteCount {
         // The first stores had no checksum here.

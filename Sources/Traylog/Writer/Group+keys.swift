@@ -48,4 +48,22 @@ extension Group {
             return nil
         }
     }
+
+    /// The topic in which a command with a key was performed before; nil when it was in none.
+    ///
+    /// - Complexity: O(topics).
+    func topic(thatAnswered command: Command, _ fingerprint: UInt64, _ core: inout Core) throws -> StreamName? {
+        guard let key = command.key else { return nil }
+        let identity = core.hasher.identity(of: key, as: .key)
+        let names = core.tables.names(core.generation)
+        for topic in try core.environment.read({ try names.topics(in: $0) }) {
+            guard let slot = try core.slot(ofTopic: topic) else { continue }
+            let box = try core.current(slot)
+            let source = source(of: slot, box, core)
+            let seqs = try box.state.keys.seqs(of: identity) { try source.keys(.keys, at: $0) }
+            guard let carrier = try TrayState.carrier(of: key, among: seqs, source: source) else { continue }
+            if carrier.fingerprint == fingerprint { return slot.name }
+        }
+        return nil
+    }
 }

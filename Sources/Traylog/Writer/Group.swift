@@ -67,7 +67,7 @@ struct Group {
         if !prepared.refusals.isEmpty, let refusal = prepared.refusals[index] { throw refusal }
         // Found at once, where it is known.
         let user = prepared.commands[index].user
-        let name = try user.map { .user($0) } ?? topicName(prepared.commands[index].action, core)
+        let name = try user.map { .user($0) } ?? topicName(prepared, index, &core)
         let slot =
             if user != nil {
                 try core.slot(of: name.text, identity: prepared.entries[index].user, at: places[index])
@@ -116,14 +116,21 @@ struct Group {
     /// The stream that the event of a command without user belongs to.
     ///
     /// - Throws: ``Refusal`` `unknownItem` for a change of what is no broadcast.
-    private func topicName(_ action: Command.Action, _ core: borrowing Core) throws -> StreamName {
-        switch action {
+    private func topicName(
+        _ prepared: borrowing PreparedCommands, _ index: Int, _ core: inout Core
+    ) throws -> StreamName {
+        let command = prepared.commands[index]
+        switch command.action {
         case .broadcast(let topic, _):
             return .topic(topic)
         case .edit(let item, _), .retract(let item):
             if case .seq(let seq) = item, core.record.floor.isAbove(seq.rawValue),
                 try !core.pages(of: 0, limit: .max).holds(seq.rawValue)
             {
+                // Which topic it was of is gone with it, but not what was performed before.
+                if let topic = try topic(thatAnswered: command, prepared.entries[index].fingerprint, &core) {
+                    return topic
+                }
                 throw core.record.floor.refusal
             }
             guard case .seq(let seq) = item, seq > .zero, seq.rawValue < batch.nextSeq,

@@ -46,6 +46,30 @@ import Testing
         }
     }
 
+    @Test func theKeyOfACommandWithoutUserAnswersWhenItsItemIsGone() throws {
+        try withStorePath { path in
+            let retract = Command(user: nil, .retract(.seq(2)), key: "k")
+            try withStore(path) { store in
+                for topic in ["s", "t"] {
+                    _ = try store.perform(Command(user: nil, .broadcast(topic: topic, Content(title: "All"))))
+                }
+                #expect(try store.perform(retract) == .appended(3))
+                _ = try store.perform((0..<10).map { notify("bob", "\($0)") })
+                _ = try store.compact(before: .seq(12))
+            }
+            try reopened(path) { store throws in
+                #expect(try store.perform(retract) == .duplicate(3))
+                for key in ["another", nil] {
+                    var other = retract
+                    other.key = key
+                    #expect(throws: TraylogError.refused(.compacted(floor: 12, archive: nil))) {
+                        try store.perform(other)
+                    }
+                }
+            }
+        }
+    }
+
     @Test func aSubscriptionBringsWhatComesAndNoBacklog() throws {
         try withStorePath { path in
             try withStore(path) { store in
