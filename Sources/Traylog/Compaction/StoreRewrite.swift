@@ -9,8 +9,8 @@ import TraylogLog
 /// any moment, the store is the old one or the new one.
 final class StoreRewrite {
     /// Events and streams that the last step may have to copy, while the writer waits.
-    private static let eventsAtEnd: UInt64 = 1_000
-    private static let streamsAtEnd = 64
+    private static let eventsAtEnd: UInt64 = 250
+    private static let streamsAtEnd = 32
     private static let roundsAtMost = 20
 
     let directory: String
@@ -122,6 +122,7 @@ final class StoreRewrite {
         defer { archive?.cancel() }
         try copy.copyLog(through: start.head, archive) { try progress(start.head + $0, total) }
         let name = try finish(archive, copy.log.dropped.count)
+        if floor > 0 { try copy.pruneTree(wholeLeaves: goal.wholeTreeLeaves) }
         try copy.copyRest()
         return try close(successor, &copy, archive: name)
     }
@@ -236,12 +237,4 @@ final class StoreRewrite {
             code: .damaged,
             message: "nothing was compacted: \(difference); run `traylog verify`, then `traylog replay --rebuild`")
     }
-}
-
-/// Lends a value to the writer's thread, for which the caller waits.
-private final class Handover<Value>: @unchecked Sendable {
-    // @unchecked: one thread waits while the other one uses it.
-    var value: Value
-
-    init(_ value: Value) { self.value = value }
 }

@@ -71,12 +71,13 @@ extension WriterLoop {
             shared.core.file = environment.fileIdentity
             shared.core.keptFloor = finished.record.floor.seq.rawValue
             shared.core.capture = nil
+            // A slice that was made in advance may hold landmarks of the time before the floor.
+            shared.flusher.startAnew(core: &shared.core)
             shared.core.forgetStates(behind: finished.record.floor.seq.rawValue)
             guard finished.head.seq > shared.core.head.seq else { return }
             shared.core.head = finished.head
             shared.core.tail.append(nil)
             if let erased {
-                shared.flusher.startAnew(core: &shared.core)
                 touched = [shared.core.slot(erased)?.identity].compactMap { $0 }
                 shared.core.erase(erased)
             }

@@ -317,12 +317,13 @@ struct Core {
         box.topicsThrough = min(seq, lastTopicEvent)
     }
 
-    /// Lets go of states that would have to fold events of topics below the floor, which may be gone; the stored ones
-    /// hold them.
+    /// Lets go of states from which folds would need events of topics below the floor, which may be gone: those that are
+    /// behind it, and those with landmarks of the time before it. The stored ones hold these events.
     mutating func forgetStates(behind floor: UInt64) {
         for slot in slots.all {
-            guard let state = slot.current?.state, !state.topics.isEmpty, state.appliedSeq < floor else { continue }
-            setCurrent(nil, of: slot)
+            guard let box = slot.current, !box.state.topics.isEmpty || !box.landmarks.isEmpty else { continue }
+            let earliest = min(box.state.appliedSeq, box.landmarks.first?.appliedSeq ?? .max)
+            if earliest < floor { setCurrent(nil, of: slot) }
         }
     }
 
