@@ -317,14 +317,10 @@ struct Core {
         box.topicsThrough = min(seq, lastTopicEvent)
     }
 
-    /// Lets go of states from which folds would need events of topics below the floor, which may be gone: those that are
-    /// behind it, and those with landmarks of the time before it. The stored ones hold these events.
-    mutating func forgetStates(behind floor: UInt64) {
-        for slot in slots.all {
-            guard let box = slot.current, !box.state.topics.isEmpty || !box.landmarks.isEmpty else { continue }
-            let earliest = min(box.state.appliedSeq, box.landmarks.first?.appliedSeq ?? .max)
-            if earliest < floor { setCurrent(nil, of: slot) }
-        }
+    /// Lets go of all states at hand, because the floor has moved: what they say of the time before it, in landmarks and in
+    /// their indexes of events, is not what is stored any more, and folds from there would need events that are gone.
+    mutating func forgetStates() {
+        for slot in slots.all where slot.current != nil { setCurrent(nil, of: slot) }
     }
 
     /// Forgets whose a stream was; what is stored of it says nothing any more.
