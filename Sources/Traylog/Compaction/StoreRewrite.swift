@@ -100,6 +100,14 @@ final class StoreRewrite {
     }
 
     private func fill(_ successor: Environment, _ start: Start) throws -> Outcome {
+        var (copy, archive) = try Handover.inBackground { try self.copy(to: successor, start) }
+        return try close(successor, &copy, archive: archive)
+    }
+
+    /// Copies what was there at the start, and what stays of it.
+    ///
+    /// - Returns: the archive's name, too; nil without one.
+    private func copy(to successor: Environment, _ start: Start) throws -> (StoreCopy, archive: String?) {
         // Without a new one, nothing lies below.
         let floor = goal.floor > start.record.floor.seq.rawValue ? goal.floor : 0
         var kept = KeptEvents(floor: floor)
@@ -124,7 +132,7 @@ final class StoreRewrite {
         let name = try finish(archive, copy.log.dropped.count)
         if floor > 0 { try copy.pruneTree(wholeLeaves: goal.wholeTreeLeaves) }
         try copy.copyRest()
-        return try close(successor, &copy, archive: name)
+        return (copy, name)
     }
 
     /// - Returns: the archive's name; nil without one.
@@ -230,8 +238,10 @@ final class StoreRewrite {
 
     /// Folds what the new file has and compares it with its states, which are those of the old one.
     private func check(_ successor: Environment) throws {
-        let report = try Replay.compare(
-            directory, successor, limit: 1, eventsPerPass: StateCopy.eventsPerPass, progress: { _, _ in })
+        let report = try Handover.inBackground {
+            try Replay.compare(
+                directory, successor, limit: 1, eventsPerPass: StateCopy.eventsPerPass, progress: { _, _ in })
+        }
         guard let difference = report.difference else { return }
         throw StoreFailure(
             code: .damaged,

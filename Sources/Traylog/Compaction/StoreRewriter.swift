@@ -29,20 +29,13 @@ struct StoreRewriter: Sendable {
     }
 
     /// Only within ``exclusively(_:)``.
-    ///
-    /// The work is done by a thread that lets others go first, those of the store's writer and its callers above all.
     func rewrite(
         _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws -> StoreRewrite.Outcome {
         let rewrite = StoreRewrite(
             directory: source.directory, environment: source.environment, tables: source.tables, writer: writer,
             goal: goal, progress: progress)
-        let work = Handover<(StoreRewrite, Result<StoreRewrite.Outcome, any Error>?)>((rewrite, nil))
-        OSThread.start(name: "traylog-rewrite", isBackground: true) {
-            work.value.1 = Result { try work.value.0.run() }
-        }.join()
-        guard let result = work.value.1 else { preconditionFailure("the thread ends with a result") }
-        return try result.get()
+        return try rewrite.run()
     }
 
     /// The same, with what it did.

@@ -192,7 +192,8 @@ extension PowerCutCheck {
         try expectSame(head, report.events, "verified events")
         let replay = try Replay.run(directory: directory, rebuild: false) { _, _ in }
         try expectSame(nil, replay.difference, "replay")
-        try expectSame(head, replay.events, "replayed events")
+        // Below a floor only bases are left to begin from.
+        if recording.workload != .compacting { try expectSame(head, replay.events, "replayed events") }
     }
 
     private mutating func model(_ head: UInt64, _ store: any AnswersQueries) throws -> NaiveStore {
