@@ -95,6 +95,7 @@ extension StoredForm {
         }
         self.init(
             stream: stream, isFirst: try members.flag("first", in: text), salt: salt,
-            payload: try members.base64("payload", in: text), checksum: checksum, last: Seq(try members.integer("last", in: text)))
+            payload: try members.base64("payload", in: text), checksum: checksum,
+            last: Seq(try members.integer("last", in: text)))
     }
 }
