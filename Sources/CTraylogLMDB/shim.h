@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/vfs.h>
 
 // glibc declares these only under _GNU_SOURCE, which a module map cannot set.
@@ -24,3 +25,6 @@ static inline int traylog_bit_is_set(const unsigned long *words, unsigned long b
 static inline void traylog_set_bit(unsigned long *words, unsigned long bit) {
     __atomic_fetch_or(&words[bit >> 6], 1UL << (bit & 63), __ATOMIC_RELAXED);
 }
+
+// The C library declares setpriority with a type that Swift cannot name. On Linux 0 is the calling thread.
+static inline int traylog_set_niceness(int niceness) { return setpriority(PRIO_PROCESS, 0, niceness); }

@@ -14,7 +14,8 @@ extension Environment {
         /// At the next commit or ``Environment/sync()``: power loss may take the last commit, never more or part of it.
         case relaxed
         /// At ``Environment/sync()`` only, and before it power loss may damage the file: for one that is being filled,
-        /// and that nobody relies on yet.
+        /// and that nobody relies on yet. What was written is synced every few megabytes, because a file system may let
+        /// the sync of another file wait for it.
         case deferred
     }
 }

@@ -191,6 +191,7 @@ extension Environment {
             throw failure(result, "commit")
         }
         file.coverLastPage()
+        if configuration.durability == .deferred { file.syncIfGrown() }
     }
 
     /// Whether what kept a transaction from beginning is gone, so that it can be tried again.

@@ -29,6 +29,10 @@ import Synchronization
     /// Whether a replacement failed when there was no way back, so that nothing may be written any more.
     let isAbandoned = Atomic(false)
 
+    /// The last page at the last sync of a file that is being filled; used by the one thread that writes.
+    private var syncedPage = 0
+    private static let pagesBetweenSyncs = 1_024
+
     /// Takes over the handle and the claim on the data file.
     init(_ mapped: MappedStore, identity: StoreFiles, claim: EnvironmentRegistry.Claim) {
         unsafe handle = mapped.handle
@@ -112,6 +116,16 @@ import Synchronization
             isMapped = pages.resize(to: mapState().sizeBytes)
         }
         return isDrained && isMapped
+    }
+
+    /// Syncs a file that is being filled, when it has grown by some megabytes since the last time.
+    ///
+    /// A failure is no concern of the commit's: the sync at the end meets it again.
+    func syncIfGrown() {
+        let page = mapState().lastPage
+        guard page - syncedPage >= Self.pagesBetweenSyncs else { return }
+        syncedPage = page
+        _ = fdatasync(dataDescriptor)
     }
 
     /// Makes the file as long as its header says, after a commit.

@@ -13,13 +13,23 @@ package final class OSThread: @unchecked Sendable {
     /// What the new thread runs; a class because C carries one pointer.
     private final class Work {
         let name: String
+        let isBackground: Bool
         let body: @Sendable () -> Void
 
-        init(name: String, body: @escaping @Sendable () -> Void) {
+        init(name: String, isBackground: Bool, body: @escaping @Sendable () -> Void) {
             self.name = name
+            self.isBackground = isBackground
             self.body = body
         }
+
+        func run() {
+            // On Linux each thread has a niceness of its own.
+            if isBackground { _ = traylog_set_niceness(OSThread.backgroundNiceness) }
+            body()
+        }
     }
+
+    private static let backgroundNiceness: Int32 = 10
 
     private init(handle: pthread_t) {
         self.handle = handle
@@ -34,13 +44,18 @@ package final class OSThread: @unchecked Sendable {
     /// A thread that nobody joins ends by itself. It stops the process when the system has no room for another thread
     /// (`ulimit -u`), because a store without its writer is of no use.
     ///
-    /// - Parameter name: for debuggers; the system keeps the first 15 bytes.
-    package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> OSThread {
+    /// - Parameters:
+    ///   - name: for debuggers; the system keeps the first 15 bytes.
+    ///   - isBackground: whether other threads come first where there are not enough processors, and also before the
+    ///     threads that this one starts.
+    package static func start(
+        name: String, isBackground: Bool = false, _ body: @escaping @Sendable () -> Void
+    ) -> OSThread {
         var attributes = pthread_attr_t()
         unsafe pthread_attr_init(&attributes)
         defer { unsafe pthread_attr_destroy(&attributes) }
         unsafe pthread_attr_setstacksize(&attributes, 8 << 20)
-        let work = unsafe Unmanaged.passRetained(Work(name: name, body: body))
+        let work = unsafe Unmanaged.passRetained(Work(name: name, isBackground: isBackground, body: body))
         var handle = pthread_t()
         let result = unsafe pthread_create(
             &handle, &attributes,
@@ -48,7 +63,7 @@ package final class OSThread: @unchecked Sendable {
                 guard let argument = unsafe argument else { return nil }
                 let work = unsafe Unmanaged<Work>.fromOpaque(argument).takeRetainedValue()
                 unsafe pthread_setname_np(pthread_self(), String(decoding: work.name.utf8.prefix(15), as: UTF8.self))
-                work.body()
+                work.run()
                 return nil
             }, work.toOpaque())
         precondition(

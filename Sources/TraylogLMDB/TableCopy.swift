@@ -6,10 +6,6 @@ package struct TableCopy {
     private let source: Environment
     private let target: Environment
     private var chunk = RowChunk()
-    private var unsyncedBytes = 0
-
-    /// How much is written between two syncs of the target, so that the last one does not have everything to do.
-    private static let syncedBytes = 64 << 20
 
     package init(from source: Environment, to target: Environment) {
         self.source = source
@@ -19,12 +15,13 @@ package struct TableCopy {
     /// Appends the rows of a table to those that the target has; all must have greater keys.
     ///
     /// - Parameters:
-    ///   - table: a name that both environments were opened with.
+    ///   - table: both environments number their tables in the same way.
     ///   - key: the greatest one that is left out; empty for none.
     ///   - isKept: whether a row is copied.
     /// - Returns: how many rows were copied.
+    @discardableResult
     package mutating func copy(
-        _ table: String, after key: [UInt8] = [],
+        _ table: Database, after key: [UInt8] = [],
         where isKept: (_ key: RawSpan, _ value: RawSpan) throws -> Bool = { _, _ in true }
     ) throws -> Int {
         var last = key
@@ -35,11 +32,6 @@ package struct TableCopy {
             isAtEnd = try read(table, after: &last, where: isKept)
             try write(to: table)
             rows += chunk.rows
-            unsyncedBytes += chunk.byteCount
-            if unsyncedBytes >= Self.syncedBytes {
-                try target.sync()
-                unsyncedBytes = 0
-            }
         }
         return rows
     }
@@ -48,18 +40,19 @@ package struct TableCopy {
     ///
     /// - Returns: whether there are no more rows.
     private mutating func read(
-        _ table: String, after last: inout [UInt8], where isKept: (RawSpan, RawSpan) throws -> Bool
+        _ table: Database, after last: inout [UInt8], where isKept: (RawSpan, RawSpan) throws -> Bool
     ) throws -> Bool {
-        let database = source.database(table)
-        return try source.read { transaction in
-            try transaction.withCursor(database) { cursor in
+        try source.read { transaction in
+            try transaction.withCursor(table) { cursor in
                 guard try cursor.seek(RawSpan(_elements: last.span)) else { return true }
                 var visited = 0
                 repeat {
                     try cursor.withEntry { key, value in
+                        // The row itself was copied.
                         guard !key.hasBytes(of: last) else { return }
-                        last = key.copiedBytes
                         if try isKept(key, value) { chunk.append(key, value) }
+                        last.removeAll(keepingCapacity: true)
+                        last.append(bytesOf: key)
                     }
                     visited += 1
                     guard try cursor.next() else { return true }
@@ -69,11 +62,10 @@ package struct TableCopy {
         }
     }
 
-    private func write(to table: String) throws {
+    private func write(to table: Database) throws {
         guard chunk.rows > 0 else { return }
-        let database = target.database(table)
         try target.write { transaction in
-            try chunk.forEach { key, value in try transaction.append(database, key, value) }
+            try chunk.forEach { key, value in try transaction.append(table, key, value) }
         }
     }
 }
@@ -93,10 +85,10 @@ private struct RowChunk {
     var isFull: Bool { byteCount >= Self.maximumBytes }
 
     mutating func append(_ key: RawSpan, _ value: RawSpan) {
-        for span in [key.copiedBytes, value.copiedBytes] {
-            bytes += span
-            ends.append(bytes.count)
-        }
+        bytes.append(bytesOf: key)
+        ends.append(bytes.count)
+        bytes.append(bytesOf: value)
+        ends.append(bytes.count)
     }
 
     mutating func removeAll() {
@@ -116,9 +108,15 @@ private struct RowChunk {
 }
 
 extension RawSpan {
-    fileprivate var copiedBytes: [UInt8] { unsafe withUnsafeBytes { unsafe Array($0) } }
-
     fileprivate func hasBytes(of other: [UInt8]) -> Bool {
-        byteCount == other.count && copiedBytes == other
+        // Sound: the bytes are read during the call only.
+        unsafe withUnsafeBytes { unsafe $0.elementsEqual(other) }
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(bytesOf span: RawSpan) {
+        // Sound: as above.
+        unsafe span.withUnsafeBytes { unsafe append(contentsOf: $0) }
     }
 }

@@ -77,7 +77,7 @@ import Testing
             try environment.write { try $0.append(log, 1, [1]) }
             try environment.replace(by: successor) {
                 var copy = TableCopy(from: environment, to: successor)
-                _ = try copy.copy("log")
+                try copy.copy(environment.database("log"))
             }
             #expect(try environment.value("log", 1) == [1])
             #expect(try failureCode { try successor.read { _ in } } == .closed)
@@ -124,7 +124,7 @@ import Testing
                 try environment.write { try $0.append(log, 1, [1]) }
                 let successor = try environment.openSuccessor()
                 var copy = TableCopy(from: environment, to: successor)
-                _ = try copy.copy("log")
+                try copy.copy(environment.database("log"))
                 #expect(throws: Fault.self) {
                     try environment.replace(by: successor, onStep: { if $0 == step { throw Fault() } })
                 }

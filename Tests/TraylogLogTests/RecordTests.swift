@@ -138,7 +138,7 @@ import TraylogDomain
     @Test func aLaterFormatIsNewer() {
         var record: [UInt8] = []
         _ = append([], to: &record)
-        for (offset, value) in [(4, UInt8(2)), (6, 4), (7, 0x80)] {
+        for (offset, value) in [(4, UInt8(2)), (6, 8), (7, 0x80)] {
             var changed = record
             changed[offset] = value
             sign(&changed)

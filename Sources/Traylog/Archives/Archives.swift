@@ -4,8 +4,8 @@ import TraylogLog
 
 /// The archives of one store, open to be read together with its log.
 ///
-/// Holds each file open, and 32 bytes of memory for each 256 KiB of events in it. What a later compaction archives is not
-/// part of it: open them again.
+/// Holds each file open, and 32 bytes of memory for each 256 KiB of events in it. A query that finds that a later
+/// compaction took events opens the files anew for itself.
 public struct Archives: Sendable {
     /// What one of the files says of itself.
     public struct File: Hashable, Sendable {

@@ -12,8 +12,9 @@ struct MergedLog {
     /// The user's; 0 when the store never heard of the user.
     private let stream: UInt32
     private let last: UInt64
-    /// Events of the log below it may be missing.
-    private let floor: UInt64
+    /// The store's floor as of which the archives were opened: what left the log before is in them.
+    private var floor: Floor
+    private var archives: Archives
     private var archived: ArchiveSetCursor
     /// Of the log, the next ones: read in advance, so that no read transaction lives while archives are read.
     private var rows: ArraySlice<LogRow> = []
@@ -30,16 +31,28 @@ struct MergedLog {
         self.user = user
         self.last = last
         next = max(first, 1)
+        self.archives = archives
         (stream, floor) = try queries.answer { source in
-            let floor = max(try source.statistics().floor.rawValue, archives.through)
-            guard let user else { return (0, floor) }
-            return (try source.view(of: user, at: nil).pages.stream, floor)
+            (try user.map { try source.view(of: $0, at: nil).pages.stream } ?? 0, try source.basis().floor)
         }
         do {
             archived = try archives.contents.cursor(from: next)
+            // What a compaction took since they were opened is in a file that they do not have.
+            if floor.seq.rawValue > archives.through { try openArchives() }
         } catch {
             throw TraylogError(error, in: archives.directory)
         }
+    }
+
+    /// Opens the archives anew; without the newest one, what is in it is passed over like what was never archived.
+    private mutating func openArchives() throws {
+        guard
+            let identity = try queries.answer({ source in
+                try source.environment.read { try StoreRecord.read(source.tables.meta, in: $0) }?.identity
+            })
+        else { return }
+        archives = Archives(contents: try ArchiveSet.open(archives.directory, store: identity))
+        archived = try archives.contents.cursor(from: next)
     }
 
     /// The next event; nil behind the last.
@@ -72,10 +85,16 @@ struct MergedLog {
     }
 
     private mutating func readLog() throws {
-        if let user {
-            (rows, next) = try ownRows(of: user)
-        } else {
-            (rows, next) = try allRows()
+        while true {
+            let (rows, next) = try user.map { try ownRows(of: $0) } ?? allRows()
+            let now = try queries.answer { try $0.basis().floor }
+            guard now != floor else {
+                (self.rows, self.next) = (rows, next)
+                return
+            }
+            // The floor has moved: some of what should have been read may be in a new archive by now.
+            floor = now
+            try openArchives()
         }
     }
 
@@ -84,6 +103,7 @@ struct MergedLog {
             var rows: [LogRow] = []
             var bytes = 0
             let log = source.tables.log
+            let floor = max(try source.basis().floor.seq.rawValue, archives.through)
             let reached = try source.environment.read { transaction in
                 try log.forEachRecord(from: next, floor: floor, in: transaction) { seq, record in
                     guard seq <= last else { return false }

@@ -5,8 +5,8 @@ import TraylogLog
 
 /// The stored part of the Merkle tree: the hashes of all leaves through some event, and of every eighth level above.
 ///
-/// Rows are never deleted, whatever becomes of the events: compaction and erasure may only touch events whose leaves
-/// are here (``size(in:)``), and change no root then.
+/// Compaction and erasure may only touch events whose leaves are here (``size(in:)``), and change no root then. Far below
+/// the floor a new file has pieces of the leaves only (``SparseTile``).
 struct MerkleTable: Sendable {
     /// Hashes in a full row: two rows to a page of LMDB.
     static let rowHashes: UInt64 = 62
@@ -15,10 +15,23 @@ struct MerkleTable: Sendable {
     static let tileWidth: UInt64 = 1 << UInt64(levelStep)
 
     private static let format: UInt8 = 1
+    /// The same with a number of leaves of which there may be pieces only.
+    private static let sparseFormat: UInt8 = 2
     /// Less than the key of any row.
     private static let sizeKey: UInt64 = 0
 
     let database: Database
+
+    /// How far the stored tree goes.
+    struct Extent: Hashable, Sendable {
+        /// The number of leaves.
+        var size: UInt64
+        /// Of so many first ones only pieces may be there; a multiple of a tile's.
+        var sparse: UInt64 = 0
+    }
+
+    /// Less than the keys of all levels.
+    static let lowestLevelKey = key(level: 63, row: 0)
 
     /// Rows of level 0 are the last ones, so that they can be appended.
     static func key(level: Int, row: UInt64) -> UInt64 { UInt64(255 - level) << 56 | row }
@@ -26,21 +39,28 @@ struct MerkleTable: Sendable {
     /// How many leaves are stored: those of all events through this seq. 0 when nobody asked for the tree yet.
     ///
     /// - Throws: ``StoreFailure`` `damaged`, ``PackedError`` `newer`, ``LMDBError``.
-    func size(in transaction: borrowing ReadTransaction) throws -> UInt64 {
-        try transaction.get(database, MerkleTable.sizeKey, MerkleTable.size(of:)) ?? 0
+    func size(in transaction: borrowing ReadTransaction) throws -> UInt64 { try extent(in: transaction).size }
+
+    /// The same with how far it is sparse.
+    func extent(in transaction: borrowing ReadTransaction) throws -> Extent {
+        try transaction.get(database, MerkleTable.sizeKey, MerkleTable.extent(of:)) ?? Extent(size: 0)
     }
 
     /// The same in a transaction that writes, for those who are about to take events away.
-    func size(in transaction: borrowing WriteTransaction) throws -> UInt64 {
-        try transaction.get(database, MerkleTable.sizeKey, MerkleTable.size(of:)) ?? 0
+    func extent(in transaction: borrowing WriteTransaction) throws -> Extent {
+        try transaction.get(database, MerkleTable.sizeKey, MerkleTable.extent(of:)) ?? Extent(size: 0)
     }
 
-    private static func size(of value: RawSpan) throws -> UInt64 {
+    private static func extent(of value: RawSpan) throws -> Extent {
         var reader = PackedReader(try open(value, key: sizeKey))
         let format = try reader.byte()
-        guard format == MerkleTable.format else { throw PackedError.newer(version: format) }
+        guard format == MerkleTable.format || format == sparseFormat else { throw PackedError.newer(version: format) }
         guard let size = try? reader.varint() else { throw StoreFailure.damagedTree("its size") }
-        return size
+        guard format == sparseFormat else { return Extent(size: size) }
+        guard let sparse = try? reader.varint(), sparse <= size, sparse % tileWidth == 0, sparse < 1 << 56 else {
+            throw StoreFailure.damagedTree("its size")
+        }
+        return Extent(size: size, sparse: sparse)
     }
 
     /// The stored hashes of a level.
@@ -52,6 +72,20 @@ struct MerkleTable: Sendable {
     func hashes(
         level: Int, _ range: Range<UInt64>, in transaction: borrowing ReadTransaction
     ) throws -> [MerkleHash] {
+        try hashes(range, key: { MerkleTable.key(level: level, row: $0) }, in: transaction) {
+            MerkleTable.missing(level: level, $0)
+        }
+    }
+
+    /// Hashes that stand in rows of 62.
+    ///
+    /// - Parameters:
+    ///   - key: of a row, by its number.
+    ///   - missing: the error for a hash that is not there.
+    func hashes(
+        _ range: Range<UInt64>, key: (UInt64) -> UInt64, in transaction: borrowing ReadTransaction,
+        missing: (UInt64) -> StoreFailure
+    ) throws -> [MerkleHash] {
         var hashes: [MerkleHash] = []
         hashes.reserveCapacity(range.count)
         var next = range.lowerBound
@@ -59,7 +93,7 @@ struct MerkleTable: Sendable {
             let row = next / MerkleTable.rowHashes
             let first = row * MerkleTable.rowHashes
             let end = min(range.upperBound, first + MerkleTable.rowHashes)
-            let key = MerkleTable.key(level: level, row: row)
+            let key = key(row)
             let found: Void? = try transaction.get(database, key) { value in
                 let bytes = try MerkleTable.open(value, key: key)
                 let span = RawSpan(_elements: bytes.span)
@@ -68,11 +102,11 @@ struct MerkleTable: Sendable {
                         let hash = MerkleHash(
                             bytes: span.extracting(
                                 (index * MerkleHash.byteCount)..<((index + 1) * MerkleHash.byteCount)))
-                    else { throw MerkleTable.missing(level: level, first + UInt64(index)) }
+                    else { throw missing(first + UInt64(index)) }
                     hashes.append(hash)
                 }
             }
-            guard found != nil else { throw MerkleTable.missing(level: level, next) }
+            guard found != nil else { throw missing(next) }
             next = end
         }
         return hashes
@@ -93,8 +127,12 @@ struct MerkleTable: Sendable {
     }
 
     /// Whether there is a row too many, or one that is too long, for a tree of this size.
-    func hasMoreRows(than size: UInt64, in transaction: borrowing ReadTransaction) throws -> Bool {
+    func hasMoreRows(than extent: Extent, in transaction: borrowing ReadTransaction) throws -> Bool {
+        let size = extent.size
         var (rows, level) = (1, 0)
+        if extent.sparse > 0 {
+            rows = try rowsBelowLevels(in: transaction) - Int(extent.sparse / MerkleTable.rowHashes)
+        }
         while size >> UInt64(level) > 0 {
             let hashes = size >> UInt64(level)
             let last = (hashes - 1) / MerkleTable.rowHashes
@@ -115,16 +153,20 @@ struct MerkleTable: Sendable {
         return value
     }
 
-    static func sizeRow(_ size: UInt64) -> [UInt8] {
-        var value = [format]
-        value.appendVarint(size)
+    static func sizeRow(_ size: UInt64) -> [UInt8] { sizeRow(Extent(size: size)) }
+
+    static func sizeRow(_ extent: Extent) -> [UInt8] {
+        var value = [extent.sparse == 0 ? format : sparseFormat]
+        value.appendVarint(extent.size)
+        if extent.sparse > 0 { value.appendVarint(extent.sparse) }
         seal(&value, key: sizeKey)
         return value
     }
 
     /// Writes what an extension adds; nothing when the stored tree is not the one that it was made for.
     func write(_ extension: TreeExtension, to transaction: inout WriteTransaction) throws {
-        guard try size(in: transaction) == `extension`.from else { return }
+        var extent = try extent(in: transaction)
+        guard extent.size == `extension`.from else { return }
         let firstNew = (`extension`.from + MerkleTable.rowHashes - 1) / MerkleTable.rowHashes
         for row in `extension`.rows {
             // New rows of leaves have the greatest keys of the table.
@@ -134,16 +176,22 @@ struct MerkleTable: Sendable {
                 try transaction.put(database, row.key, RawSpan(_elements: row.value.span))
             }
         }
-        let size = MerkleTable.sizeRow(`extension`.to)
+        extent.size = `extension`.to
+        try put(extent, in: &transaction)
+    }
+
+    /// Says how far the tree goes.
+    func put(_ extent: Extent, in transaction: inout WriteTransaction) throws {
+        let size = MerkleTable.sizeRow(extent)
         try transaction.put(database, MerkleTable.sizeKey, RawSpan(_elements: size.span))
     }
 
-    private static func seal(_ value: inout [UInt8], key: UInt64) {
+    static func seal(_ value: inout [UInt8], key: UInt64) {
         let key = bytes(of: key)
         Checked.seal(&value, key: RawSpan(_elements: key.span))
     }
 
-    private static func open(_ value: RawSpan, key: UInt64) throws -> [UInt8] {
+    static func open(_ value: RawSpan, key: UInt64) throws -> [UInt8] {
         let key = bytes(of: key)
         do {
             return try Checked.open(value, key: RawSpan(_elements: key.span))

@@ -5,10 +5,12 @@ import TraylogLMDB
 extension TrayQueries {
     /// Size and root of the Merkle tree over the log through a moment; without one, through the head.
     ///
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `compacted` for a moment below the floor at which no
+    ///   transaction ended, of a large store.
     /// - Complexity: O(log events) where the tree is stored (``Store/storeTree()``). Events after that are hashed, each
     ///   256 of them once for this store or reader.
     public func treeHead(asOf: Moment? = nil) throws(TraylogError) -> TreeHead {
-        try queries.answer { source in
+        try queries.prove { source in
             let size = try source.treeSize(asOf)
             return try queries.nodes(through: size).head(of: size)
         }
@@ -20,7 +22,7 @@ extension TrayQueries {
     ///   of which only the hash of its leaf is left; refused `upToBeyondHead`.
     /// - Complexity: as ``treeHead(asOf:)``.
     public func proof(of seq: Seq, asOf: Moment? = nil) throws(TraylogError) -> EventProof {
-        try queries.answer { source in
+        try queries.prove { source in
             let size = try source.treeSize(asOf)
             guard seq > .zero else { throw Refusal.unknownEvent(seq) }
             guard seq.rawValue <= size else { throw Refusal.upToBeyondHead(seq, head: Seq(size)) }
@@ -31,10 +33,11 @@ extension TrayQueries {
     /// The proof that the log after `second` begins with all of the log after `first`.
     ///
     /// - Parameter second: the head, when it is nil.
-    /// - Throws: ``TraylogError``: refused `upToBeyondHead`, and `invalid` (field `old`) when `first` is after `second`.
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `compacted` as for ``treeHead(asOf:)``, and `invalid` (field
+    ///   `old`) when `first` is after `second`.
     /// - Complexity: as ``treeHead(asOf:)``.
     public func treeGrowth(from first: Seq, to second: Seq? = nil) throws(TraylogError) -> TreeGrowth {
-        try queries.answer { source in
+        try queries.prove { source in
             let size = try source.treeSize(second.map(Moment.seq))
             guard first.rawValue <= size else {
                 guard let second else { throw Refusal.upToBeyondHead(first, head: Seq(size)) }
@@ -49,6 +52,13 @@ extension TrayQueries {
 }
 
 extension Queries {
+    /// The same as ``answer(_:)`` for what needs hashes of the tree.
+    fileprivate func prove<Answer>(_ body: (any ViewSource) throws -> Answer) throws(TraylogError) -> Answer {
+        try answer { source in
+            do { return try body(source) } catch is ForgottenNode { throw try source.basis().floor.refusal }
+        }
+    }
+
     func nodes(through size: UInt64) throws -> LogNodes { try tree.nodes(through: size, source.treeStorage) }
 
     func proof(of seq: Seq, in size: UInt64, _ nodes: LogNodes) throws -> EventProof {

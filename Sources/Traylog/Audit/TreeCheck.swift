@@ -14,20 +14,24 @@ struct TreeCheck {
     /// Kept tree heads, in any order.
     let kept: [TreeHead]
 
-    private(set) var findings: [TreeFinding] = []
+    var findings: [TreeFinding] = []
     /// For each of ``kept``, whether the log extends it.
-    private(set) var extends: [Bool] = []
+    var extends: [Bool] = []
     /// The first event whose record and stored leaf differ.
-    private var firstDifference: UInt64?
+    var firstDifference: UInt64?
 
     /// Of the log as it is.
-    private var fromLog = MerkleAccumulator()
+    var fromLog = MerkleAccumulator()
     /// Of the stored leaves, as far as they go; nil as long as both are the same.
-    private var fromStored: MerkleAccumulator?
-    private var logRoots: [UInt64: MerkleHash] = [:]
-    private var storedRoots: [UInt64: MerkleHash] = [:]
+    var fromStored: MerkleAccumulator?
+    var logRoots: [UInt64: MerkleHash] = [:]
+    var storedRoots: [UInt64: MerkleHash] = [:]
     /// Hashes over the whole tiles of the stored tree, as they should be; nil where a leaf below is in question.
-    private var tiles: [MerkleHash?] = []
+    var tiles: [MerkleHash?] = []
+    /// Of so many leaves only pieces are stored.
+    var sparse: UInt64 = 0
+    /// Sizes of kept tree heads inside of a piece.
+    var forgotten: Set<UInt64> = []
 
     init(storage: TreeStorage, floor: UInt64, kept: [TreeHead]) {
         self.storage = storage
@@ -40,11 +44,13 @@ struct TreeCheck {
         if stored > head {
             add(head + 1, "the stored tree has the leaves of \(stored - head) more events than the log has events")
         }
+        let width = MerkleTable.tileWidth
+        sparse = min(try storage.environment.read { try storage.table.extent(in: $0).sparse }, head / width * width)
         note()
         var next: UInt64 = 0
         while next < head {
-            let end = min(head, next + TreeStorage.leavesPerTransaction)
-            guard try check(next..<end, stored: min(stored, head)) else {
+            let end = min(head, next + TreeStorage.leavesPerTransaction, next < sparse ? sparse : .max)
+            guard try next < sparse ? checkSparse(next..<end) : check(next..<end, stored: min(stored, head)) else {
                 // A forged number can make the log seem endless.
                 add(
                     next + 1,
@@ -134,13 +140,13 @@ struct TreeCheck {
         }
     }
 
-    private mutating func add(_ seq: UInt64, _ text: String) {
+    mutating func add(_ seq: UInt64, _ text: String) {
         findings.append(TreeFinding(seq: seq, text: text))
         firstDifference = min(firstDifference ?? seq, seq)
     }
 
     /// Remembers the roots that kept tree heads are compared with.
-    private mutating func note() {
+    mutating func note() {
         let size = fromLog.size
         guard kept.contains(where: { $0.size == size }) else { return }
         logRoots[size] = fromLog.head.root
@@ -174,7 +180,8 @@ struct TreeCheck {
         let table = storage.table
         let hasMore = try storage.environment.read { transaction in
             // A writer may extend it meanwhile.
-            try table.size(in: transaction) == stored && table.hasMoreRows(than: stored, in: transaction)
+            let extent = try table.extent(in: transaction)
+            return try extent.size == stored && table.hasMoreRows(than: extent, in: transaction)
         }
         if hasMore {
             add(stored + 1, "the stored tree has hashes of event \(stored + 1) or later ones, which it should not have")
@@ -187,49 +194,5 @@ struct TreeCheck {
             let below = hashes[(tile * width)..<((tile + 1) * width)].compactMap(\.self)
             return below.count == width ? .reduced(below[...]) : nil
         }
-    }
-
-    // MARK: Kept tree heads
-
-    private mutating func judge(head: UInt64) {
-        extends = kept.map { logRoots[$0.size] == $0.root }
-        let sound = zip(kept, extends).filter(\.1).map(\.0.size).max() ?? 0
-        for (tree, isExtended) in zip(kept, extends).sorted(by: { $0.0.size < $1.0.size }) {
-            guard !isExtended else {
-                if let firstDifference, firstDifference <= tree.size {
-                    findings.append(
-                        TreeFinding(
-                            seq: firstDifference,
-                            text:
-                                "the log gives the root of the kept tree head of \(tree.size) events: it is the stored tree "
-                                + "that was changed, first for event \(firstDifference)"))
-                }
-                continue
-            }
-            findings.append(verdict(tree, head: head, sound: sound))
-        }
-    }
-
-    private func verdict(_ tree: TreeHead, head: UInt64, sound: UInt64) -> TreeFinding {
-        let subject = "the log does not extend the kept tree head of \(tree.size) events"
-        guard tree.size <= head else {
-            return TreeFinding(
-                seq: head + 1,
-                text: "\(subject): it ends with event \(head), so that event \(head + 1) is the first one missing")
-        }
-        if let firstDifference, firstDifference <= tree.size {
-            let isProved = storedRoots[tree.size] == tree.root
-            return TreeFinding(
-                seq: firstDifference,
-                text: isProved
-                    ? "\(subject): event \(firstDifference) is the first one that was changed, dropped, added or moved"
-                    : "\(subject), nor does the stored tree; event \(firstDifference) is the first in which the two differ"
-            )
-        }
-        return TreeFinding(
-            seq: nil,
-            text:
-                "\(subject): an event from \(sound + 1) to \(tree.size) was changed, dropped, added or moved, and no leaf "
-                + "stored beside the log tells which")
     }
 }

@@ -86,7 +86,9 @@ package enum Verification {
         var ofLog = Findings()
         try gather(directory, &findings) { () throws -> [String] in
             let floor = try environment.read { transaction in
-                try StoreRecord.read(tables.meta, in: transaction).map { ($0.floor.seq.rawValue, $0.dropped) } ?? (0, 0)
+                try StoreRecord.read(tables.meta, in: transaction).map { record in
+                    (record.floor.seq.rawValue, record.dropped, record.floorStreams)
+                } ?? (0, 0, 0)
             }
             try checkLog(environment, tables, floor, through: head, &ofLog) { progress(head + $0, 3 * head) }
             return []
@@ -123,8 +125,8 @@ package enum Verification {
     }
 
     private static func checkLog(
-        _ environment: Environment, _ tables: Tables, _ floor: (seq: UInt64, dropped: UInt64), through head: UInt64,
-        _ findings: inout Findings, progress: (UInt64) -> Void
+        _ environment: Environment, _ tables: Tables, _ floor: (seq: UInt64, dropped: UInt64, streams: UInt32),
+        through head: UInt64, _ findings: inout Findings, progress: (UInt64) -> Void
     ) throws {
         var present: UInt64 = 0
         var next: UInt64 = 1
@@ -152,7 +154,7 @@ package enum Verification {
                             }
                             newest = max(newest, header.recordedAt)
                             // With the floor, what began a stream may be gone.
-                            if header.stream > known + 1, seq >= floor.seq {
+                            if header.stream > max(known + 1, floor.streams), seq >= floor.seq {
                                 findings.add("event \(seq) belongs to stream \(header.stream), which nothing began")
                             }
                             known = max(known, header.stream)

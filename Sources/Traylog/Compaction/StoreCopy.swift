@@ -14,6 +14,8 @@ struct StoreCopy {
     let floor: UInt64
     private(set) var states: StateCopy
     private(set) var log: LogCopy
+    /// What is left of the tree below the floor; nil as long as nothing left the log.
+    private var tree: TreePruning?
     let erasure: Erasure?
     /// The newest event once the copy is complete.
     private(set) var head: UInt64 = 0
@@ -44,7 +46,8 @@ struct StoreCopy {
         through head: UInt64, _ archive: ArchiveWriter?, progress: (UInt64) throws -> Void
     ) throws {
         let forgotten = erasure?.keyedEvents ?? []
-        try TableCopy(table: tables.fingerprints.database, source: environment, target: target).run { key in
+        var tableCopy = TableCopy(from: environment, to: target)
+        try tableCopy.copy(tables.fingerprints.database) { key, _ in
             !forgotten.contains(key.littleEndian(at: 0, as: UInt64.self).byteSwapped)
         }
         log = LogCopy(
@@ -64,25 +67,43 @@ struct StoreCopy {
             })
     }
 
+    /// Leaves out hashes of the tree that nobody can ask for once the events have left; after ``copyLog(through:_:progress:)``.
+    ///
+    /// - Parameter wholeLeaves: a tree below the floor of so many leaves stays whole.
+    mutating func pruneTree(wholeLeaves: UInt64) throws {
+        let storage = TreeStorage(environment: environment, table: tables.merkle, log: tables.log)
+        var pruning = try TreePruning(source: storage, target: target, floor: record.floor.seq.rawValue)
+        try pruning.run(through: floor - 1, wholeLeaves: wholeLeaves)
+        tree = pruning
+    }
+
     /// Names and what is due as they are, without the user who is erased.
     func copyRest() throws {
         let erasedName = erasure.map { NameTable.key(user: $0.user) }
         let names = tables.names(record.generation).database
-        try TableCopy(table: names, source: environment, target: target).run { key in
-            erasedName.map { !key.holds($0) } ?? true
-        }
+        var tableCopy = TableCopy(from: environment, to: target)
+        try tableCopy.copy(names) { key, _ in erasedName.map { !key.holds($0) } ?? true }
         // Rows of items that left are hints that the next tick drops.
-        try TableCopy(table: tables.dues(record.generation).database, source: environment, target: target).run { key in
+        try tableCopy.copy(tables.dues(record.generation).database) { key, _ in
             try erasure == nil || DueEntry(key: key).stream != erasure?.stream
         }
     }
 
-    /// What only chores change.
+    /// What only chores change: `meta`, values of projections, the tree.
     func copyChored() throws {
         // Values of projections may hold what is erased; they are folded anew.
-        for table in tables.chored where erasure == nil || table != tables.projections.database {
-            try TableCopy(table: table, source: environment, target: target).run()
+        var tableCopy = TableCopy(from: environment, to: target)
+        try tableCopy.copy(tables.meta)
+        if erasure == nil { try tableCopy.copy(tables.projections.database) }
+        guard let tree, tree.sparse > 0 else {
+            try tableCopy.copy(tables.merkle.database)
+            return
         }
+        try tableCopy.copy(tables.merkle.database) { key, _ in
+            key.byteCount != 8 || tree.keeps(key.littleEndian(at: 0, as: UInt64.self).byteSwapped)
+        }
+        let size = try environment.read { try tables.merkle.size(in: $0) }
+        try target.write { try tables.merkle.put(MerkleTable.Extent(size: size, sparse: tree.sparse), in: &$0) }
     }
 
     // MARK: What changed since
@@ -146,6 +167,7 @@ struct StoreCopy {
         for seq in changes.needed where log.dropped.contains(seq) {
             states.keep(seq)
             guard let (stream, body) = try log.restore(seq, in: &transaction) else { continue }
+            try tree?.put(back: seq, in: &transaction)
             changes.streams.insert(stream)
             // Whether it still holds, the tick will see.
             guard let due = DueEntry(body, seq: seq, stream: stream) else { continue }

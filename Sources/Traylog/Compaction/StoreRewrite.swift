@@ -9,8 +9,8 @@ import TraylogLog
 /// any moment, the store is the old one or the new one.
 final class StoreRewrite {
     /// Events and streams that the last step may have to copy, while the writer waits.
-    private static let eventsAtEnd: UInt64 = 1_000
-    private static let streamsAtEnd = 64
+    private static let eventsAtEnd: UInt64 = 250
+    private static let streamsAtEnd = 32
     private static let roundsAtMost = 20
 
     let directory: String
@@ -100,6 +100,14 @@ final class StoreRewrite {
     }
 
     private func fill(_ successor: Environment, _ start: Start) throws -> Outcome {
+        var (copy, archive) = try Handover.inBackground { try self.copy(to: successor, start) }
+        return try close(successor, &copy, archive: archive)
+    }
+
+    /// Copies what was there at the start, and what stays of it.
+    ///
+    /// - Returns: the archive's name, too; nil without one.
+    private func copy(to successor: Environment, _ start: Start) throws -> (StoreCopy, archive: String?) {
         // Without a new one, nothing lies below.
         let floor = goal.floor > start.record.floor.seq.rawValue ? goal.floor : 0
         var kept = KeptEvents(floor: floor)
@@ -122,8 +130,9 @@ final class StoreRewrite {
         defer { archive?.cancel() }
         try copy.copyLog(through: start.head, archive) { try progress(start.head + $0, total) }
         let name = try finish(archive, copy.log.dropped.count)
+        if floor > 0 { try copy.pruneTree(wholeLeaves: goal.wholeTreeLeaves) }
         try copy.copyRest()
-        return try close(successor, &copy, archive: name)
+        return (copy, name)
     }
 
     /// - Returns: the archive's name; nil without one.
@@ -229,20 +238,14 @@ final class StoreRewrite {
 
     /// Folds what the new file has and compares it with its states, which are those of the old one.
     private func check(_ successor: Environment) throws {
-        let report = try Replay.compare(
-            directory, successor, limit: 1, eventsPerPass: StateCopy.eventsPerPass, threads: 1
-        ) { _, _ in try progress(0, 0) }
+        let report = try Handover.inBackground {
+            try Replay.compare(
+                directory, successor, limit: 1, eventsPerPass: StateCopy.eventsPerPass, threads: 1
+            ) { _, _ in try progress(0, 0) }
+        }
         guard let difference = report.difference else { return }
         throw StoreFailure(
             code: .damaged,
             message: "nothing was compacted: \(difference); run `traylog verify`, then `traylog replay --rebuild`")
     }
-}
-
-/// Lends a value to the writer's thread, for which the caller waits.
-private final class Handover<Value>: @unchecked Sendable {
-    // @unchecked: one thread waits while the other one uses it.
-    var value: Value
-
-    init(_ value: Value) { self.value = value }
 }

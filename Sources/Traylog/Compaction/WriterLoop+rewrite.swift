@@ -67,16 +67,18 @@ extension WriterLoop {
         guard let finished else { preconditionFailure("a file is filled before it is used") }
         var touched: [UInt64] = []
         shared.withLock { shared in
+            let movesFloor = finished.record.floor.seq != shared.core.record.floor.seq
             shared.core.record = finished.record
             shared.core.file = environment.fileIdentity
             shared.core.keptFloor = finished.record.floor.seq.rawValue
             shared.core.capture = nil
-            shared.core.forgetStates(behind: finished.record.floor.seq.rawValue)
+            // A slice that was made in advance may hold landmarks of the time before the floor.
+            shared.flusher.startAnew(core: &shared.core)
+            if movesFloor { shared.core.forgetStates() }
             guard finished.head.seq > shared.core.head.seq else { return }
             shared.core.head = finished.head
             shared.core.tail.append(nil)
             if let erased {
-                shared.flusher.startAnew(core: &shared.core)
                 touched = [shared.core.slot(erased)?.identity].compactMap { $0 }
                 shared.core.erase(erased)
             }

@@ -35,9 +35,6 @@ struct Tables: Sendable {
         dues = [environment.database("due.0"), environment.database("due.1")]
     }
 
-    /// Tables that only chores change.
-    var chored: [Database] { [projections.database, merkle.database, meta] }
-
     func names(_ generation: Generation) -> NameTable { NameTable(database: names[generation.index]) }
     func states(_ generation: Generation) -> StateTable { StateTable(database: states[generation.index]) }
     func dues(_ generation: Generation) -> DueTable { DueTable(database: dues[generation.index]) }

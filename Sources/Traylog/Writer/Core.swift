@@ -337,13 +337,10 @@ struct Core {
         box.topicsThrough = min(seq, lastTopicEvent)
     }
 
-    /// Lets go of states that would have to fold events of topics below the floor, which may be gone; the stored ones
-    /// hold them.
-    mutating func forgetStates(behind floor: UInt64) {
-        for slot in slots.all {
-            guard let state = slot.current?.state, !state.topics.isEmpty, state.appliedSeq < floor else { continue }
-            setCurrent(nil, of: slot)
-        }
+    /// Lets go of all states at hand, because the floor has moved: what they say of the time before it, in landmarks and in
+    /// their indexes of events, is not what is stored any more, and folds from there would need events that are gone.
+    mutating func forgetStates() {
+        for slot in slots.all where slot.current != nil { setCurrent(nil, of: slot) }
     }
 
     /// Forgets whose a stream was; what is stored of it says nothing any more.

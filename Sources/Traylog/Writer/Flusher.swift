@@ -180,6 +180,10 @@ struct Flusher {
         core.capture?.note(slice)
         for state in slice.states {
             let slot = state.slot
+            if let box = slot.current, box.next != 0, box.next <= state.lastOwn {
+                // Loaded while the slice was under way, to look at keys only: what it waits for leaves the tail.
+                core.setCurrent(nil, of: slot)
+            }
             slot.current?.forget(storedThrough: state.appliedSeq)
             slot.working?.forget(storedThrough: state.appliedSeq)
             // The stream's last event that the rows hold knows the first one that they do not.

@@ -77,6 +77,9 @@ struct Group {
         if let slot, slot.isErased {
             throw Refusal.invalid(field: "user", reason: "stands for somebody who was erased; use another name")
         }
+        if slot == nil, let user, Pseudonym.stream(of: user) != nil {
+            throw Refusal.invalid(field: "user", reason: "is kept for somebody who is erased; use another name")
+        }
         if let notice = prepared.entries[index].notice {
             if prepared.entries[index].key != 0, let slot {
                 if let seq = try duplicate(prepared, index, of: slot, core: &core) { return .duplicate(seq) }

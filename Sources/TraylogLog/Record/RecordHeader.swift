@@ -25,6 +25,7 @@ package struct RecordHeader: Hashable, Sendable {
     package var kind: EventKind? { EventKind(rawValue: kindNumber) }
     package var isChunked: Bool { flags.contains(.chunked) }
     package var isErased: Bool { flags.contains(.erased) }
+    package var isFirst: Bool { flags.contains(.first) }
 
     /// That of an event whose payload is at hand, wherever its record will keep it; without a checksum.
     package init(
@@ -75,7 +76,7 @@ package struct RecordHeader: Hashable, Sendable {
         guard flags.isSubset(of: .known) else {
             throw CodecError(.newer, seq: seq, "its flags are \(flags.rawValue)")
         }
-        guard flags != [.chunked, .erased] else {
+        guard !flags.isSuperset(of: [.chunked, .erased]) else {
             throw CodecError(.damaged, seq: seq, "its payload is both stored and erased")
         }
         guard record.littleEndian(at: 8, as: UInt32.self) <= highestStream else {

@@ -11,6 +11,9 @@
  * and, for writes and acknowledgements, `count` bytes. `number` counts the events from 0; the end of a sync has that of
  * its beginning, the end of a synchronous write that of the write.
  *
+ * A store that is compacted fills DIRECTORY/store/rewrite/data.mdb, which then takes the name of the store's data file,
+ * after the lock file beside it: these two renamings, and the syncs of both directories, are events as well.
+ *
  * An event is recorded at the side from which a simulation can only lose more than a disk would: a write before
  * anything can rest on it, the end of a sync before the program hears of it, an acknowledgement before it leaves.
  * Whatever changes a file of the store in another way than those below ends the program, because a simulation without
@@ -30,8 +33,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum kind { created = 1, truncated, written, write_synced, sync_begun, sync_ended, acknowledged };
-enum file { none, data_file, lease_file, acknowledgements };
+enum kind { created = 1, truncated, written, write_synced, sync_begun, sync_ended, acknowledged, renamed };
+/* Of the lock file of a rewrite only the name is recorded. */
+enum file { none, data_file, lease_file, acknowledgements, rewrite_file, store_folder, rewrite_folder, rewrite_lock };
 
 struct event {
 	uint8_t kind, file;
@@ -43,7 +47,7 @@ struct event {
 static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t events;
 static int trace = -1;
-static char paths[4][4096];
+static char paths[rewrite_lock + 1][4096], lock_path[4096];
 
 static void stop(const char *why)
 {
@@ -59,6 +63,11 @@ __attribute__((constructor)) static void start(void)
 	snprintf(paths[data_file], sizeof paths[0], "%s/store/data.mdb", directory);
 	snprintf(paths[lease_file], sizeof paths[0], "%s/store/writer.lock", directory);
 	snprintf(paths[acknowledgements], sizeof paths[0], "%s/acknowledged", directory);
+	snprintf(paths[rewrite_file], sizeof paths[0], "%s/store/rewrite/data.mdb", directory);
+	snprintf(paths[rewrite_lock], sizeof paths[0], "%s/store/rewrite/lock.mdb", directory);
+	snprintf(paths[rewrite_folder], sizeof paths[0], "%s/store/rewrite", directory);
+	snprintf(paths[store_folder], sizeof paths[0], "%s/store", directory);
+	snprintf(lock_path, sizeof lock_path, "%s/store/lock.mdb", directory);
 	snprintf(path, sizeof path, "%s/trace", directory);
 	trace = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (trace < 0) stop("the trace cannot be created");
@@ -66,10 +75,12 @@ __attribute__((constructor)) static void start(void)
 
 static enum file named(const char *path)
 {
-	for (int file = data_file; trace >= 0 && file <= acknowledgements; file++)
+	for (int file = data_file; trace >= 0 && file <= rewrite_lock; file++)
 		if (!strcmp(path, paths[file])) return file;
 	return none;
 }
+
+static int is_data(enum file file) { return file == data_file || file == lease_file || file == rewrite_file; }
 
 static enum file opened(int descriptor)
 {
@@ -81,7 +92,8 @@ static enum file opened(int descriptor)
 	errno = saved;
 	if (length <= 0) return none;
 	path[length] = 0;
-	return named(path);
+	enum file file = named(path);
+	return file == rewrite_lock ? none : file;
 }
 
 /* The caller holds `order`, unless nothing could come in between. */
@@ -140,7 +152,7 @@ static int recorded_open(int folder, const char *path, int flags, va_list *argum
 	int isCreating = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
 	mode_t mode = isCreating ? va_arg(*arguments, mode_t) : 0;
 	enum file file = isCreating ? named(path) : none;
-	if (file == data_file || file == lease_file)
+	if (is_data(file) || file == rewrite_lock)
 		note(flags & O_TRUNC ? truncated : created, file, 0, NULL, 0, UINT64_MAX);
 	return (int)syscall(SYS_openat, folder, path, flags, mode);
 }
@@ -181,13 +193,14 @@ static int resize(int descriptor, off_t size)
 static void refuse(int descriptor, const char *why)
 {
 	enum file file = opened(descriptor);
-	if (file == data_file || file == lease_file) stop(why);
+	if (is_data(file)) stop(why);
 }
 
 static void refuse_name(const char *path)
 {
 	enum file file = named(path);
-	if (file == data_file || file == lease_file) stop("a file of the store was replaced");
+	if (file == none || file == acknowledgements || access(path, F_OK)) return;
+	stop("a file of the store was replaced or removed");
 }
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -256,6 +269,15 @@ EXPORTED ssize_t copy_file_range(
 }
 EXPORTED int rename(const char *from, const char *to)
 {
+	enum file file = named(from);
+	if ((file == rewrite_file && named(to) == data_file) || (file == rewrite_lock && !strcmp(to, lock_path))) {
+		pthread_mutex_lock(&order);
+		record(renamed, file, 0, NULL, 0, UINT64_MAX);
+		int result = (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+		if (result) stop("a renaming failed");
+		pthread_mutex_unlock(&order);
+		return result;
+	}
 	refuse_name(from);
 	refuse_name(to);
 	return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);

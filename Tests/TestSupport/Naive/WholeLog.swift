@@ -6,6 +6,9 @@ package struct WholeLog: Sendable {
 
     package init() {}
 
+    /// - Parameter events: all of them, from the first one on.
+    package init(_ events: [Event]) { self.events = events }
+
     package var head: Seq { Seq(UInt64(events.count)) }
 
     /// Takes up what is new; the floor must not have passed by it.

@@ -31,6 +31,12 @@ struct AcknowledgingStore: StoreUnderTest {
         try acknowledge()
     }
 
+    func compact(before floor: Seq, archive: String?) throws(TraylogError) -> CompactionReport {
+        let report = try store.compact(before: .seq(floor), archive: archive)
+        try acknowledge()
+        return report
+    }
+
     func close() { store.close() }
 
     private func acknowledge() throws(TraylogError) {

@@ -24,6 +24,9 @@ package struct DiskFile: Sendable {
     /// Whether a power cut can leave the file in more than one way.
     package var hasUnsynced: Bool { pending.contains { !$0.isKept } || (exists && kept == nil) }
 
+    /// Whether there may be such a file.
+    package var isThere: Bool { exists || kept != nil }
+
     package mutating func create() { exists = true }
 
     /// - Parameter number: that of the event, by which the end of a sync tells what it covers.

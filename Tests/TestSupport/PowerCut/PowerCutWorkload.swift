@@ -18,6 +18,8 @@ package enum PowerCutWorkload: String, CaseIterable, Codable, Sendable {
     case projections
     /// All states replaced in between.
     case rebuilding
+    /// Compactions in between, each of which replaces the data file.
+    case compacting
 
     var mix: HistoryMix {
         var mix = HistoryMix.typical

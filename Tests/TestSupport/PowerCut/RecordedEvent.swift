@@ -6,6 +6,12 @@ package enum RecordedEvent: Sendable {
     package enum File: UInt8, Sendable {
         case data = 1
         case lease = 2
+        /// The data file that is about to take the other one's place.
+        case rewrite = 4
+        case storeFolder = 5
+        case rewriteFolder = 6
+        /// Of which only the name is recorded.
+        case rewriteLock = 7
     }
 
     /// Opened so that it exists now; what it holds stays.
@@ -17,6 +23,8 @@ package enum RecordedEvent: Sendable {
     case syncBegun(File)
     /// Everything written to the file before the event with this number is on disk.
     case syncEnded(File, begin: Int)
+    /// The file of the rewrite took the store's name.
+    case renamed(File)
     /// The store's answers are out: its log reaches at least to `head`, and a commit ended there.
     case acknowledged(head: UInt64)
 }
@@ -52,6 +60,7 @@ extension RecordedEvent {
                 case 3: events.append(.written(file, offset: offset, payload))
                 case 4: events.append(.writeSynced(file, write: reference))
                 case 5: events.append(.syncBegun(file))
+                case 8: events.append(.renamed(file))
                 case 6: events.append(.syncEnded(file, begin: reference))
                 default: throw Malformed(byteCount: count)
                 }

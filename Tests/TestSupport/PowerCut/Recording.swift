@@ -20,6 +20,9 @@ package struct Recording: Codable, Hashable, Sendable {
 
     package var store: String { directory + "/store" }
 
+    /// Where compactions put what leaves the log.
+    package var archives: String { directory + "/archives" }
+
     package var options: StoreOptions { workload.options(isRelaxed: isRelaxed) }
 
     package func trace() throws -> [RecordedEvent] {
@@ -63,6 +66,7 @@ package struct Recording: Codable, Hashable, Sendable {
                 run.store.close()
                 _ = try Replay.run(directory: store, options: options, rebuild: true) { _, _ in }
                 try run.reopen()
+            case .compacting: try run.compact(atPercent: [60, 100, 90][number % 3], archive: archives)
             default: break
             }
         }

@@ -16,6 +16,7 @@ package struct SimulatedDisk: Sendable {
     private let isRelaxed: Bool
     package private(set) var data = DiskFile()
     package private(set) var lease = DiskFile()
+    private var names = RewriteNames()
     package private(set) var events = 0
     /// What the program told the world.
     package private(set) var acknowledged: UInt64 = 0
@@ -36,6 +37,7 @@ package struct SimulatedDisk: Sendable {
 
     package mutating func apply(_ event: RecordedEvent) {
         switch event {
+        case .created(.rewriteLock): names.lock = .created
         case .created(let file): self[file].create()
         case .truncated(let file, let bytes): self[file].truncate(to: bytes, number: events)
         case .written(let file, let offset, let bytes):
@@ -44,7 +46,11 @@ package struct SimulatedDisk: Sendable {
         case .writeSynced(let file, let write):
             if syncs != .ignored || acknowledged == 0 { self[file].keepWrite(write) }
         case .syncBegun(.data): beforeSync[events] = acknowledged
-        case .syncBegun(.lease): break
+        case .syncBegun: break
+        case .syncEnded(.rewriteFolder, _): names.keepCreated()
+        case .syncEnded(.storeFolder, _): names.keepRenamed()
+        case .renamed(.rewriteLock): names.lock = .renamed
+        case .renamed: names.rename(&data)
         case .syncEnded(let file, let begin):
             if file == .data, let head = beforeSync.removeValue(forKey: begin) { synced = max(synced, head) }
             if syncs == .honest || acknowledged == 0 { self[file].keepAll(before: begin) }
@@ -57,7 +63,7 @@ package struct SimulatedDisk: Sendable {
     ///
     /// The other files are as they may be, too: `lock.mdb` and `wake` are missing or hold anything.
     package func cut(_ tear: Tear, into directory: String, _ random: inout SeededRandom) throws {
-        try data.cut(tear, &random)?.write(to: URL(filePath: directory + "/data.mdb"))
+        try names.cut(data, tear, into: directory, &random)
         try lease.cut(random.chance(50) ? tear : .nothing, &random)?.write(
             to: URL(filePath: directory + "/writer.lock"))
         for (name, size) in [("lock.mdb", 65_664), ("wake", 8)] where random.chance(20) {
@@ -70,9 +76,19 @@ package struct SimulatedDisk: Sendable {
     private func isMetaPage(_ offset: Int, _ bytes: Data) -> Bool { offset < 8_192 && bytes.count < 4_096 }
 
     private subscript(file: RecordedEvent.File) -> DiskFile {
-        get { file == .data ? data : lease }
+        get {
+            switch file {
+            case .data: data
+            case .rewrite: names.rewrite
+            default: lease
+            }
+        }
         _modify {
-            if file == .data { yield &data } else { yield &lease }
+            switch file {
+            case .data: yield &data
+            case .rewrite: yield &names.rewrite
+            default: yield &lease
+            }
         }
     }
 }

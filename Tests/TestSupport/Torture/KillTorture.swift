@@ -15,6 +15,8 @@ package enum KillTorture {
     /// Commands that leave what a store answers as it is; `COPY` is a directory that does not exist.
     private static let chores = [["replay", "--rebuild"], ["backup", "COPY"], ["verify"]]
     private static let killsPerStore = 25
+    /// The same of compactions and erasures, which come first on stores of their own.
+    private static let killsPerRewritten = 3
 
     package static func run(_ count: Int, seed: UInt64) throws -> TortureReport {
         var report = TortureReport(kind: "kills", seed: seed)
@@ -28,6 +30,7 @@ package enum KillTorture {
     package static func work(seed: UInt64, from first: Int, to end: Int) throws {
         var next = first
         while next < end {
+            try killRewrites(seed: seed, &next, end)
             try withTemporaryDirectory { directory in
                 var loop = KillLoop(seed: seed &+ UInt64(next), directory: directory + "/store")
                 for _ in 0..<killsPerStore where next < end {
@@ -37,6 +40,26 @@ package enum KillTorture {
                     }
                     line.say()
                     // A model that is wrong once stays so.
+                    if line.note != nil { break }
+                }
+            }
+        }
+    }
+
+    /// Kills a few compactions of one store, and a few erasures of another one.
+    private static func killRewrites(seed: UInt64, _ next: inout Int, _ end: Int) throws {
+        for isErasure in [false, true] where next < end {
+            try withTemporaryDirectory { directory in
+                var life = CompactedLife(seed: seed &+ UInt64(next), directory: directory)
+                try life.append(300)
+                for round in 1...killsPerRewritten where next < end {
+                    next += 1
+                    let name = isErasure ? "erasure" : "compaction"
+                    let line = TortureLine("\(name), store of seed \(seed &+ UInt64(next)), kill \(round)") {
+                        if isErasure { try life.killErasure(round) } else { _ = try life.killCompaction(isLive: true) }
+                        return life.log.head.rawValue
+                    }
+                    line.say()
                     if line.note != nil { break }
                 }
             }

@@ -12,7 +12,7 @@ extension Environment {
             by: successor,
             beforeRename: {
                 var copy = TableCopy(from: self, to: successor)
-                for name in databaseNames { _ = try copy.copy(name) }
+                for name in databaseNames { try copy.copy(database(name)) }
             }, onStep: onStep)
     }
 

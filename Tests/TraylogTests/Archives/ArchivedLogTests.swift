@@ -116,6 +116,32 @@ import TraylogDomain
         }
     }
 
+    @Test func whatACompactionTakesMeanwhileIsReadFromItsArchive() throws {
+        try withStorePath { path throws in
+            let directory = path + "-archives"
+            try withStore(path, options(isRelaxed: true)) { store in
+                func append() throws {
+                    for _ in 0..<6 { _ = try store.perform((0..<100).map { notify("u\($0 % 3)") }) }
+                    for user in 0..<3 { _ = try store.perform(Command(user: "u\(user)", .markAll(.deleted))) }
+                }
+                try append()
+                _ = try store.compact(before: .seq(603), archive: directory)
+                let archives = try store.archives(in: directory)
+                try append()
+                let last = try store.head().rawValue
+                var log = try MergedLog(store.queries, archives, of: nil, from: 1, through: last)
+                var own = try MergedLog(store.queries, archives, of: "u1", from: 1, through: last)
+                var (seqs, ownSeqs) = (try log.events(limit: 300), try own.events(limit: 10))
+                #expect(try store.compact(before: .seq(Seq(last)), archive: directory).dropped > 500)
+                (seqs, ownSeqs) = (try seqs + log.events(limit: .max), try ownSeqs + own.events(limit: .max))
+                #expect(seqs.map(\.seq.rawValue) == Array(1...last))
+                #expect(ownSeqs == seqs.filter { $0.user == "u1" })
+                // Begun after it, with the same archives.
+                #expect(try store.events(limit: .max, asOf: .seq(Seq(last)), including: archives) == seqs)
+            }
+        }
+    }
+
     @Test func anExportNamesTheFirstEventThatIsNowhere() throws {
         try withStorePath { path throws in
             try withStore(path) { store in _ = try store.perform((1...9).map { notify("user \($0)") }) }

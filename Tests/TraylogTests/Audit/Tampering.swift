@@ -86,7 +86,7 @@ struct Tamperer {
 
     /// The payload of a record in chunks; empty for any other.
     private func chunked(_ seq: UInt64, _ record: [UInt8]) throws -> [UInt8] {
-        guard record[6] == 1 else { return [] }
+        guard record[6] & 3 == 1 else { return [] }
         return try raw.environment.read { transaction in
             try raw.tables.log.withPayload(of: seq, RawSpan(_elements: record.span), in: transaction) { _, payload in
                 var bytes: [UInt8] = []
@@ -109,7 +109,7 @@ struct Tamperer {
     private mutating func changePayload() throws -> UInt64 {
         let inline = try (1...head).filter { seq in
             let record = try self.record(seq)
-            return record[6] == 0 && record.count > 50
+            return record[6] & 3 == 0 && record.count > 50
         }
         let seq = random.pick(inline)
         var record = try self.record(seq)
@@ -120,7 +120,7 @@ struct Tamperer {
     }
 
     private mutating func changeChunk() throws -> UInt64 {
-        let large = try (1...head).filter { try record($0)[6] == 1 }
+        let large = try (1...head).filter { try record($0)[6] & 3 == 1 }
         let seq = random.pick(large)
         var payload = try chunked(seq, record(seq))
         let index = random.below(payload.count)

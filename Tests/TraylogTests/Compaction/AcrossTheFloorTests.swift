@@ -93,6 +93,36 @@ import Testing
         }
     }
 
+    @Test func landmarksAtHandFromBelowTheFloorAreForgotten() throws {
+        var settings = options()
+        settings.landmarkDistance = 5
+        try withStorePath { path in
+            try withStore(path, settings) { store in
+                _ = try store.perform(Command(user: "ann", .subscribe(topic: "news")))
+            }
+            try withStore(path, settings) { store in
+                for number in 1...12 {
+                    let receipt = try store.perform(
+                        Command(user: nil, .broadcast(topic: "news", Content(title: "\(number)"))))
+                    let seq = try #require(receipt.seq)
+                    _ = try store.perform(Command(user: nil, .retract(.seq(seq))))
+                }
+            }
+            try withStore(path, settings) { store in
+                // Nothing of hers is unstored, so that no flush comes to what this look folds.
+                let before = try store.tray(of: "ann", asOf: .seq(24))
+                _ = try store.tray(of: "ann")
+                let report = try store.compact(before: .seq(24))
+                #expect(report.dropped == 23)
+                #expect(try store.tray(of: "ann", asOf: .seq(24)) == before)
+                #expect(try store.inbox(of: "ann", asOf: .seq(24)).items.map(\.seq) == [24])
+                _ = try store.perform(notify("ann", "On"))
+                #expect(try store.tray(of: "ann").total == 1)
+            }
+            try reopened(path) { store throws in #expect(try store.tray(of: "ann", asOf: .seq(24)).total == 1) }
+        }
+    }
+
     @Test func whatIsDueAfterTheFloorHappens() throws {
         try withStorePath { path in
             try withStore(path) { store in

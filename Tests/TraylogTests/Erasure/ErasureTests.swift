@@ -97,6 +97,21 @@ import Testing
         }
     }
 
+    @Test func nobodyIsCalledLikeSomebodyWhoIsErasedLater() throws {
+        try withStorePath { path in
+            try withStore(path) { store in
+                for name in ["erased-1", "erased-77"] {
+                    #expect(throws: TraylogError.self) { try store.perform(notify(name)) }
+                    #expect(throws: TraylogError.self) { try store.perform(notify(name, key: "k")) }
+                }
+                for name in ["erased-", "erased-01", "erased-x", "Erased-1", "erased-4294967296"] {
+                    _ = try store.perform(notify(name))
+                }
+                #expect(try store.users().count == 5)
+            }
+        }
+    }
+
     @Test func theNameIsFreeForANewcomer() throws {
         try withStorePath { path in
             try withStore(path) { store in

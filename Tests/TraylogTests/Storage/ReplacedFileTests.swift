@@ -80,7 +80,7 @@ import TraylogLMDB
                 by: successor,
                 beforeRename: {
                     var copy = TableCopy(from: store.environment, to: successor)
-                    for table in Tables.allNames { _ = try copy.copy(table) }
+                    for table in Tables.allNames { try copy.copy(store.environment.database(table)) }
                 })
         }
     }

@@ -1,0 +1,23 @@
+import TraylogLMDB
+
+/// Lends a value to another thread, for which the caller waits.
+final class Handover<Value>: @unchecked Sendable {
+    // @unchecked: one thread waits while the other one uses it.
+    var value: Value
+
+    init(_ value: Value) { self.value = value }
+}
+
+extension Handover where Value == () -> Void {
+    /// Does something that takes long on a thread that lets others go first: those of the store's writer and its callers
+    /// above all.
+    static func inBackground<Result>(_ body: () throws -> Result) throws -> Result {
+        var result: Swift.Result<Result, any Error>?
+        withoutActuallyEscaping(body) { body in
+            let work = Handover { result = Swift.Result { try body() } }
+            OSThread.start(name: "traylog-rewrite", isBackground: true) { work.value() }.join()
+        }
+        guard let result else { preconditionFailure("the thread has ended") }
+        return try result.get()
+    }
+}
