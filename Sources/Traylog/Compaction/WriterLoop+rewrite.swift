@@ -74,7 +74,7 @@ extension WriterLoop {
             shared.core.forgetStates(behind: finished.record.floor.seq.rawValue)
             guard finished.head.seq > shared.core.head.seq else { return }
             shared.core.head = finished.head
-            shared.core.tail.append(nil)
+            shared.core.tail.appendUnread()
             if let erased {
                 shared.flusher.startAnew(core: &shared.core)
                 touched = [shared.core.slot(erased)?.identity].compactMap { $0 }

@@ -8,8 +8,8 @@ struct Tail {
     private(set) var first: UInt64
     /// What the fold needs of each event, or its place in ``others``.
     private var facts: ContiguousArray<CompactFact> = []
-    /// Facts that are not compact, in order; nil for one that must be read from the log.
-    private var others: ContiguousArray<Fact?> = []
+    /// Facts that are not compact, in order.
+    private var others: ContiguousArray<Fact> = []
     /// How many of them were given up, so that places stay what they are.
     private var othersDropped: UInt64 = 0
     /// How far it is to the next event of the same stream; 0 when there is none. Apart from the facts, because most
@@ -24,8 +24,10 @@ struct Tail {
 
     var count: Int { facts.count - start }
 
+    /// Nil when it must be read from the log.
     func fact(_ seq: UInt64) -> Fact? {
         let compact = facts[index(seq)]
+        if compact.isUnread { return nil }
         return compact.isWhole ? compact.fact(seq: seq) : others[Int(compact.place - othersDropped)]
     }
 
@@ -55,12 +57,21 @@ struct Tail {
         facts.append(fact)
     }
 
-    mutating func append(_ fact: Fact?) {
-        if let fact, let compact = CompactFact(fact) { return append(compact) }
+    mutating func append(_ fact: Fact) {
+        if let compact = CompactFact(fact) { return append(compact) }
         distances.append(0)
         facts.append(CompactFact(place: othersDropped + UInt64(others.count)))
         others.append(fact)
     }
+
+    /// Takes memory for so many events more.
+    mutating func reserve(_ count: Int) {
+        distances.reserveCapacity(distances.count + count)
+        facts.reserveCapacity(facts.count + count)
+    }
+
+    /// Appends an event whose fact must be read from the log.
+    mutating func appendUnread() { append(.unread) }
 
     /// Says which event of the same stream follows; 0 for none.
     mutating func setNext(_ next: UInt64, after seq: UInt64) {
@@ -90,9 +101,9 @@ struct Tail {
         start = 0
     }
 
-    /// Where ``others`` has the first fact of the events from `index` on; nil when all of these are compact.
+    /// Where ``others`` has the first fact of the events from `index` on; nil when it has none of them.
     private func firstOther(from index: Int) -> Int? {
-        guard let first = facts[index...].first(where: { !$0.isWhole }) else { return nil }
+        guard let first = facts[index...].first(where: { !$0.isWhole && !$0.isUnread }) else { return nil }
         return Int(first.place - othersDropped)
     }
 

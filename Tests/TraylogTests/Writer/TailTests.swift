@@ -21,7 +21,7 @@ import TraylogDomain
                 tail.dropThrough(UInt64(random.between(0, facts.count)))
             default:
                 let fact = fact(seq: UInt64(facts.count + 1), &random)
-                tail.append(fact)
+                if let fact { tail.append(fact) } else { tail.appendUnread() }
                 facts.append(fact)
             }
             #expect(tail.count == facts.count - Int(tail.first - 1))
