@@ -29,9 +29,17 @@ package enum OpeningTorture {
             report.points = best.count
             report.acknowledged = UInt64(events)
             report.milliseconds = best.values.map(\.milliseconds).max()
-            if best.count < 2 || report.milliseconds ?? .max > limitMilliseconds { report.wrong = 1 }
+            // By the clock, where nobody else has work to do.
+            let slowest = isBusy ? best.values.map(\.processorMilliseconds).max() : report.milliseconds
+            if best.count < 2 || slowest ?? .max > limitMilliseconds { report.wrong = 1 }
         }
         return report
+    }
+
+    /// Whether there was more to do in the last minute than this and one thing beside it.
+    private static var isBusy: Bool {
+        var load = 0.0
+        return unsafe getloadavg(&load, 1) == 1 && load > 2
     }
 
     /// What a child measured.
