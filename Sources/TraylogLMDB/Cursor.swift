@@ -131,7 +131,13 @@ import CTraylogLMDB
             throw unsafe snapshot.error(.entries, place.leaf, table)
         }
         unsafe key = MDB_val(mv_size: stored.count, mv_data: UnsafeMutableRawPointer(mutating: stored.base))
-        unsafe value = try Entry.value(snapshot.value(at: place, table.name))
+        // Without a look at the snapshot, which would be retained for each row of a scan.
+        if let found = place.leaf.value(place.index), found.flags == 0 {
+            let start = unsafe UnsafeMutableRawPointer(mutating: place.leaf.base + found.offset)
+            unsafe value = MDB_val(mv_size: found.byteCount, mv_data: start)
+        } else {
+            unsafe value = try Entry.value(snapshot.value(at: place, table.name))
+        }
         position = .atEntry
         return true
     }

@@ -59,6 +59,7 @@ extension Environment {
                 defer { openLock.release() }
                 if lease != nil { try RewriteDirectory(directory: location.directory).settle() }
                 let creates = try location.createDataFile(lease: lease, configuration: configuration)
+                if !creates { try RenumberedCommit.settle(location, access: access) }
                 let mapped = try MappedStore(
                     location, access: access, databases: databases, configuration: configuration)
                 let file = try own(mapped, location)

@@ -137,6 +137,7 @@ extension Environment {
             let result = file.isLost ? MDB_PANIC : unsafe mdb_txn_begin(file.handle, nil, 0, &handle)
             if result == 0, let handle = unsafe handle {
                 do throws(LMDBError) {
+                    unsafe try file.clearFailedCommit(newest: UInt64(mdb_txn_id(handle)) - 1)
                     unsafe try file.writeCheck.begin(handle)
                     return unsafe (file, handle)
                 } catch {

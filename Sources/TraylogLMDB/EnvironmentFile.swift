@@ -20,6 +20,8 @@ import Synchronization
     @usableFromInline private(set) var writeCheck: WriteCheck
     /// LMDB gave the environment up and could not open it again: there is no ``handle``.
     private(set) var isLost = false
+    /// The file was opened again after a commit that failed, whose page of the header the next one has to look at first.
+    private var mayBeRenumbered = false
     let databases: [String: Database]
     let gate = TransactionGate()
     let identity: StoreFiles
@@ -80,6 +82,17 @@ import Synchronization
         pages = mapped.pages
         writeCheck = WriteCheck(mapped.pages)
         isLost = false
+        mayBeRenumbered = true
+    }
+
+    /// Takes what a commit that failed left out of the header, before anything is written over its pages.
+    ///
+    /// - Parameter newest: the commit that the next one follows.
+    /// - Throws: ``LMDBError``; nothing may be written then.
+    func clearFailedCommit(newest: UInt64) throws(LMDBError) {
+        guard mayBeRenumbered else { return }
+        try RenumberedCommit(pages, newest: newest)?.clear()
+        mayBeRenumbered = false
     }
 
     /// What LMDB tells without a transaction.

@@ -19,6 +19,7 @@ struct MappedStore {
         let hadLock = FileIdentity.status(path: location.lockPath) != nil
         let owner = FileIdentity.status(path: location.dataPath)
         try LockSpace.reserve(location.lockPath, owner: owner)
+        try ReaderTable(path: location.lockPath).check()
         var created: OpaquePointer?
         let result = unsafe mdb_env_create(&created)
         guard result == 0, let handle = unsafe created else {

@@ -142,12 +142,19 @@ import TraylogLMDB
         }
     }
 
-    @Test(.enabled(if: SmallFileSystem.tmpfs.obstacle == nil, "needs root, to mount a file system"))
-    func aMissingLockFileOnAFullDiskIsAnError() throws {
+    @Test(
+        .enabled(if: SmallFileSystem.tmpfs.obstacle == nil, "needs root, to mount a file system"),
+        arguments: [false, true])
+    func aLockFileThatIsMissingOrHasHolesOnAFullDiskIsAnError(hasHoles: Bool) throws {
         try SmallFileSystem.tmpfs.withMounted { mount in
             let program = TraylogProgram(store: mount + "/store")
             #expect(try program.run(["notify", "ann"]).status == 0)
             try FileManager.default.removeItem(atPath: mount + "/store/lock.mdb")
+            if hasHoles {
+                // As other programs make it: the page of a slot has no room before a reader gets that slot.
+                _ = FileManager.default.createFile(atPath: mount + "/store/lock.mdb", contents: Data(count: 4_096))
+                try FileHandle(forWritingTo: URL(filePath: mount + "/store/lock.mdb")).truncate(atOffset: 65_664)
+            }
             _ = try? Data(count: 16 << 20).write(to: URL(filePath: mount + "/filler"))
             for arguments in [["tray", "ann"], ["notify", "ann"]] {
                 let run = try program.run(arguments)

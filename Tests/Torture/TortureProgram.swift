@@ -54,6 +54,8 @@ enum TortureProgram {
         case ("work-kills", 3): try KillTorture.work(seed: seed, from: numbers[1], to: numbers[2])
         case ("work-killed-child", 0): try KillTorture.runChild(path)
         case ("work-full-disk", 2): FullDiskTorture.work(path, seed: seed, count: numbers[1])
+        case ("work-open-reader", 0): try OpeningTorture.open(path, forWriting: false)
+        case ("work-open-writer", 0): try OpeningTorture.open(path, forWriting: true)
         case ("work-fill", 1): try OpeningTorture.fill(path, numbers[0])
         default: throw Usage()
         }

@@ -61,8 +61,9 @@ import Testing
 
     @Test func headersOfCommitsThatAreNotInARowAreRefused() throws {
         try withFile { path, bytes in
-            // Without bit 1: a header like that is also left by LMDB, of a commit that failed (Docs/decisions/0050).
-            for bit in [0, 2, 3, 7, 8, 31, 32, 62, 63] {
+            // Without a lost bit 1, after which the commit counts all the same (RenumberedCommitTests).
+            let newest = bytes.number(4096 + 144)
+            for bit in 0..<64 where bit != 1 || newest & 2 == 0 {
                 var damaged = bytes
                 damaged[4096 + 144 + bit / 8] ^= 1 << UInt8(bit % 8)
                 try damaged.write(to: URL(filePath: path + "/data.mdb"))
@@ -95,10 +96,4 @@ import Testing
     }
 
     private func meta(_ bytes: Data) -> Int { bytes.number(144) > bytes.number(4096 + 144) ? 0 : 4096 }
-}
-
-extension Data {
-    fileprivate func number(_ offset: Int) -> UInt64 {
-        (0..<8).reduce(0) { $0 | UInt64(self[startIndex + offset + $1]) << UInt64(8 * $1) }
-    }
 }

@@ -125,11 +125,3 @@ extension LogFold {
         return [1...middle, (middle + 1)...head]
     }
 }
-
-/// Lends a value to another thread, for which the caller waits.
-private final class Handover<Value>: @unchecked Sendable {
-    // @unchecked: one thread waits while the other one uses it.
-    var value: Value
-
-    init(_ value: Value) { self.value = value }
-}

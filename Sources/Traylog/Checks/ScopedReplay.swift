@@ -64,9 +64,9 @@ struct ScopedReplay {
     private func active(in seqs: ClosedRange<UInt64>) throws -> [UInt32] {
         var streams: Set<UInt32> = []
         try source.tables.log.scanTail(
-            after: seqs.lowerBound - 1, through: seqs.upperBound, source.environment, isKnown: { _ in true }
-        ) { event in
-            if event.stream != 0 { streams.insert(event.stream) }
+            after: seqs.lowerBound - 1, through: seqs.upperBound, source.environment, wantsName: { _ in false }
+        ) { events in
+            for event in events where event.stream != 0 { streams.insert(event.stream) }
         }
         return streams.sorted()
     }

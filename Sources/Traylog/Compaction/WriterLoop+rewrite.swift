@@ -77,7 +77,7 @@ extension WriterLoop {
             if movesFloor { shared.core.forgetStates() }
             guard finished.head.seq > shared.core.head.seq else { return }
             shared.core.head = finished.head
-            shared.core.tail.append(nil)
+            shared.core.tail.appendUnread()
             if let erased {
                 touched = [shared.core.slot(erased)?.identity].compactMap { $0 }
                 shared.core.erase(erased)

@@ -15,17 +15,15 @@ final class FileSource: ViewSource {
         var generation = Generation.first
         /// As of how many erasures names are known.
         var erased: UInt64 = 0
-        /// Events after `start` through `end` are known.
-        var start: UInt64 = 0
+        /// The events after its start through `end`.
+        var chains = TailChains()
         var end: UInt64 = 0
-        /// The seqs of each stream, ascending.
-        var seqs: [UInt32: [UInt64]] = [:]
         /// Streams that are newer than the stored names; the numbers from `firstNew` on.
         var firstNew: UInt32 = 0
         var users: [UserName: UInt32] = [:]
         /// The same for topics, by identity.
         var topics: [UInt64: UInt32] = [:]
-        var known: Set<UInt32> = []
+        var known = StreamSet()
     }
 
     /// The store as one read transaction shows it.
@@ -100,7 +98,7 @@ final class FileSource: ViewSource {
     /// - Parameter end: the last event to fold; for somebody who has no later events of an own.
     func view(stream: UInt32, name: StreamName, through end: UInt64? = nil) throws -> UserView {
         let now = try snapshot()
-        let tail = try knownTail(now) { $0.seqs[stream] ?? [] }
+        let tail = try knownTail(now) { $0.chains.seqs(of: stream) }
         var state =
             try pages(stream, now, limit: 0).root(of: name)
             ?? TrayState(landmarkDistance: now.record.landmarkDistance)
@@ -151,7 +149,7 @@ final class FileSource: ViewSource {
 
     /// The seqs of a stream that the tail adds to what is stored.
     fileprivate func tailSeqs(of stream: UInt32, _ now: Snapshot) throws -> [UInt64] {
-        try knownTail(now) { $0.seqs[stream] ?? [] }
+        try knownTail(now) { $0.chains.seqs(of: stream) }
     }
 
     private func snapshot() throws -> Snapshot {
@@ -177,36 +175,42 @@ final class FileSource: ViewSource {
 
     /// Looks at the events that were appended since the last call.
     private func extend(_ tail: inout KnownTail, to now: Snapshot) throws {
+        var next = KnownTail()
+        // Taken out, so that it is changed in place; what a failure leaves is empty, and made anew by the next call.
+        swap(&tail, &next)
         let isOutdated =
-            tail.generation != now.record.generation || tail.erased != now.record.erased
-            || tail.end < now.record.flushedThrough
-            || now.record.flushedThrough > tail.start + 1_000_000
+            next.generation != now.record.generation || next.erased != now.record.erased
+            || next.end < now.record.flushedThrough
+            || now.record.flushedThrough > next.chains.start + 1_000_000
         if isOutdated {
-            tail = KnownTail()
-            tail.generation = now.record.generation
-            tail.erased = now.record.erased
-            tail.start = now.record.flushedThrough
-            tail.end = now.record.flushedThrough
-            tail.firstNew = now.record.nextStream
+            next = KnownTail()
+            next.generation = now.record.generation
+            next.erased = now.record.erased
+            next.chains = TailChains(after: now.record.flushedThrough)
+            next.end = now.record.flushedThrough
+            next.firstNew = now.record.nextStream
         }
-        guard tail.end < now.head else { return }
-        var next = tail
+        if next.end < now.head { try scan(&next, to: now) }
+        swap(&tail, &next)
+    }
+
+    private func scan(_ tail: inout KnownTail, to now: Snapshot) throws {
+        let hasher = now.record.hasher
         try tables.log.scanTail(
             after: tail.end, through: now.head, environment,
-            isKnown: { $0 < tail.firstNew || next.known.contains($0) },
-            { event in
-                guard event.stream != 0 else { return }
-                next.seqs[event.stream, default: []].append(event.seq)
-                guard let name = event.name else { return }
-                next.known.insert(event.stream)
-                switch name {
-                case .user(let user): next.users[UserName(user, now.record.hasher)] = event.stream
-                case .erased: break
-                case .topic(let topic): next.topics[now.record.hasher.identity(of: topic, as: .topic)] = event.stream
+            wantsName: { $0.stream >= tail.firstNew && !tail.known.contains($0.stream) },
+            { events in
+                tail.chains.append(events)
+                for case let (stream, name?) in events.lazy.map({ ($0.stream, $0.name) }) {
+                    tail.known.insert(stream)
+                    switch name {
+                    case .user(let user): tail.users[UserName(user, hasher)] = stream
+                    case .erased: break
+                    case .topic(let topic): tail.topics[hasher.identity(of: topic, as: .topic)] = stream
+                    }
                 }
             })
-        next.end = now.head
-        tail = next
+        tail.end = now.head
     }
 }
 
@@ -221,8 +225,8 @@ extension FileSource {
     func seqs(of stream: UInt32, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
         guard end > seq else { return [] }
         var seqs: [UInt64] = []
-        try tables.log.scanTail(after: seq, through: end, environment, isKnown: { _ in true }) { event in
-            if event.stream == stream { seqs.append(event.seq) }
+        try tables.log.scanTail(after: seq, through: end, environment, wantsName: { _ in false }) { events in
+            for event in events where event.stream == stream { seqs.append(event.seq) }
         }
         return seqs
     }

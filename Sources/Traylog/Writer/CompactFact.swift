@@ -11,7 +11,7 @@ struct CompactFact: BitwiseCopyable, Sendable {
     private var argument: UInt64
     private var summaryCount: UInt32
     private var isSilent: Bool
-    /// Whether it is a fact at all, and not a place in ``Tail/others``.
+    /// Whether it is a fact at all, and not a place in ``Tail/others``, or nothing.
     let isWhole: Bool
 
     /// Nil when `fact` says more than there is room for.
@@ -35,6 +35,11 @@ struct CompactFact: BitwiseCopyable, Sendable {
         isSilent = false
         isWhole = false
     }
+
+    /// Stands for one that nobody has read yet.
+    static let unread = CompactFact(place: .max)
+
+    var isUnread: Bool { !isWhole && place == .max }
 
     /// Where the fact is kept when it is not here.
     var place: UInt64 { thread }

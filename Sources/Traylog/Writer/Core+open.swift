@@ -6,7 +6,8 @@ extension Core {
     /// What the file of a store holds, ready for writing: makes the store's record in a new one, and finds the events
     /// in an old one that its states do not hold yet.
     ///
-    /// States are not folded here, but when somebody asks for them: opening costs a look at each unflushed event.
+    /// States are not folded here, and most slots are not made, but when somebody asks for them: opening costs a look at
+    /// each unflushed event.
     static func open(_ environment: Environment, tables: Tables, options: StoreOptions) throws -> Core {
         let (stored, head) = try environment.read { transaction in
             (try StoreRecord.read(tables.meta, in: transaction), try tables.log.head(in: transaction))
@@ -33,42 +34,66 @@ extension Core {
     }
 
     private mutating func recover() throws {
-        var known = StreamSet()
         let firstNew = nextStream
+        var sleeping = TailStreams(after: flushedThrough)
+        // No more than the longest of tails, because a damaged log may seem to be of any length.
+        tail.reserve(Int(min(head.seq - flushedThrough, 2_000_000)))
         try tables.log.scanTail(
-            after: flushedThrough, through: head.seq, environment, isKnown: { known.contains($0) },
-            { event in
-                if event.name != nil { known.insert(event.stream) }
-                recover(event, firstNew: firstNew)
+            after: flushedThrough, through: head.seq, environment,
+            // Who is new has to be known by name, and topics are looked for without their streams.
+            wantsName: { event in
+                guard event.stream >= firstNew || event.kind?.mayBeOfTopic ?? true else { return false }
+                return event.stream != 0 && slot(event.stream) == nil && sleeping.first(of: event.stream) == nil
+            },
+            { events in
+                sleeping.expect(events)
+                for event in events { recover(event, firstNew: firstNew, &sleeping) }
             })
+        self.sleeping = sleeping
     }
 
     /// Takes over one event of the tail.
-    private mutating func recover(_ event: TailEvent, firstNew: UInt32) {
-        tail.append(nil)
+    private mutating func recover(_ event: TailEvent, firstNew: UInt32, _ sleeping: inout TailStreams) {
+        tail.appendUnread()
         guard event.stream != 0 else { return }
-        let slot: UserSlot
-        if let present = self.slot(event.stream) {
-            slot = present
+        if let slot = slot(event.stream) {
+            append(event.seq, to: slot)
+        } else if let name = event.name, event.stream >= firstNew || name.isTopic {
+            let isNew = event.stream >= firstNew
+            append(event.seq, to: recoveredSlot(for: name, stream: event.stream, isNew: isNew))
+        } else if let previous = sleeping.append(event.seq, to: event.stream) {
+            tail.setNext(event.seq, after: previous)
         } else {
-            // The first event of each stream came with its name.
-            slot = newSlot(
-                for: event.name ?? .user(""), stream: event.stream,
-                isNamed: event.stream < firstNew || event.name?.isErased == true)
-            if event.stream >= firstNew, !slot.isErased {
-                unnamed.append(slot)
-                if slot.isTopic { committedTopics += 1 }
-            }
-            nextStream = max(nextStream, event.stream + 1)
             unstored.insert(event.stream)
         }
-        if slot.isTopic { lastTopicEvent = event.seq }
-        if slot.lastUnstored != 0 {
-            tail.setNext(event.seq, after: slot.lastUnstored)
-        } else {
-            slot.firstUnstored = event.seq
+    }
+
+    /// A slot for somebody whose first event in the tail this is.
+    private mutating func recoveredSlot(for name: StreamName, stream: UInt32, isNew: Bool) -> UserSlot {
+        let slot = newSlot(for: name, stream: stream, isNamed: !isNew || name.isErased)
+        if isNew, !slot.isErased {
+            unnamed.append(slot)
+            if slot.isTopic { committedTopics += 1 }
         }
-        slot.lastUnstored = event.seq
+        nextStream = max(nextStream, stream + 1)
+        unstored.insert(stream)
+        return slot
+    }
+
+    private mutating func append(_ seq: UInt64, to slot: UserSlot) {
+        if slot.isTopic { lastTopicEvent = seq }
+        if slot.lastUnstored != 0 { tail.setNext(seq, after: slot.lastUnstored) } else { slot.firstUnstored = seq }
+        slot.lastUnstored = seq
+    }
+}
+
+extension EventKind {
+    /// Whether it can stand in the stream of a topic.
+    fileprivate var mayBeOfTopic: Bool {
+        switch self {
+        case .broadcast, .edited, .retracted, .expired: true
+        default: false
+        }
     }
 }
 

@@ -46,6 +46,8 @@ struct Core {
     /// Some of them are not stored yet.
     var hasRefolded = false
     private(set) var slots = StreamSlots()
+    /// Streams with unstored events that nobody has asked for since the store was opened: they get their slots then.
+    var sleeping = TailStreams()
     private var byName = SlotTable()
     private var topics: [UInt64: UserSlot] = [:]
     var cachedBytes = 0
@@ -146,6 +148,7 @@ struct Core {
     }
 
     private mutating func insert(_ slot: UserSlot) -> UserSlot {
+        if let ends = sleeping.take(slot.stream) { (slot.firstUnstored, slot.lastUnstored) = ends }
         slots[slot.stream] = slot
         if slot.isTopic { topics[slot.identity] = slot } else if !slot.name.isErased { byName.insert(slot) }
         cachedBytes += Core.slotBytes
@@ -174,6 +177,13 @@ struct Core {
     private static let slotBytes = 256
 
     func slot(_ stream: UInt32) -> UserSlot? { slots[stream] }
+
+    /// The slot of a stream that has something to store.
+    mutating func unstoredSlot(_ stream: UInt32) throws -> UserSlot? {
+        if let slot = slots[stream] { return slot }
+        guard let first = sleeping.first(of: stream) else { return nil }
+        return newSlot(for: try tables.log.streamName(of: first, environment), stream: stream, isNamed: true)
+    }
 
     // MARK: States
 
@@ -347,7 +357,9 @@ struct Core {
     mutating func erase(_ stream: UInt32) {
         unnamed.removeAll { $0.stream == stream }
         categoryNames.forget()
-        if let slot = slots[stream] { remove(slot) }
+        if let slot = slots[stream] { return remove(slot) }
+        _ = sleeping.take(stream)
+        unstored.remove(stream)
     }
 
     func pages(of stream: UInt32, limit: UInt64) -> StoredPages {

@@ -156,7 +156,7 @@ struct Flusher {
     private func collect(
         _ stream: UInt32, core: inout Core, rows: inout RowBuffer
     ) throws -> (state: Slice.State, rows: Int)? {
-        guard let slot = core.slot(stream) else { return nil }
+        guard let slot = try core.unstoredSlot(stream) else { return nil }
         let wasAtHand = slot.current != nil
         let box = try core.storable(slot)
         let rowsBefore = rows.count

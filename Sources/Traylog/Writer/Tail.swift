@@ -8,8 +8,8 @@ struct Tail {
     private(set) var first: UInt64
     /// What the fold needs of each event, or its place in ``others``.
     private var facts: ContiguousArray<CompactFact> = []
-    /// Facts that are not compact, in order; nil for one that must be read from the log.
-    private var others: ContiguousArray<Fact?> = []
+    /// Facts that are not compact, in order.
+    private var others: ContiguousArray<Fact> = []
     /// How many of them were given up, so that places stay what they are.
     private var othersDropped: UInt64 = 0
     /// How far it is to the next event of the same stream; 0 when there is none. Apart from the facts, because most
@@ -28,9 +28,11 @@ struct Tail {
 
     var count: Int { facts.count - start }
 
+    /// Nil when it must be read from the log.
     func fact(_ seq: UInt64) -> Fact? {
         let index = index(seq)
         let compact = facts[index]
+        if compact.isUnread { return nil }
         guard compact.isWhole else { return others[Int(compact.place - othersDropped)] }
         return compact.fact(seq: seq, key: keys.isEmpty ? 0 : keys[index])
     }
@@ -51,9 +53,9 @@ struct Tail {
         var next = seq
         while next != 0 {
             let index = index(next)
+            if facts[index].isUnread { return nil }
             if !facts[index].isWhole {
-                guard let other = others[Int(facts[index].place - othersDropped)] else { return nil }
-                if other.key == key { found.seqs.append(next) }
+                if others[Int(facts[index].place - othersDropped)].key == key { found.seqs.append(next) }
             } else if !keys.isEmpty, keys[index] == key {
                 found.seqs.append(next)
             }
@@ -94,14 +96,26 @@ struct Tail {
         facts.append(fact)
     }
 
-    mutating func append(_ fact: Fact?) {
-        if let fact, let compact = CompactFact(fact) { return append(compact, key: fact.key) }
+    mutating func append(_ fact: Fact) {
+        if let compact = CompactFact(fact) { return append(compact, key: fact.key) }
         if !keys.isEmpty { keys.append(0) }
-        if let fact, fact.key != 0 { keyFilter.insert(fact.key) }
-        if fact == nil { keyFilter.noteUnknown(end) }
+        if fact.key != 0 { keyFilter.insert(fact.key) }
         distances.append(0)
         facts.append(CompactFact(place: othersDropped + UInt64(others.count)))
         others.append(fact)
+    }
+
+    /// Takes memory for so many events more.
+    mutating func reserve(_ count: Int) {
+        distances.reserveCapacity(distances.count + count)
+        facts.reserveCapacity(facts.count + count)
+        if !keys.isEmpty { keys.reserveCapacity(keys.count + count) }
+    }
+
+    /// Appends an event whose fact must be read from the log.
+    mutating func appendUnread() {
+        keyFilter.noteUnknown(end)
+        append(.unread, key: 0)
     }
 
     /// Says which event of the same stream follows; 0 for none.
@@ -135,9 +149,9 @@ struct Tail {
         start = 0
     }
 
-    /// Where ``others`` has the first fact of the events from `index` on; nil when all of these are compact.
+    /// Where ``others`` has the first fact of the events from `index` on; nil when it has none of them.
     private func firstOther(from index: Int) -> Int? {
-        guard let first = facts[index...].first(where: { !$0.isWhole }) else { return nil }
+        guard let first = facts[index...].first(where: { !$0.isWhole && !$0.isUnread }) else { return nil }
         return Int(first.place - othersDropped)
     }
 

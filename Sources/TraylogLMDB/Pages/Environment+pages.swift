@@ -15,6 +15,14 @@ extension Environment {
         }
     }
 
+    /// Tells the system whether much of a table will be read in its order, by this process; without it pages that are not
+    /// in memory are read one by one.
+    ///
+    /// - Throws: ``LMDBError`` when the environment is closed.
+    package func expectScan(_ isExpected: Bool) throws(LMDBError) {
+        try withSnapshot { $0.pages.expectScan(isExpected) }
+    }
+
     /// - Throws: ``LMDBError/Code/corrupted`` with the first finding.
     func requireSoundPages() throws(LMDBError) {
         try withSnapshot { (snapshot) throws(LMDBError) in

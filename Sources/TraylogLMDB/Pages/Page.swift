@@ -83,6 +83,12 @@ struct Page {
         return unsafe base.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
     }
 
+    /// - Parameter offset: inside of the page.
+    func byte(at offset: Int) -> UInt8 {
+        precondition(offset >= 0 && offset < size, "Outside of the page.")
+        return unsafe base.load(fromByteOffset: offset, as: UInt8.self)
+    }
+
     /// The bytes at `offset`; nil unless they are inside of the page.
     @unsafe func bytes(at offset: Int, count: Int) -> UnsafeRawBufferPointer? {
         guard offset >= 0, count >= 0, offset + count <= size else { return nil }

@@ -79,6 +79,12 @@ final class PageMap: @unchecked Sendable {
         return true
     }
 
+    /// Tells the system whether pages will be read in a row, so that it reads ahead what is not in memory.
+    func expectScan(_ isExpected: Bool) {
+        let advice = isExpected ? POSIX_MADV_SEQUENTIAL : POSIX_MADV_RANDOM
+        unsafe madvise(UnsafeMutableRawPointer(mutating: base), byteCount, Int32(advice))
+    }
+
     /// How many pages can be read if the header says that there are `wanted`.
     func readablePages(_ wanted: UInt64) -> UInt64 {
         let mapped = UInt64(byteCount) >> pageShift

@@ -121,7 +121,7 @@ extension Snapshot {
     }
 
     /// The last commit in a list of free pages; nil when the list is empty.
-    private func newestFreed(_ table: TableRecord) throws(LMDBError) -> UInt64? {
+    func newestFreed(_ table: TableRecord) throws(LMDBError) -> UInt64? {
         guard !table.isEmpty else { return nil }
         let place = try descend(table) { $0.count - 1 }
         return place.leaf.key(place.count - 1)?.number

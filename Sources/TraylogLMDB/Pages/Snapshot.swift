@@ -78,6 +78,13 @@
             throw pages.error(.record, page: wanted & 1, .tables)
         }
         guard meta.transaction == wanted else { return .gone }
+        take(meta)
+        transaction = wanted
+        let isBefore = other &+ 1 == wanted || other == 0 && wanted == 0
+        return isBefore ? .whole : .perhapsTorn
+    }
+
+    private func take(_ meta: MetaPage) {
         unsafe base = pages.base
         pageCount = meta.lastPage + 1
         readablePages = pages.readablePages(pageCount)
@@ -85,9 +92,20 @@
         tables = meta.tables
         for index in records.indices { records[index] = nil }
         lastLeaf = nil
-        transaction = wanted
-        let isBefore = other &+ 1 == wanted || other == 0 && wanted == 0
-        return isBefore ? .whole : .perhapsTorn
+    }
+
+    /// Takes over the header's page of the commit before the newest, if it shows the one after that under its number.
+    ///
+    /// - Returns: the number of that commit; nil for a header as it should be.
+    func loadRenumbered(behind newest: UInt64) -> UInt64? {
+        forget()
+        guard pages.readablePages(2) == 2, let meta = MetaPage(pages.page(~newest & 1)),
+            meta.transaction &+ 1 == newest
+        else { return nil }
+        take(meta)
+        guard let freed = try? newestFreed(meta.freeList), freed == newest + 1 else { return nil }
+        transaction = freed
+        return freed
     }
 
     /// A page, which must be a branch or a leaf of the table.

@@ -59,7 +59,7 @@ extension RecordCodec {
     /// Checks the checksum alone, of a record that is complete and whose header and shape were read already.
     ///
     /// - Throws: ``CodecError`` `damaged`.
-    static func verifyChecksum(seq: UInt64, record: RawSpan) throws(CodecError) {
+    package static func verifyChecksum(seq: UInt64, record: RawSpan) throws(CodecError) {
         guard checksum(seq: seq, record: record) == record.littleEndian(at: 0, as: UInt32.self) else {
             throw CodecError(.damaged, seq: seq, "its checksum does not match")
         }

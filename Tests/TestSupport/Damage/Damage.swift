@@ -35,10 +35,10 @@ package enum Damage: Hashable, Sendable, CustomStringConvertible {
     package static func some(_ count: Int, of kind: Kind, to file: Data, seed: UInt64) -> [Damage] {
         var random = SeededRandom(seed: seed)
         switch kind {
-        case .flips: return (0..<count).map { _ in .flip(visible(random.below(file.count * 8))) }
+        case .flips: return (0..<count).map { _ in .flip(random.below(file.count * 8)) }
         case .structure:
             let places = structure(of: file)
-            return (0..<count).map { _ in .flip(visible(random.pick(places) * 8 + random.below(8))) }
+            return (0..<count).map { _ in .flip(random.pick(places) * 8 + random.below(8)) }
         case .cuts:
             let pages = Array(stride(from: 0, to: file.count, by: 4096))
             let header = [
@@ -46,12 +46,6 @@ package enum Damage: Hashable, Sendable, CustomStringConvertible {
             ]
             return (0..<count).map { _ in .cut(random.chance(25) ? random.pick(header) : random.pick(pages)) }
         }
-    }
-
-    /// The bit, or its neighbor where nothing can find it (Docs/decisions/0050): it would make the newest commit's number
-    /// smaller by two.
-    private static func visible(_ bit: Int) -> Int {
-        [144 * 8 + 1, (4096 + 144) * 8 + 1].contains(bit) ? bit + 1 : bit
     }
 
     /// The bytes that LMDB goes by, in pages that look like its own.

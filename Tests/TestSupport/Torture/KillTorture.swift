@@ -2,7 +2,7 @@ import Foundation
 
 /// Kills: a writer, or a command that changes the store, dies at any moment, again and again on one growing store.
 package enum KillTorture {
-    /// What is killed; a new workload is a case, and its round in ``run(_:_:in:)``.
+    /// What is killed; a new workload is a case, and its round in ``kill(_:in:)``.
     private enum Workload: CaseIterable {
         /// The program, while it appends.
         case program
@@ -10,13 +10,33 @@ package enum KillTorture {
         case library
         /// A command of ``chores``.
         case chore
+        /// `compact` or `replay --rebuild`, on a store that is compacted again and again.
+        case rewrite
+        /// `erase`, on a store with archives.
+        case erasure
+    }
+
+    /// The stores whose writers are killed in turn.
+    private struct Victims {
+        var loop: KillLoop
+        var compacted: CompactedLife
+        var erased: CompactedLife
+        var kills = 0
+
+        init(seed: UInt64, directory: String) throws {
+            for name in ["compacted", "erased"] {
+                try FileManager.default.createDirectory(
+                    atPath: directory + "/" + name, withIntermediateDirectories: true)
+            }
+            loop = KillLoop(seed: seed, directory: directory + "/store")
+            compacted = CompactedLife(seed: seed, directory: directory + "/compacted")
+            erased = CompactedLife(seed: seed, directory: directory + "/erased")
+        }
     }
 
     /// Commands that leave what a store answers as it is; `COPY` is a directory that does not exist.
     private static let chores = [["replay", "--rebuild"], ["backup", "COPY"], ["verify"]]
     private static let killsPerStore = 25
-    /// The same of compactions and erasures, which come first on stores of their own.
-    private static let killsPerRewritten = 3
 
     package static func run(_ count: Int, seed: UInt64) throws -> TortureReport {
         var report = TortureReport(kind: "kills", seed: seed)
@@ -30,13 +50,14 @@ package enum KillTorture {
     package static func work(seed: UInt64, from first: Int, to end: Int) throws {
         var next = first
         while next < end {
-            try killRewrites(seed: seed, &next, end)
             try withTemporaryDirectory { directory in
-                var loop = KillLoop(seed: seed &+ UInt64(next), directory: directory + "/store")
+                let seed = seed &+ UInt64(next)
+                var victims = try Victims(seed: seed, directory: directory)
                 for _ in 0..<killsPerStore where next < end {
                     next += 1
-                    let line = TortureLine("store of seed \(loop.seed), kill \(loop.round + 1)") {
-                        try kill(&loop, in: directory)
+                    victims.kills += 1
+                    let line = TortureLine("stores of seed \(seed), kill \(victims.kills)") {
+                        try kill(&victims, in: directory)
                     }
                     line.say()
                     // A model that is wrong once stays so.
@@ -46,49 +67,42 @@ package enum KillTorture {
         }
     }
 
-    /// Kills a few compactions of one store, and a few erasures of another one.
-    private static func killRewrites(seed: UInt64, _ next: inout Int, _ end: Int) throws {
-        for isErasure in [false, true] where next < end {
-            try withTemporaryDirectory { directory in
-                var life = CompactedLife(seed: seed &+ UInt64(next), directory: directory)
-                try life.append(300)
-                for round in 1...killsPerRewritten where next < end {
-                    next += 1
-                    let name = isErasure ? "erasure" : "compaction"
-                    let line = TortureLine("\(name), store of seed \(seed &+ UInt64(next)), kill \(round)") {
-                        if isErasure { try life.killErasure(round) } else { _ = try life.killCompaction(isLive: true) }
-                        return life.log.head.rawValue
-                    }
-                    line.say()
-                    if line.note != nil { break }
-                }
-            }
+    /// - Returns: how many acknowledged events were looked for.
+    private static func kill(_ victims: inout Victims, in directory: String) throws -> UInt64 {
+        let workload = victims.kills == 1 ? .program : victims.loop.random.pick(Workload.allCases)
+        switch workload {
+        case .rewrite:
+            try within("compaction") { try victims.compacted.killRewrite() }
+            return victims.compacted.log.head.rawValue
+        case .erasure:
+            try within("erasure") { try victims.erased.killErasure(victims.kills) }
+            return 0
+        case .program: return try round(&victims.loop) { try KilledProgram.run(&$0) }
+        case .library: return try round(&victims.loop) { try killLibrary(&$0, in: directory) }
+        case .chore: return try round(&victims.loop) { try killChore(&$0, in: directory) }
         }
     }
 
-    private static func kill(_ loop: inout KillLoop, in directory: String) throws -> UInt64 {
+    private static func round(_ loop: inout KillLoop, _ run: (inout KillLoop) throws -> Void) throws -> UInt64 {
         loop.beginRound()
-        let workloads = Workload.allCases
-        try run(loop.round == 1 ? .program : loop.random.pick(workloads), &loop, in: directory)
+        try run(&loop)
         try loop.check()
         return loop.base.head.rawValue
     }
 
-    private static func run(_ workload: Workload, _ loop: inout KillLoop, in directory: String) throws {
-        switch workload {
-        case .program: try KilledProgram.run(&loop)
-        case .library:
-            let child = try KilledChild(&loop, in: directory)
-            let file = directory + "/child.json"
-            try JSONEncoder().encode(child).write(to: URL(filePath: file))
-            _ = try TortureWorker(arguments: ["work-killed-child", file]).run { _ in }
-            try child.hearAnswers(&loop)
-        case .chore:
-            let copy = directory + "/copy"
-            let chore = loop.random.pick(chores).map { $0 == "COPY" ? copy : $0 }
-            try killed(chore, store: loop.directory, afterMicroseconds: loop.random.below(60_000))
-            try? FileManager.default.removeItem(atPath: copy)
-        }
+    private static func killLibrary(_ loop: inout KillLoop, in directory: String) throws {
+        let child = try KilledChild(&loop, in: directory)
+        let file = directory + "/child.json"
+        try JSONEncoder().encode(child).write(to: URL(filePath: file))
+        _ = try TortureWorker(arguments: ["work-killed-child", file]).run { _ in }
+        try child.hearAnswers(&loop)
+    }
+
+    private static func killChore(_ loop: inout KillLoop, in directory: String) throws {
+        let copy = directory + "/copy"
+        let chore = loop.random.pick(chores).map { $0 == "COPY" ? copy : $0 }
+        try killed(chore, store: loop.directory, afterMicroseconds: loop.random.below(60_000))
+        try? FileManager.default.removeItem(atPath: copy)
     }
 
     private static func killed(_ command: [String], store: String, afterMicroseconds life: Int) throws {

@@ -7,38 +7,72 @@ package enum OpeningTorture {
     private static let group = 2_000
     private static let limitMilliseconds = 1_000
 
+    /// Openings of each kind; the best counts, because others have work to do as well.
+    private static let attempts = 3
+
     package static func run(_ events: Int, seed: UInt64) throws -> TortureReport {
         var report = TortureReport(kind: "opening after a kill", seed: seed)
         try withTemporaryDirectory { directory in
             let path = directory + "/store"
             _ = try TortureWorker(arguments: ["work-fill", path, "\(events)"]).run { _ in }
-            let (reading, readingTime, _) = try measure { try StoreReader.open(path) }
-            let (writing, writingTime, head) = try measure { try Store.open(path) }
-            report.points = 1
+            var best: [String: Opening] = [:]
+            for _ in 0..<attempts {
+                for verb in ["work-open-reader", "work-open-writer"] {
+                    _ = try TortureWorker(arguments: [verb, path]).run { line in
+                        guard let opening = line.opening else { return }
+                        TortureLine.complain("\(report.kind): \(verb): \(opening)")
+                        report.lost = max(report.lost, UInt64(events) - min(UInt64(events), opening.head))
+                        if best[verb].map({ opening.milliseconds < $0.milliseconds }) ?? true { best[verb] = opening }
+                    }
+                }
+            }
+            report.points = best.count
             report.acknowledged = UInt64(events)
-            report.lost = UInt64(events) - min(UInt64(events), head.rawValue)
-            report.milliseconds = max(reading, writing)
-            if max(reading, writing) > limitMilliseconds { report.wrong = 1 }
-            TortureLine.complain(
-                "\(report.kind): reader \(reading) ms (\(readingTime) of processor time), writer \(writing) ms "
-                    + "(\(writingTime)) to the first answer")
+            report.milliseconds = best.values.map(\.milliseconds).max()
+            // By the clock, where nobody else has work to do.
+            let slowest = isBusy ? best.values.map(\.processorMilliseconds).max() : report.milliseconds
+            if best.count < 2 || slowest ?? .max > limitMilliseconds { report.wrong = 1 }
         }
         return report
     }
 
-    private static func measure<Opened: TrayQueries & Closing>(
-        _ open: () throws -> Opened
-    ) throws -> (milliseconds: Int, processorMilliseconds: Int, head: Seq) {
-        let start = DispatchTime.now().uptimeNanoseconds
-        let work = processorMilliseconds()
-        let store = try open()
-        _ = try store.tray(of: "user 1")
-        let end = DispatchTime.now().uptimeNanoseconds
-        defer { store.close() }
-        return (Int((end - start) / 1_000_000), processorMilliseconds() - work, try store.head())
+    /// Whether there was more to do in the last minute than this and one thing beside it.
+    private static var isBusy: Bool {
+        var load = 0.0
+        return unsafe getloadavg(&load, 1) == 1 && load > 2
     }
 
-    /// Of the calling thread, which does all the work; on a busy machine the clock says little.
+    /// What a child measured.
+    package struct Opening: Codable, Sendable, CustomStringConvertible {
+        var milliseconds: Int
+        /// Of the thread that opened it, which does all the work; on a busy machine the clock says little.
+        var processorMilliseconds: Int
+        var head: UInt64
+        var unflushed: UInt64
+
+        package var description: String {
+            "\(milliseconds) ms (\(processorMilliseconds) of processor time) to the first answer, "
+                + "\(unflushed) of \(head) events unflushed"
+        }
+    }
+
+    /// Opens a store, asks once, and dies, so that the next opening finds the same.
+    package static func open(_ path: String, forWriting: Bool) throws {
+        var options = StoreOptions()
+        options.ticking = .manual
+        let start = DispatchTime.now().uptimeNanoseconds
+        let work = processorMilliseconds()
+        let store: any TrayQueries = try forWriting ? Store.open(path, options: options) : StoreReader.open(path)
+        _ = try store.tray(of: "user 1")
+        let end = DispatchTime.now().uptimeNanoseconds
+        var line = TortureLine()
+        line.opening = Opening(
+            milliseconds: Int((end - start) / 1_000_000), processorMilliseconds: processorMilliseconds() - work,
+            head: try store.head().rawValue, unflushed: try store.statistics().unflushed)
+        line.say()
+        kill(getpid(), SIGKILL)
+    }
+
     private static func processorMilliseconds() -> Int {
         var time = timespec()
         _ = unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

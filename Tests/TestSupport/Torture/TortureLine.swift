@@ -7,6 +7,8 @@ package struct TortureLine: Codable, Sendable {
     package var wrong = 0
     /// What was wrong, and how to repeat it.
     package var note: String?
+    /// How long it took to open a store, where that is what was done.
+    package var opening: OpeningTorture.Opening?
 
     package init() {}
 

@@ -1,3 +1,5 @@
+import Foundation
+
 @testable import TraylogLMDB
 
 /// The databases of the test stores.
@@ -78,5 +80,12 @@ extension Environment {
                 return keys
             }
         }
+    }
+}
+
+extension Data {
+    /// The number at `offset` of a data file.
+    func number(_ offset: Int) -> UInt64 {
+        (0..<8).reduce(0) { $0 | UInt64(self[startIndex + offset + $1]) << UInt64(8 * $1) }
     }
 }

@@ -116,6 +116,22 @@ import TraylogLMDB
 }
 
 extension DamageTests {
+    @Test func anUnflushedEventThatSaysThatItIsAnothersIsNamed() throws {
+        try withFilledStore { path in
+            try RawStore.change(path) { raw in
+                var record = try raw.record
+                record.flushedThrough = 100
+                try raw.environment.write { try record.write(raw.tables.meta, to: &$0) }
+                // Nobody would look for it in ann's tray, and nobody would look at it for bob's before he asks.
+                let bob = try raw.stream(of: "bob")
+                try raw.change(raw.log, RawStore.key(150)) { $0[8] = UInt8(bob) }
+            }
+            let named = "event 150 is damaged"
+            #expect(try failure { try withReader(path) { try $0.tray(of: "ann") } }?.message.contains(named) == true)
+            #expect(try failure { try withStore(path) { try $0.tray(of: "ann") } }?.message.contains(named) == true)
+        }
+    }
+
     @Test(arguments: [0, 4, 9, 20, 40, -1])
     func aDamagedEventIsNamed(position: Int) throws {
         try withFilledStore { path in

@@ -21,7 +21,7 @@ import TraylogDomain
                 tail.dropThrough(UInt64(random.between(0, facts.count)))
             default:
                 let fact = fact(seq: UInt64(facts.count + 1), &random)
-                tail.append(fact)
+                if let fact { tail.append(fact) } else { tail.appendUnread() }
                 facts.append(fact)
             }
             #expect(tail.count == facts.count - Int(tail.first - 1))
@@ -71,7 +71,7 @@ import TraylogDomain
 
     @Test func anEventThatMustBeReadHidesItsKey() {
         var tail = Tail(first: 1)
-        tail.append(nil)
+        tail.appendUnread()
         #expect(tail.carriers(of: 1, from: 1)?.looked == nil)
         #expect(tail.carriers(of: 1, from: 0)?.seqs == [])
     }
