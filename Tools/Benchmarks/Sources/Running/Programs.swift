@@ -51,7 +51,8 @@ struct Programs {
             let input = try trace(events: events, beside: path)
             return try program(options.traylog, ["--store", path, "append", "-", "--json"], input: input).time()
         case .replay:
-            var figures = try program(options.traylog, ["--store", path, "replay", "--threads", "1", "--json"]).measure()
+            var figures = try program(options.traylog, ["--store", path, "replay", "--threads", "1", "--json"])
+                .measure()
             figures.values["perSecond"] = figures.values["eventsPerSecond"]
             return figures
         default:
