@@ -75,7 +75,10 @@ private struct ProjectedHistory {
 
     private func expect<Label>(_ value: LogDigest<Label>, at head: Seq, _ store: Store) {
         do {
-            #expect(value == LogDigest<Label>.folded(try store.events()), "seed \(seed), \(head)")
+            // The store ticks by itself, so that the value may hold events that came after the question.
+            #expect(value.last >= head.rawValue, "seed \(seed)")
+            let events = try store.events(limit: Int(value.last))
+            #expect(value == LogDigest<Label>.folded(events), "seed \(seed), \(head)")
         } catch {
             Issue.record("seed \(seed): \(error)")
         }
