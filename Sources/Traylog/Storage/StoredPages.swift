@@ -85,19 +85,20 @@ struct StoredPages: StateSource {
     /// The items with their contents, read in one transaction.
     func items(_ shown: [ShownItem]) throws -> [Item] {
         try environment.read { transaction in
-            var items: [Item] = []
-            items.reserveCapacity(shown.count)
+            var items = Array(repeating: Self.blank, count: shown.count)
             for (index, item) in shown.enumerated() {
                 let seq = item.entry.seq
-                items.append(
-                    Item(
-                        seq: Seq(seq), position: .zero, content: Content(), recordedAt: Timestamp(milliseconds: 0)))
+                items[index].seq = Seq(seq)
                 guard try tables.log.fill(&items[index], from: seq, in: transaction) else { throw Self.missing(seq) }
                 try item.update(&items[index], from: self)
             }
             return items
         }
     }
+
+    /// What an item is decoded into.
+    private static let blank = Item(
+        seq: .zero, position: .zero, content: Content(), recordedAt: Timestamp(milliseconds: 0))
 
     private static func missing(_ seq: UInt64) -> PackedError {
         .damaged("a state names event \(seq), which the log does not hold")
