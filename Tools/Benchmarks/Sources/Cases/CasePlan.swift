@@ -105,7 +105,9 @@ extension BenchCase {
                 events: 2_000_000, metrics: [.rate],
                 rivals: [
                     .program(.lmdbLog, "scan", name: "lmdb-scan"), .program(.sqlite, "scan"),
-                    .limit(["perSecond": 1_000_000]),
+                    Rival(
+                        name: "limit", source: .limit([Metric.rateOfOneCore.key: 1_000_000]),
+                        metrics: [.rateOfOneCore]),
                 ], keepsStore: true)
         case .importing:
             CasePlan(

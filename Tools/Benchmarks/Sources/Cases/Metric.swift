@@ -14,6 +14,7 @@ struct Metric: Sendable {
     var reference: String?
 
     static let rate = Metric(key: "perSecond", unit: "events/s", better: .higher)
+    static let rateOfOneCore = Metric(key: "perSecondOfOneCore", unit: "events/s", better: .higher)
     static let query = Metric(key: "nanoseconds", unit: "ns", better: .lower)
     static let p50 = Metric(key: "p50", unit: "us", better: .lower)
     static let p99 = Metric(key: "p99", unit: "us", better: .lower)
