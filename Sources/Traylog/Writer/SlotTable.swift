@@ -87,9 +87,14 @@ struct SlotTable {
     }
 
     private mutating func grow() {
-        let old = places
-        places = ContiguousArray(repeating: Place(), count: old.count * 2)
-        for case let slot? in old.lazy.map(\.slot) { place(slot) }
+        var old = ContiguousArray(repeating: Place(), count: places.count * 2)
+        swap(&old, &places)
+        // By the identities here: the slots lie all over the memory.
+        for index in old.indices where old[index].identity != 0 {
+            var free = home(of: old[index].identity)
+            while places[free].identity != 0 { free = (free + 1) & mask }
+            swap(&places[free], &old[index])
+        }
     }
 }
 
