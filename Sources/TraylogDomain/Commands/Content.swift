@@ -29,7 +29,6 @@ public struct Content: Hashable, Sendable {
     /// Any JSON value as its text, kept byte for byte.
     public var data: String?
 
-    @inlinable
     public init(
         thread: String? = nil, category: String? = nil, title: String? = nil, body: String? = nil,
         summaryArgument: String? = nil, summaryCount: UInt32 = 1, silent: Bool = false,

@@ -20,7 +20,6 @@ public struct Item: Hashable, Sendable, Identifiable {
 
     public var id: Seq { seq }
 
-    @inlinable
     public init(
         seq: Seq, position: Seq, key: String? = nil, topic: String? = nil, content: Content, muted: Bool = false,
         seen: Bool = false, read: Bool = false, archived: Bool = false, snoozedUntil: Timestamp? = nil,
