@@ -58,7 +58,7 @@ extension Environment {
             configuration: configuration)
         file.takeOver(mapped)
         reopenings.add(1, ordering: .acquiringAndReleasing)
-        file.coverLastPage()
+        file.prepareGrowth()
     }
 }
 

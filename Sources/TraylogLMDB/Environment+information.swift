@@ -4,6 +4,7 @@ extension Environment {
     /// The size and state of the whole store.
     package struct Information: Hashable, Sendable {
         package var mapSizeBytes: Int
+        /// The data file's length, without what is kept ready behind its last page while it is written.
         package var fileBytes: Int
         package var pageSizeBytes: Int
         /// The number of the last page in use; pages before it may be free.
@@ -28,7 +29,7 @@ extension Environment {
             let state = file.mapState()
             return Information(
                 mapSizeBytes: state.sizeBytes,
-                fileBytes: Int(FileIdentity.status(descriptor: file.dataDescriptor)?.size ?? 0),
+                fileBytes: (state.lastPage + 1) * file.pageSizeBytes,
                 pageSizeBytes: file.pageSizeBytes,
                 lastPage: state.lastPage,
                 freePages: freePages,

@@ -121,7 +121,7 @@ extension Environment {
     private func mark(_ old: EnvironmentFile) throws(LMDBError) {
         let result = old.mark(true)
         if result != 0 { throw failure(result, "replace") }
-        old.coverLastPage()
+        old.prepareGrowth()
     }
 
     /// Enlarges a map that is full, which the replacement may be the cure for.
@@ -150,7 +150,7 @@ extension EnvironmentFile {
         if isLost { throw LMDBError(result: MDB_PANIC, operation: "sync", path: path) }
         unsafe mdb_env_set_flags(handle, Environment.Durability.deferred.flags, 0)
         unsafe mdb_env_set_flags(handle, durability.flags, 1)
-        coverLastPage()
+        prepareGrowth()
         let result = unsafe mdb_env_sync(handle, 1)
         if result != 0 {
             throw LMDBError(result: result, operation: "sync", path: path, descriptor: dataDescriptor)

@@ -188,10 +188,11 @@ extension Environment {
         // LMDB frees the handle even when the commit fails.
         let result = unsafe mdb_txn_commit(handle)
         guard result == 0 else {
+            file.doubt()
             if result == MDB_MAP_FULL { file.reap() }
             throw failure(result, "commit")
         }
-        file.coverLastPage()
+        file.prepareGrowth()
         if configuration.durability == .deferred { file.syncIfGrown() }
     }
 

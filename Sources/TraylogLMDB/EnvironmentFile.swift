@@ -22,6 +22,10 @@ import Synchronization
     private(set) var isLost = false
     /// The file was opened again after a commit that failed, whose page of the header the next one has to look at first.
     private var mayBeRenumbered = false
+    /// What is behind the last page of a file that is written.
+    private var headroom: Headroom
+    /// Whether every commit so far was one.
+    private var isSound = true
     let databases: [String: Database]
     let gate = TransactionGate()
     let identity: StoreFiles
@@ -41,6 +45,7 @@ import Synchronization
         dataDescriptor = mapped.dataDescriptor
         pages = mapped.pages
         writeCheck = WriteCheck(mapped.pages)
+        headroom = Headroom(descriptor: mapped.dataDescriptor, pageSize: mapped.pages.pageSize)
         databases = mapped.databases
         self.identity = identity
         self.claim = claim
@@ -54,6 +59,9 @@ import Synchronization
     func close(_ openLock: OpenLock?) {
         // Without the lock, libraries from 0.9.26 to 0.9.31 break a process that opens the store right now.
         let isLocked = openLock?.tryAcquire() ?? false
+        // After a commit that failed, the file may have a newer last page than LMDB knows of. A reader's descriptor
+        // takes nothing away.
+        if isSound, !isLost { headroom.trim(behind: mapState().lastPage) }
         giveUp()
         if isLocked { openLock?.release() }
         claim.release()
@@ -69,6 +77,7 @@ import Synchronization
     /// Closes LMDB's environment alone; no transaction is under way, and the caller lets none begin.
     func giveUp() {
         gate.takeIdleHandles { $0.end() }
+        headroom.stop()
         if !isLost { unsafe mdb_env_close(handle) }
         isLost = true
     }
@@ -81,6 +90,7 @@ import Synchronization
         dataDescriptor = mapped.dataDescriptor
         pages = mapped.pages
         writeCheck = WriteCheck(mapped.pages)
+        headroom = Headroom(descriptor: mapped.dataDescriptor, pageSize: mapped.pages.pageSize)
         isLost = false
         mayBeRenumbered = true
     }
@@ -141,14 +151,12 @@ import Synchronization
         _ = fdatasync(dataDescriptor)
     }
 
-    /// Makes the file as long as its header says, after a commit.
-    ///
-    /// LMDB leaves out pages that one transaction took and gave up again, so that a healthy file can be shorter than
-    /// its last page. Readers take a short file for a truncated one, so it is made longer, without using space.
-    func coverLastPage() {
-        let needed = Int64(mapState().lastPage + 1) * Int64(pageSizeBytes)
-        guard let size = FileIdentity.status(descriptor: dataDescriptor)?.size, size < needed else { return }
-        // A failure does no harm: the next opening looks closer at a short file.
-        _ = ftruncate(dataDescriptor, off_t(needed))
+    /// Notes that a commit failed.
+    func doubt() { isSound = false }
+
+    /// Makes the file at least as long as its header says, and ready for the next commits, after a commit.
+    func prepareGrowth() {
+        let state = mapState()
+        headroom.extend(behind: state.lastPage, mapBytes: state.sizeBytes)
     }
 }

@@ -28,6 +28,19 @@ enum FileSystem {
         return UInt64(size) &+ (4 << 20) >= UInt64(limit.rlim_cur)
     }
 
+    /// How large the process may make a file.
+    static var sizeLimit: Int {
+        var limit = rlimit()
+        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { return .max }
+        return Int(clamping: limit.rlim_cur)
+    }
+
+    /// Whether blocks of a file that are written again stay where they are: ext2 to ext4, and XFS.
+    static func overwritesInPlace(descriptor: Int32) -> Bool {
+        let type = traylog_file_system_type_of(descriptor)
+        return type == 0xEF53 || type == 0x5846_5342
+    }
+
     /// The name of the network or user-space file system under `path`; nil for a local one.
     ///
     /// LMDB needs coherent shared maps and byte-range locks, which these do not give.

@@ -62,7 +62,18 @@ import Glibc
         until ready: (borrowing State) -> Bool,
         _ body: (inout sending State) throws(E) -> sending R
     ) throws(E) -> sending R? {
-        let deadline = timeoutMilliseconds.map { Self.deadline(afterMilliseconds: $0) }
+        // A century is for ever, and keeps the sum from overflowing.
+        let nanoseconds = timeoutMilliseconds.map { min(max($0, 0), 3_155_760_000_000) * 1_000_000 }
+        return try wait(timeoutNanoseconds: nanoseconds, until: ready, body)
+    }
+
+    /// The same for short times; the system adds some 50 µs.
+    package func wait<R: ~Copyable, E: Error>(
+        timeoutNanoseconds: Int?,
+        until ready: (borrowing State) -> Bool,
+        _ body: (inout sending State) throws(E) -> sending R
+    ) throws(E) -> sending R? {
+        let deadline = timeoutNanoseconds.map { Self.deadline(afterNanoseconds: $0) }
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
         while unsafe !ready(state.pointee) {
@@ -80,13 +91,11 @@ import Glibc
         return try unsafe body(&state.pointee)
     }
 
-    private static func deadline(afterMilliseconds milliseconds: Int) -> timespec {
-        // A century is for ever, and keeps the sum from overflowing.
-        let milliseconds = min(max(milliseconds, 0), 3_155_760_000_000)
+    private static func deadline(afterNanoseconds nanoseconds: Int) -> timespec {
         var now = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC, &now)
-        let nanoseconds = now.tv_nsec + milliseconds % 1000 * 1_000_000
-        now.tv_sec += milliseconds / 1000 + nanoseconds / 1_000_000_000
+        let nanoseconds = now.tv_nsec + max(nanoseconds, 0)
+        now.tv_sec += nanoseconds / 1_000_000_000
         now.tv_nsec = nanoseconds % 1_000_000_000
         return now
     }

@@ -63,8 +63,10 @@ import Testing
                     waitForFile(path + "/replaced")
                     // Inside of a transaction on the old file, too.
                     try reader.read { _ in try #require(try reader.readRound() == 2) }
-                    let size = try reader.information().fileBytes
-                    try #require(Int64(size) == FileIdentity.status(path: path + "/data.mdb")?.size)
+                    // The writer keeps the file longer than its last page, by less than it would for large commits.
+                    let size = try Int64(reader.information().fileBytes)
+                    let length = try #require(FileIdentity.status(path: path + "/data.mdb")?.size)
+                    try #require(size <= length && length < size + (1 << 20))
                     try #require(reader.readers().contains { $0.processID == getpid() })
                     reader.close()
                     try #require(deletedFiles(of: path) == 0)

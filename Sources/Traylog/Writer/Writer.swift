@@ -27,6 +27,13 @@ final class Writer: Sendable {
         /// Chores wait until the data file was replaced.
         var holdsChores = false
         var isClosing = false
+        /// How many jobs the writer waits for, while it waits for a group.
+        var quorum = 1
+
+        /// Whether it is time for the writer to look.
+        var isReady: Bool {
+            jobs.count >= quorum || !ticks.isEmpty || !tasks.isEmpty || (!chores.isEmpty && !holdsChores) || isClosing
+        }
 
         var isEmpty: Bool { jobs.isEmpty && ticks.isEmpty && tasks.isEmpty && (chores.isEmpty || holdsChores) }
     }
@@ -78,12 +85,12 @@ final class Writer: Sendable {
         } catch {
             return TraylogError(error, in: directory)
         }
-        let isOpen = queue.withLock { queue in
+        let (isOpen, isReady) = queue.withLock { queue in
             if !queue.isClosing { add(&queue) }
-            return !queue.isClosing
+            return (!queue.isClosing, queue.isReady)
         }
         guard isOpen else { return .closed(directory) }
-        queue.signalAll()
+        if isReady { queue.signalAll() }
         return nil
     }
 
@@ -118,21 +125,25 @@ final class Writer: Sendable {
         var loop = WriterLoop(
             directory: directory, environment: environment, tables: tables, shared: shared, hub: hub,
             projections: projections)
-        var lastGroup = (jobs: 0, nanoseconds: Int64(0))
+        var rhythm = GroupRhythm()
         while true {
-            gather(after: lastGroup)
+            gather(&rhythm)
             let (jobs, ticks, chore, task, isClosing) = next(loop)
             if !jobs.isEmpty {
                 let start = SystemClock.monotonicNanoseconds()
-                loop.perform(jobs)
-                lastGroup = (jobs.count, SystemClock.monotonicNanoseconds() - start)
+                let outcomes = loop.perform(jobs)
+                let waiting = queue.withLock { $0.jobs.count }
+                rhythm.note(
+                    jobs: jobs.count, commands: jobs.reduce(0) { $0 + $1.prepared.commands.count }, waiting: waiting,
+                    nanoseconds: Int(SystemClock.monotonicNanoseconds() - start))
+                for (job, outcome) in zip(jobs, outcomes) { job.finish(outcome) }
             } else if ticks.isEmpty, chore == nil, task == nil, isClosing {
                 loop.storeEverything()
                 shared.withLock { $0.isClosed = true }
                 shared.signalAll()
                 return
             } else if ticks.isEmpty {
-                lastGroup = (0, 0)
+                rhythm.pause()
                 if chore == nil, task == nil { loop.idle(isRelaxed: isRelaxed) }
             }
             for tick in ticks { tick.finish(perform(tick.now ?? now(), &loop)) }
@@ -174,14 +185,18 @@ final class Writer: Sendable {
         }
     }
 
-    /// On a slow disk, waits a little for the callers that were just answered to come back.
+    /// Waits a little for the callers that were just answered to come back.
     ///
-    /// Without it the first one back would get a commit of its own, and all others would wait for two.
-    private func gather(after last: (jobs: Int, nanoseconds: Int64)) {
-        let milliseconds = Int(last.nanoseconds / 8_000_000)
-        guard last.jobs > 1, milliseconds > 0 else { return }
-        queue.wait(
-            timeoutMilliseconds: milliseconds, until: { $0.jobs.count >= last.jobs || $0.isClosing }, { _ in })
+    /// Without it the first ones back would get a commit of their own, and all others would wait for two.
+    private func gather(_ rhythm: inout GroupRhythm) {
+        guard let (quorum, nanoseconds) = rhythm.wait else { return }
+        queue.withLock { $0.quorum = quorum }
+        queue.wait(timeoutNanoseconds: nanoseconds, until: \.isReady, { _ in })
+        let count = queue.withLock { queue in
+            queue.quorum = 1
+            return queue.jobs.count
+        }
+        rhythm.noteGathered(count)
     }
 
     /// What waits to be done, or nothing after a while without anything.

@@ -48,27 +48,28 @@ struct WriterLoop {
 
     // MARK: Jobs
 
-    /// Performs the jobs as one transaction and answers them when it is durable.
-    mutating func perform(_ jobs: [Job]) {
+    /// Performs the jobs as one transaction.
+    ///
+    /// - Returns: the answers, in the same order; what they tell is durable.
+    mutating func perform(_ jobs: [Job]) -> [Job.Outcome] {
         isStoring = false
         let now = Timestamp(milliseconds: SystemClock.nowMilliseconds())
         let commands = jobs.reduce(0) { $0 + $1.prepared.commands.count }
-        var outcomes: [Job.Outcome]
         do {
             try recover()
             let directory = directory
-            outcomes = shared.withLock { shared in
+            let outcomes = shared.withLock { shared in
                 shared.group.begin(shared.core, now: now)
                 // A state that cannot be stored must not keep events from being appended: the log holds everything.
                 shared.slice = try? shared.flusher.slice(besides: commands, core: &shared.core)
                 return jobs.map { shared.perform($0, directory: directory) }
             }
             try commit()
+            return outcomes
         } catch {
             let failure = TraylogError(error, in: directory)
-            outcomes = jobs.map { _ in .failure(failure) }
+            return jobs.map { _ in .failure(failure) }
         }
-        for (job, outcome) in zip(jobs, outcomes) { job.finish(outcome) }
     }
 
     /// Makes the group and the slice durable, then visible.

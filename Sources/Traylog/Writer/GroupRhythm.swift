@@ -1,0 +1,50 @@
+/// How callers come and go, to tell whether waiting for them before the next group pays.
+///
+/// Callers that append one event after the other come back right after their answers. All of them in one group wait for
+/// two syncs; in two groups by turns each waits for four, and the disk does twice the work.
+struct GroupRhythm {
+    /// What the last group did, while none was skipped since.
+    private var last: (jobs: Int, commands: Int, waiting: Int, nanoseconds: Int)?
+    /// The share of those answered who came back in time, in 1/256; a running mean.
+    private var returning = 256
+    /// Groups since somebody was waited for.
+    private var unwaited = 0
+
+    /// The waiting is at most this part of what the last group took.
+    private static let patience = 4
+    /// Above it the syncs are a small part of what a group takes.
+    private static let smallGroup = 512
+    /// Where most do not come back, they are waited for this seldom, to see whether that changes.
+    private static let groupsBetweenTrials = 32
+
+    /// A group was made durable; nobody of it was answered yet.
+    ///
+    /// - Parameters:
+    ///   - jobs: of the group.
+    ///   - commands: of these.
+    ///   - waiting: jobs that came meanwhile.
+    ///   - nanoseconds: how long it took.
+    mutating func note(jobs: Int, commands: Int, waiting: Int, nanoseconds: Int) {
+        last = (jobs, commands, waiting, nanoseconds)
+        unwaited += 1
+    }
+
+    /// Nobody was there for a while.
+    mutating func pause() {
+        last = nil
+    }
+
+    /// How many jobs to wait for and how long; nil for not at all.
+    var wait: (quorum: Int, nanoseconds: Int)? {
+        guard let last, last.jobs + last.waiting > 1, last.commands <= GroupRhythm.smallGroup else { return nil }
+        guard returning >= 128 || unwaited >= GroupRhythm.groupsBetweenTrials else { return nil }
+        return (last.jobs + last.waiting, last.nanoseconds / GroupRhythm.patience)
+    }
+
+    /// So many jobs were there after the waiting.
+    mutating func noteGathered(_ count: Int) {
+        guard let last else { return }
+        returning += (256 * max(count - last.waiting, 0) / last.jobs - returning) / 8
+        unwaited = 0
+    }
+}
