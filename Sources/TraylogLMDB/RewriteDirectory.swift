@@ -97,8 +97,10 @@ struct RewriteDirectory: Sendable {
     private func isHalfway() throws(LMDBError) -> Bool {
         guard exists(location.dataPath), !exists(location.lockPath), exists(store.dataPath) else { return false }
         guard case .sound = try Preflight.examine(path: store.dataPath) else { return false }
+        // Before the mark the new file may be anything: it, or the name of its lock file, was not on disk yet.
+        guard try CopiedFile.isMarked(path: store.dataPath) else { return false }
         _ = try Preflight.examine(path: location.dataPath)
-        return try CopiedFile.isMarked(path: store.dataPath)
+        return true
     }
 
     private func exists(_ path: String) -> Bool { FileIdentity.status(path: path, followingLinks: false) != nil }

@@ -26,6 +26,8 @@ struct Flusher {
         var names: [UserSlot]
         /// Some of them, in descending order.
         var sortedNames: [UserSlot] = []
+        /// The slice that ends it was made, and is being written.
+        var isCollected = false
     }
 
     let tailEvents: Int
@@ -53,7 +55,7 @@ struct Flusher {
             guard core.tail.count >= max(tailEvents * 3 / 4, 1) else { return nil }
             start(core: &core)
         }
-        guard let round else { return nil }
+        guard let round, !round.isCollected || prepared != nil else { return nil }
         // The round ends when the last quarter of the tail's bound was appended, or sooner.
         let work = Double(round.startUsers + round.names.count)
         let share = work * Double(events) / Double(max(tailEvents / 4, 1))
@@ -102,8 +104,9 @@ struct Flusher {
     }
 
     private mutating func start(core: inout Core) {
+        // Not those of the transaction in the making: their events are behind the head.
         round = Round(
-            head: core.head.seq, nextStream: core.nextStream, topics: core.committedTopics,
+            head: core.head.seq, nextStream: UInt32(core.committedStreams) + 1, topics: core.committedTopics,
             startUsers: core.unstored.count,
             names: core.unnamed)
         core.unnamed = []
@@ -135,6 +138,7 @@ struct Flusher {
         }
         if round.names.isEmpty, round.sortedNames.isEmpty, core.unstored.next(from: round.position) == nil {
             slice.completes = (round.head, round.nextStream, round.topics)
+            round.isCollected = true
         }
         self.round = round
         return slice
@@ -184,6 +188,7 @@ struct Flusher {
                 // Loaded while the slice was under way, to look at keys only: what it waits for leaves the tail.
                 core.setCurrent(nil, of: slot)
             }
+            if let box = slot.working, box.next != 0, box.next <= state.lastOwn { slot.working = nil }
             slot.current?.forget(storedThrough: state.appliedSeq)
             slot.working?.forget(storedThrough: state.appliedSeq)
             // The stream's last event that the rows hold knows the first one that they do not.

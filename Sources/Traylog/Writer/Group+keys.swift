@@ -17,7 +17,7 @@ extension Group {
         let entry = prepared.entries[index]
         guard let seqs = try carriers(of: entry.key, in: slot, core: &core) else {
             let decision = try decide(
-                prepared.commands[index], head: batch.nextSeq - 1, fingerprint: entry.fingerprint, slot: slot,
+                prepared.commands[index], head: made.batch.nextSeq - 1, fingerprint: entry.fingerprint, slot: slot,
                 core: &core)
             if case .duplicate(let seq) = decision { return seq }
             return nil

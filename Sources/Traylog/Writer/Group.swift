@@ -7,49 +7,35 @@ import TraylogLog
 ///
 /// Every change of ``Core`` is written down, so that a refused batch or a failed commit leaves no trace.
 struct Group {
-    private(set) var batch: RecordBatch
-    private var journal: [Step] = []
-    /// Streams whose state was brought up to this transaction's events.
+    /// The transaction in the making.
+    private(set) var made = Decisions()
+    /// The one before it, as long as it is being written.
+    private(set) var written: Decisions?
+    /// The memory of one that was written.
+    private var spare = Decisions()
+    /// Streams whose state was brought up to these transactions' events.
     private var working: [UserSlot] = []
-    private var hasTopicEvents = false
-    /// Deleted items may be back, which did not wake while they were deleted.
-    private var mayEndWaiting = false
-    /// What the events make due, and which event each comes from.
-    private var dues: [(seq: UInt64, entry: DueEntry)] = []
-    private var settled: [DueEntry] = []
-    private var now = Timestamp(milliseconds: .min)
     /// Where the users of the commands that are decided next were last seen.
     private var places = SlotPlaces()
 
-    /// One event's changes, for taking it back.
-    private struct Step {
-        let slot: UserSlot
-        let firstUnstored: UInt64
-        let lastUnstored: UInt64
-        let isNewUser: Bool
-        let lastTopicEvent: UInt64
-    }
+    var isEmpty: Bool { made.batch.isEmpty }
 
-    init() {
-        batch = RecordBatch(firstSeq: 1)
-    }
-
-    var isEmpty: Bool { batch.isEmpty }
-
-    /// Whose trays the transaction's events may change, for observers.
-    var touched: Touched { Touched(users: journal.map(\.slot.identity), topics: hasTopicEvents) }
-
-    /// Starts the next transaction, at the head.
+    /// Starts the next transaction, at the head or behind what is being written.
     mutating func begin(_ core: borrowing Core, now: Timestamp) {
-        batch.reset(firstSeq: core.head.seq + 1)
-        journal.removeAll(keepingCapacity: true)
-        dropWorking()
-        dues.removeAll(keepingCapacity: true)
-        settled.removeAll()
-        mayEndWaiting = false
-        hasTopicEvents = false
+        made.reset(firstSeq: written?.batch.nextSeq ?? core.head.seq + 1)
+        if written == nil { dropWorking() }
         // A clock that steps back is clamped, so that times never decrease along the log.
-        self.now = max(now, core.head.recordedAt)
+        made.now = max(now, written?.now ?? core.head.recordedAt, core.head.recordedAt)
+    }
+
+    /// Lets the transaction be written: another one can begin.
+    mutating func setOff() {
+        precondition(written == nil, "One transaction is written at a time.")
+        var next = Decisions()
+        swap(&next, &spare)
+        swap(&next, &made)
+        made.reset(firstSeq: next.batch.nextSeq)
+        written = next
     }
 
     private mutating func dropWorking() {
@@ -90,7 +76,7 @@ struct Group {
             return .appended(append(prepared, index, fact, name: name, slot: slot, core: &core, random: &random))
         }
         let command = prepared.commands[index]
-        let head = batch.nextSeq - 1
+        let head = made.batch.nextSeq - 1
         let decision =
             if let body = try command.decideBlindly(head: head) {
                 Decision.append(body)
@@ -136,7 +122,7 @@ struct Group {
                 }
                 throw core.record.floor.refusal
             }
-            guard case .seq(let seq) = item, seq > .zero, seq.rawValue < batch.nextSeq,
+            guard case .seq(let seq) = item, seq > .zero, seq.rawValue < made.batch.nextSeq,
                 case .broadcast(let topic, _) = try event(seq.rawValue, core).body
             else { throw Refusal.unknownItem(item) }
             return .topic(topic)
@@ -146,7 +132,7 @@ struct Group {
     }
 
     private func event(_ seq: UInt64, _ core: borrowing Core) throws -> Event {
-        try batch.event(seq) ?? core.pages(of: 0, limit: .max).event(seq)
+        try written?.batch.event(seq) ?? made.batch.event(seq) ?? core.pages(of: 0, limit: .max).event(seq)
     }
 
     /// Appends the event that a command came to, or a tick.
@@ -156,11 +142,11 @@ struct Group {
     ) -> Seq {
         let isNew = slot == nil
         let slot = slot ?? core.newSlot(for: name)
-        let seq = batch.nextSeq
-        batch.append(
-            command, body: body, kind: body.kind, fingerprint: fingerprint, stream: slot.stream, recordedAt: now,
+        let seq = made.batch.nextSeq
+        made.batch.append(
+            command, body: body, kind: body.kind, fingerprint: fingerprint, stream: slot.stream, recordedAt: made.now,
             salt: salt ?? random.nextSalt())
-        if let due = DueEntry(body, seq: seq, stream: slot.stream) { dues.append((seq, due)) }
+        if let due = DueEntry(body, seq: seq, stream: slot.stream) { made.dues.append((seq, due)) }
         let fact = Fact(seq: seq, body: body, key: command.key, hasher: core.hasher)
         return link(fact, to: slot, isNewUser: isNew, core: &core)
     }
@@ -173,9 +159,9 @@ struct Group {
         let isNewUser = slot == nil
         let slot = slot ?? core.newSlot(for: name)
         var fact = fact
-        fact.seq = batch.nextSeq
+        fact.seq = made.batch.nextSeq
         if let due = prepared.expiresAt(index) {
-            dues.append((fact.seq, DueEntry(due: due, item: fact.seq, kind: .expiry, stream: slot.stream)))
+            made.dues.append((fact.seq, DueEntry(due: due, item: fact.seq, kind: .expiry, stream: slot.stream)))
         }
         encode(prepared, index, fact.kind, stream: slot.stream, random: &random)
         return link(fact, to: slot, isNewUser: isNewUser, core: &core)
@@ -188,7 +174,7 @@ struct Group {
     ) -> Seq {
         let isNewUser = slot == nil
         let slot = slot ?? core.newSlot(for: name)
-        let seq = batch.nextSeq
+        let seq = made.batch.nextSeq
         encode(prepared, index, .notified, stream: slot.stream, random: &random)
         core.tail.append(notice, key: prepared.entries[index].key)
         link(seq, to: slot, isNewUser: isNewUser, core: &core)
@@ -199,9 +185,9 @@ struct Group {
         _ prepared: borrowing PreparedCommands, _ index: Int, _ kind: EventKind, stream: UInt32,
         random: inout RandomPool
     ) {
-        batch.append(
+        made.batch.append(
             payload: RawSpan(_elements: prepared.payloads.span).extracting(prepared.entries[index].payload),
-            kind: kind, stream: stream, recordedAt: now, occurredAt: prepared.commands[index].occurredAt,
+            kind: kind, stream: stream, recordedAt: made.now, occurredAt: prepared.commands[index].occurredAt,
             salt: prepared.salt(index) ?? random.nextSalt())
     }
 
@@ -211,7 +197,7 @@ struct Group {
     ) throws -> Decision {
         guard let slot else {
             let nobody = GroupSource(
-                stored: core.pages(of: 0, limit: .max), batch: batch, keptFloor: core.keptFloor)
+                stored: core.pages(of: 0, limit: .max), batches: batches, keptFloor: core.keptFloor)
             return try TrayState().decide(
                 command, head: head, fingerprint: fingerprint, hasher: core.hasher, source: nobody)
         }
@@ -242,7 +228,8 @@ struct Group {
     /// What can be read beside a state of the stream.
     func source(of slot: UserSlot, _ box: StateBox, _ core: borrowing Core) -> GroupSource {
         GroupSource(
-            stored: core.pages(of: slot.stream, limit: box.state.appliedSeq), batch: batch, keptFloor: core.keptFloor)
+            stored: core.pages(of: slot.stream, limit: box.state.appliedSeq), batches: batches,
+            keptFloor: core.keptFloor)
     }
 
     /// Appends an event that no command caused.
@@ -256,8 +243,8 @@ struct Group {
     /// The stream's state with every event of this transaction so far.
     private mutating func state(of slot: UserSlot, core: inout Core) throws -> StateBox {
         let current = try core.current(slot)
-        let mayHearTopics = hasTopicEvents && !current.state.topics.isEmpty
-        guard slot.lastUnstored >= batch.firstSeq || mayHearTopics else { return current }
+        let mayHearTopics = (made.hasTopicEvents || written?.hasTopicEvents ?? false) && !current.state.topics.isEmpty
+        guard slot.lastUnstored > core.head.seq || mayHearTopics else { return current }
         let working = slot.working ?? current.copy()
         if slot.working == nil { self.working.append(slot) }
         slot.working = nil
@@ -269,7 +256,7 @@ struct Group {
     /// Makes the batch's newest event part of its user's tail.
     private mutating func link(_ fact: Fact, to slot: UserSlot, isNewUser: Bool, core: inout Core) -> Seq {
         if fact.kind == .undone || (fact.kind == .marked && fact.mark == Mark.restored.rawValue) {
-            mayEndWaiting = true
+            made.mayEndWaiting = true
         }
         core.tail.append(fact)
         link(fact.seq, to: slot, isNewUser: isNewUser, core: &core)
@@ -278,12 +265,12 @@ struct Group {
 
     /// Makes the tail's newest event the last one of its user.
     private mutating func link(_ seq: UInt64, to slot: UserSlot, isNewUser: Bool, core: inout Core) {
-        journal.append(
-            Step(
-                slot: slot, firstUnstored: slot.firstUnstored, lastUnstored: slot.lastUnstored,
+        made.journal.append(
+            Decisions.Step(
+                slot: slot, lastUnstored: slot.lastUnstored,
                 isNewUser: isNewUser, lastTopicEvent: core.lastTopicEvent))
         if slot.isTopic {
-            hasTopicEvents = true
+            made.hasTopicEvents = true
             core.lastTopicEvent = seq
         }
         if slot.lastUnstored != 0 {
@@ -296,71 +283,47 @@ struct Group {
         if let box = slot.working, box.next == 0 { box.next = seq }
     }
 
-    /// Takes the events from `seq` on back.
+    /// Takes the events of the transaction in the making from `seq` on back.
     mutating func rollBack(to seq: UInt64, core: inout Core) {
-        let kept = Int(seq - batch.firstSeq)
-        for step in journal[kept...].reversed() {
-            let slot = step.slot
-            slot.firstUnstored = step.firstUnstored
-            slot.lastUnstored = step.lastUnstored
-            if step.lastUnstored != 0 { core.tail.setNext(0, after: step.lastUnstored) }
-            if let box = slot.current, box.next >= seq { box.next = 0 }
-            // A broadcast that never was must not count as one that was looked for.
-            core.lastTopicEvent = step.lastTopicEvent
-            if step.isNewUser {
-                core.remove(slot)
-                core.nextStream -= 1
-            }
-        }
-        journal.removeSubrange(kept...)
-        dues.removeAll { $0.seq >= seq }
+        made.rollBack(to: seq, core: &core)
         // Folded anew from what is left of the transaction, when needed.
         dropWorking()
-        hasTopicEvents = journal.contains { $0.slot.isTopic }
-        core.tail.truncate(from: seq)
-        batch.truncate(from: seq)
     }
 
-    /// Makes the transaction's events the newest of the store: it is durable.
+    /// Takes back what could not be written, and what was decided after it.
+    mutating func rollBack(core: inout Core) {
+        rollBack(to: made.batch.firstSeq, core: &core)
+        written?.rollBack(to: core.head.seq + 1, core: &core)
+        written = nil
+    }
+
+    /// Makes the events that were written the newest of the store: they are durable.
     mutating func publish(to core: inout Core) {
-        guard !batch.isEmpty else {
-            core.capture?.note(added: [], settled: settled)
-            return
-        }
-        core.head.seq = batch.nextSeq - 1
-        core.head.recordedAt = now
-        for step in journal {
-            step.slot.forgetTray()
-            core.unstored.insert(step.slot.stream)
-            if step.isNewUser {
-                step.slot.isCommitted = true
-                core.committedStreams += 1
-                if step.slot.isTopic { core.committedTopics += 1 }
-                core.unnamed.append(step.slot)
+        guard let durable = written else { return }
+        written = nil
+        durable.publish(to: &core)
+        // A state that has events of the transaction in the making as well waits for that.
+        var later: [UserSlot] = []
+        for slot in working {
+            guard let state = slot.working else { continue }
+            if slot.lastUnstored > core.head.seq {
+                later.append(slot)
+            } else {
+                slot.working = nil
+                core.setCurrent(state, of: slot)
             }
         }
-        for slot in working {
-            guard let working = slot.working else { continue }
-            slot.working = nil
-            core.setCurrent(working, of: slot)
-        }
-        core.capture?.note(added: dueEntries, settled: settled)
-        for due in dues { core.nextDue = min(core.nextDue ?? due.entry.due, due.entry.due) }
-        if mayEndWaiting, core.hasWaitingDues {
-            core.hasWaitingDues = false
-            core.nextDue = Timestamp(milliseconds: .min)
-        }
+        working = later
+        spare = durable
     }
 
+    /// What can be read of transactions that are not durable yet.
+    private var batches: [RecordBatch] { (written.map { [$0.batch] } ?? []) + [made.batch] }
+
     /// Makes due what an item, which an undo brought back from being gone, was due at.
-    mutating func addDue(_ entry: DueEntry, by seq: UInt64) { dues.append((seq, entry)) }
+    mutating func addDue(_ entry: DueEntry, by seq: UInt64) { made.dues.append((seq, entry)) }
 
-    /// What the transaction makes due.
-    var dueEntries: [DueEntry] { dues.map(\.entry) }
-    /// What a tick took care of.
-    var settledEntries: [DueEntry] { settled }
-
-    mutating func setSettled(_ entries: [DueEntry]) { settled = entries }
+    mutating func setSettled(_ entries: [DueEntry]) { made.settled = entries }
 }
 
 extension RandomPool {

@@ -1,16 +1,16 @@
 import TraylogDomain
 import TraylogLog
 
-/// What a decision may read: the file, and the events of the transaction that is being made.
+/// What a decision may read: the file, and the events that are not in it yet.
 struct GroupSource: StateSource {
     let stored: StoredPages
-    let batch: RecordBatch
+    let batches: [RecordBatch]
     /// The floor, or what is about to be one: what it will forbid is refused already.
     var floor: Floor
 
-    init(stored: StoredPages, batch: RecordBatch, keptFloor: UInt64) {
+    init(stored: StoredPages, batches: [RecordBatch], keptFloor: UInt64) {
         self.stored = stored
-        self.batch = batch
+        self.batches = batches
         floor =
             stored.floor.isAbove(keptFloor) || stored.floor.seq.rawValue == keptFloor
             ? stored.floor : Floor(seq: Seq(keptFloor))
@@ -26,7 +26,9 @@ struct GroupSource: StateSource {
     func events(from seq: UInt64) throws -> EventIndex.Page? { try stored.events(from: seq) }
 
     func event(_ seq: UInt64) throws -> Event {
-        if let event = try batch.event(seq) { return event }
+        for batch in batches {
+            if let event = try batch.event(seq) { return event }
+        }
         return try stored.event(seq)
     }
 }

@@ -5,8 +5,10 @@ struct Shared: ~Copyable {
     var core: Core
     var flusher: Flusher
     var group = Group()
-    /// Part of the transaction that is being written.
+    /// Part of the transaction in the making.
     var slice: Slice?
+    /// Part of the one that is being written.
+    var writtenSlice: Slice?
     var random = RandomPool()
     var isClosed = false
 

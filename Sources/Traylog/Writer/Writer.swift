@@ -10,6 +10,8 @@ final class Writer: Sendable {
     /// job may be larger.
     static let groupCommands = 2_048
     static let groupBytes = 8 << 20
+    /// From this many commands on a transaction is written aside, while callers are waiting.
+    static let asideCommands = 512
     /// How long the store must be idle before everything unflushed is written.
     static let idleMilliseconds = 200
     /// The same for what a relaxed commit left to the system.
@@ -27,12 +29,18 @@ final class Writer: Sendable {
         /// Chores wait until the data file was replaced.
         var holdsChores = false
         var isClosing = false
+        /// What was being written aside has been.
+        var isWritten = false
         /// How many jobs the writer waits for, while it waits for a group.
         var quorum = 1
 
         /// Whether it is time for the writer to look.
         var isReady: Bool {
-            jobs.count >= quorum || !ticks.isEmpty || !tasks.isEmpty || (!chores.isEmpty && !holdsChores) || isClosing
+            jobs.count >= quorum || !hasJobsOnly
+        }
+
+        var hasJobsOnly: Bool {
+            ticks.isEmpty && tasks.isEmpty && (chores.isEmpty || holdsChores) && !isClosing
         }
 
         var isEmpty: Bool { jobs.isEmpty && ticks.isEmpty && tasks.isEmpty && (chores.isEmpty || holdsChores) }
@@ -122,21 +130,25 @@ final class Writer: Sendable {
         let shared = shared
         let packer = OSThread.start(name: "traylog-packer") { Writer.pack(shared) }
         defer { packer.join() }
+        let queue = queue
+        let committer = Committer {
+            queue.withLock { $0.isWritten = true }
+            queue.signalAll()
+        }
+        defer { committer.close() }
         var loop = WriterLoop(
             directory: directory, environment: environment, tables: tables, shared: shared, hub: hub,
-            projections: projections)
+            projections: projections, committer: committer)
         var rhythm = GroupRhythm()
         while true {
+            if loop.isWriting {
+                decideMeanwhile(&loop, &rhythm)
+                continue
+            }
             gather(&rhythm)
             let (jobs, ticks, chore, task, isClosing) = next(loop)
             if !jobs.isEmpty {
-                let start = SystemClock.monotonicNanoseconds()
-                let outcomes = loop.perform(jobs)
-                let waiting = queue.withLock { $0.jobs.count }
-                rhythm.note(
-                    jobs: jobs.count, commands: jobs.reduce(0) { $0 + $1.prepared.commands.count }, waiting: waiting,
-                    nanoseconds: Int(SystemClock.monotonicNanoseconds() - start))
-                for (job, outcome) in zip(jobs, outcomes) { job.finish(outcome) }
+                perform(jobs, &loop, &rhythm)
             } else if ticks.isEmpty, chore == nil, task == nil, isClosing {
                 loop.storeEverything()
                 shared.withLock { $0.isClosed = true }
@@ -146,11 +158,69 @@ final class Writer: Sendable {
                 rhythm.pause()
                 if chore == nil, task == nil { loop.idle(isRelaxed: isRelaxed) }
             }
+            if !ticks.isEmpty || chore != nil || task != nil { finish(&loop) }
             for tick in ticks { tick.finish(perform(tick.now ?? now(), &loop)) }
-            tickIfDue(&loop)
+            if !loop.isWriting { tickIfDue(&loop) }
             if let chore { loop.perform(chore) }
             task?.run(&loop)
         }
+    }
+
+    /// Performs jobs as one transaction; a large one may still be on its way afterwards.
+    private func perform(_ jobs: [Job], _ loop: inout WriterLoop, _ rhythm: inout GroupRhythm) {
+        let start = SystemClock.monotonicNanoseconds()
+        loop.decide(jobs)
+        let commands = loop.decidedCommands
+        if commands >= Writer.asideCommands, rhythm.hasOthers || queue.withLock({ !$0.jobs.isEmpty }) {
+            return writeAside(&loop)
+        }
+        loop.write(aside: false)
+        let answers = loop.settle()
+        let waiting = queue.withLock { $0.jobs.count }
+        rhythm.note(
+            jobs: jobs.count, commands: commands, waiting: waiting,
+            nanoseconds: Int(SystemClock.monotonicNanoseconds() - start))
+        for answer in answers { answer.job.finish(answer.outcome) }
+    }
+
+    private func writeAside(_ loop: inout WriterLoop) {
+        queue.withLock { $0.isWritten = false }
+        loop.write(aside: true)
+    }
+
+    /// Decides what comes while a transaction is written, and goes on with that when it is.
+    private func decideMeanwhile(_ loop: inout WriterLoop, _ rhythm: inout GroupRhythm) {
+        let room = Writer.groupCommands - loop.decidedCommands
+        let isEmpty = !loop.hasDecided
+        let jobs = queue.wait(
+            timeoutMilliseconds: nil,
+            until: { $0.isWritten || Writer.fitting($0.jobs, room, isEmpty: isEmpty) > 0 },
+            { queue in
+                let count = queue.isWritten ? 0 : Writer.fitting(queue.jobs, room, isEmpty: isEmpty)
+                let jobs = Array(queue.jobs.prefix(count))
+                queue.jobs.removeFirst(count)
+                return jobs
+            })
+        if let jobs, !jobs.isEmpty { return loop.decide(jobs) }
+        let answers = loop.settle()
+        // What is not a job has its turn after this transaction.
+        let isUrgent = queue.withLock { !$0.hasJobsOnly } || (loop.nextDue.map { $0 <= now() } ?? false)
+        if loop.hasDecided {
+            if loop.decidedCommands >= Writer.asideCommands, !isUrgent {
+                writeAside(&loop)
+            } else {
+                loop.write(aside: false)
+            }
+        } else {
+            rhythm.pause()
+        }
+        for answer in answers { answer.job.finish(answer.outcome) }
+        if isUrgent || !loop.isWritingAside { finish(&loop) }
+    }
+
+    /// Ends what is being written and gives the answers.
+    private func finish(_ loop: inout WriterLoop) {
+        for answer in loop.settle() { answer.job.finish(answer.outcome) }
     }
 
     private func now() -> Timestamp { Timestamp(milliseconds: SystemClock.nowMilliseconds()) }
@@ -236,6 +306,12 @@ final class Writer: Sendable {
         let distance = due.milliseconds.subtractingReportingOverflow(now().milliseconds)
         return distance.overflow
             ? Writer.clockMilliseconds : Int(min(max(distance.partialValue, 0), Int64(Writer.clockMilliseconds)))
+    }
+
+    /// How many of the first jobs go into a transaction that has room for so many commands.
+    private static func fitting(_ jobs: [Job], _ room: Int, isEmpty: Bool) -> Int {
+        guard let first = jobs.first, isEmpty || first.prepared.commands.count <= room else { return 0 }
+        return isEmpty ? groupSize(of: jobs) : 1
     }
 
     private static func groupSize(of jobs: [Job]) -> Int {

@@ -54,7 +54,7 @@ extension WriterLoop {
             shared.core = try Core.open(environment, tables: tables, options: options)
             shared.flusher = Flusher(tailEvents: shared.flusher.tailEvents)
             shared.group = Group()
-            shared.slice = nil
+            (shared.slice, shared.writtenSlice) = (nil, nil)
             return (before, shared.core.head.seq)
         }
         markUnstored()

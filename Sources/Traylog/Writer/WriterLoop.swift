@@ -19,6 +19,27 @@ struct WriterLoop {
     private(set) var hasUnsynced = false
     /// The store is idle and being brought up to the log.
     private(set) var isStoring = false
+    /// What was decided for the next transaction.
+    private var decided: [(job: Job, outcome: Job.Outcome)] = []
+    /// The transaction before it, until its end is dealt with.
+    private var written: Written?
+    private let committer: Committer
+
+    private struct Written {
+        let answers: [(job: Job, outcome: Job.Outcome)]
+        /// Nil for one that has no events.
+        let newHead: UInt64?
+        /// Nil while the committer writes it.
+        var outcome: Committer.Outcome?
+    }
+
+    /// Commands of the next transaction so far.
+    private(set) var decidedCommands = 0
+    var hasDecided: Bool { !decided.isEmpty }
+    /// A transaction is being written, or was and is not visible yet.
+    var isWriting: Bool { written != nil }
+    /// The committer writes it.
+    var isWritingAside: Bool { written.map { $0.outcome == nil } ?? false }
 
     /// When the next item expires or wakes; nil when none does.
     var nextDue: Timestamp? { shared.withLock { $0.core.nextDue } }
@@ -30,8 +51,9 @@ struct WriterLoop {
 
     init(
         directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>, hub: ObservationHub,
-        projections: ProjectionBoard
+        projections: ProjectionBoard, committer: Committer
     ) {
+        self.committer = committer
         self.directory = directory
         self.environment = environment
         self.tables = tables
@@ -48,63 +70,109 @@ struct WriterLoop {
 
     // MARK: Jobs
 
-    /// Performs the jobs as one transaction.
-    ///
-    /// - Returns: the answers, in the same order; what they tell is durable.
-    mutating func perform(_ jobs: [Job]) -> [Job.Outcome] {
+    /// Decides the jobs, as part of the next transaction.
+    mutating func decide(_ jobs: [Job]) {
         isStoring = false
         let now = Timestamp(milliseconds: SystemClock.nowMilliseconds())
-        let commands = jobs.reduce(0) { $0 + $1.prepared.commands.count }
+        let isFirst = decided.isEmpty
+        let outcomes: [Job.Outcome]
         do {
-            try recover()
+            // While a transaction is being written, nothing failed before it.
+            if written == nil { try recover() }
             let directory = directory
-            let outcomes = shared.withLock { shared in
-                shared.group.begin(shared.core, now: now)
-                // A state that cannot be stored must not keep events from being appended: the log holds everything.
-                shared.slice = try? shared.flusher.slice(besides: commands, core: &shared.core)
+            outcomes = shared.withLock { shared in
+                if isFirst { shared.group.begin(shared.core, now: now) }
                 return jobs.map { shared.perform($0, directory: directory) }
             }
-            try commit()
-            return outcomes
         } catch {
             let failure = TraylogError(error, in: directory)
-            return jobs.map { _ in .failure(failure) }
+            outcomes = jobs.map { _ in .failure(failure) }
+        }
+        for (job, outcome) in zip(jobs, outcomes) { decided.append((job, outcome)) }
+        decidedCommands += jobs.reduce(0) { $0 + $1.prepared.commands.count }
+    }
+
+    /// Writes what was decided.
+    ///
+    /// - Parameter aside: whether the committer does it, so that the next transaction can be decided meanwhile; the one
+    ///   before has ended.
+    mutating func write(aside: Bool) {
+        let commands = decidedCommands
+        shared.withLock { shared in
+            // A state that cannot be stored must not keep events from being appended: the log holds everything.
+            shared.slice = try? shared.flusher.slice(besides: commands, core: &shared.core)
+        }
+        let answers = decided
+        decided = []
+        decidedCommands = 0
+        start(answers, aside: aside)
+    }
+
+    /// - Parameter answers: to be given when the transaction is durable.
+    private mutating func start(_ answers: [(job: Job, outcome: Job.Outcome)], aside: Bool) {
+        guard let transaction = shared.withLock({ $0.setOff() }) else {
+            written = Written(answers: answers, newHead: nil, outcome: .success(()))
+            return
+        }
+        if transaction.wantsSlice { shared.signalAll() }
+        let newHead = transaction.newHead
+        let (environment, tables) = (environment, tables)
+        if aside {
+            written = Written(answers: answers, newHead: newHead)
+            committer.start { try transaction.write(tables, environment) }
+        } else {
+            let outcome = Committer.Outcome { try transaction.write(tables, environment) }
+            written = Written(answers: answers, newHead: newHead, outcome: outcome)
         }
     }
 
-    /// Makes the group and the slice durable, then visible.
-    mutating func commit() throws {
-        var (batch, dues, settled, generation, rows, isSliceWanted) = shared.withLock { shared in
-            (
-                shared.group.batch, shared.group.dueEntries, shared.group.settledEntries, shared.core.generation,
-                shared.slice?.rows(shared.core), shared.flusher.wantsToPrepare
-            )
-        }
-        guard !batch.isEmpty || !settled.isEmpty || rows != nil else { return }
-        if isSliceWanted { shared.signalAll() }
-        let newHead = batch.isEmpty ? nil : batch.nextSeq - 1
+    /// Waits for the transaction that is being written, and makes it visible.
+    ///
+    /// When it failed, what was decided after it is decided anew.
+    ///
+    /// - Returns: the answers to give.
+    mutating func settle() -> [(job: Job, outcome: Job.Outcome)] {
+        guard let ended = written else { return [] }
         do {
-            try environment.write { transaction in
-                try tables.log.append(batch, to: &transaction)
-                try tables.dues(generation).add(dues, to: &transaction)
-                try tables.dues(generation).remove(settled, from: &transaction)
-                try rows?.write(tables, to: &transaction)
-            }
+            try (ended.outcome ?? committer.finish()).get()
+            written = nil
+            publish(ended.newHead)
+            return ended.answers
+        } catch {
+            written = nil
+            shared.withLock { $0.rollBack() }
+            doubt()
+            let failure = TraylogError(error, in: directory)
+            let later = decided.map(\.job)
+            decided = []
+            decidedCommands = 0
+            if !later.isEmpty { decide(later) }
+            return ended.answers.map { ($0.job, .failure(failure)) }
+        }
+    }
+
+    /// Makes the group and the slice durable, then visible; nothing else is being written.
+    mutating func commit() throws {
+        start([], aside: false)
+        guard let ended = written else { return }
+        written = nil
+        do {
+            try ended.outcome?.get()
         } catch {
             shared.withLock { $0.rollBack() }
             doubt()
             throw error
         }
-        // Given up here, so that the buffers behind them are filled again in place.
-        batch = RecordBatch(firstSeq: 1)
-        rows = nil
+        publish(ended.newHead)
+    }
+
+    private mutating func publish(_ newHead: UInt64?) {
         let touched: Touched?
         let hub = announcer.hub
         (hasUnstored, touched) = shared.withLock { shared in
+            let touched = hub.hasObservers ? shared.group.written?.touched : nil
             shared.publish()
-            return (
-                shared.core.tail.count > 0 || shared.core.hasRefolded, hub.hasObservers ? shared.group.touched : nil
-            )
+            return (shared.core.tail.count > 0 || shared.core.hasRefolded, touched)
         }
         hasUnsynced = true
         guard let newHead else { return }
@@ -183,12 +251,12 @@ struct WriterLoop {
 extension Shared {
     /// Decides the commands of one job, as part of the group.
     fileprivate mutating func perform(_ job: Job, directory: String) -> Job.Outcome {
-        let start = group.batch.nextSeq
+        let start = group.made.batch.nextSeq
         var results: [Result<Receipt, Refusal>] = []
         results.reserveCapacity(job.prepared.commands.count)
         for index in job.prepared.commands.indices {
             do {
-                let receipt = try group.perform(job.prepared, index, core: &core, random: &random)
+                let receipt = try perform(job.prepared, index)
                 results.append(.success(receipt))
             } catch {
                 guard let refusal = error as? Refusal, job.mode != .atomic else {
@@ -202,17 +270,46 @@ extension Shared {
         return .success(results)
     }
 
-    /// The transaction failed: nothing of it remains.
-    mutating func rollBack() {
-        group.rollBack(to: group.batch.firstSeq, core: &core)
-        if let slice { flusher.abandon(slice, core: &core) }
-        slice = nil
+    /// Decides one command, again where states became the stored ones of a transaction that was written meanwhile.
+    private mutating func perform(_ prepared: borrowing PreparedCommands, _ index: Int) throws -> Receipt {
+        for attempt in 0..<Shared.attempts {
+            do {
+                return try group.perform(prepared, index, core: &core, random: &random)
+            } catch is StaleRead {
+                core.forgetStates(of: prepared.commands[index].user, withTopics: attempt > 0)
+            }
+        }
+        return try group.perform(prepared, index, core: &core, random: &random)
     }
 
-    /// The transaction is durable.
+    /// One transaction at a time is being written, so that two would do.
+    private static let attempts = 8
+
+    /// Lets the group and the slice be written; nil when there is nothing to write.
+    fileprivate mutating func setOff() -> GroupTransaction? {
+        guard !group.isEmpty || !group.made.settled.isEmpty || slice != nil else { return nil }
+        group.setOff()
+        (writtenSlice, slice) = (slice, nil)
+        guard let written = group.written else { return nil }
+        return GroupTransaction(
+            batch: written.batch, dues: written.dueEntries, settled: written.settled, generation: core.generation,
+            rows: writtenSlice?.rows(core), wantsSlice: flusher.wantsToPrepare)
+    }
+
+    /// A transaction failed: nothing of it remains, nor of what was decided after it.
+    mutating func rollBack() {
+        group.rollBack(core: &core)
+        if var lost = writtenSlice ?? slice {
+            if writtenSlice != nil, let slice { lost.names += slice.names }
+            flusher.abandon(lost, core: &core)
+        }
+        (writtenSlice, slice) = (nil, nil)
+    }
+
+    /// The transaction that was written is durable.
     fileprivate mutating func publish() {
-        if var finished = slice {
-            slice = nil
+        if var finished = writtenSlice {
+            writtenSlice = nil
             flusher.publish(finished, to: &core)
             var buffer = RowBuffer()
             swap(&buffer, &finished.rows)

@@ -1,0 +1,123 @@
+import Foundation
+import TestSupport
+import Testing
+import TraylogLMDB
+
+@testable import Traylog
+
+/// Large batches of many callers: each is decided while the transaction before it is being written.
+@Suite struct LargeGroupsTests {
+    private static let callers = 4
+    private static let batchCommands = 700
+
+    @Test func eachIsStoredWholeAndSeesWhatWasDecidedBeforeIt() throws {
+        try withStorePath { path in
+            let store = try Store.open(path, options: options(tailEvents: 3_000, cacheBytes: 200_000))
+            let isOver = Monitor(false)
+            let reader = OSThread.start(name: "reader") { look(store, until: isOver) }
+            let runs = Monitor<[ClosedRange<UInt64>]>([])
+            let threads = (0..<Self.callers).map { caller in
+                OSThread.start(name: "caller") {
+                    for round in 0..<10 {
+                        do { try append(to: store, caller, round, runs) } catch { Issue.record(error) }
+                    }
+                }
+            }
+            for thread in threads { thread.join() }
+            #expect(threadNames().contains("traylog-commit"), "nothing was written aside")
+            isOver.withLock { $0 = true }
+            reader.join()
+            // Every event belongs to one batch, and each batch is one piece of the log.
+            let sorted = runs.withLock { $0.sorted { $0.lowerBound < $1.lowerBound } }
+            var next: UInt64 = 1
+            for run in sorted {
+                #expect(run.lowerBound == next)
+                next = run.upperBound + 1
+            }
+            #expect(try store.head().rawValue == next - 1)
+            store.close()
+            #expect(try replay(path).identical)
+        }
+    }
+
+    /// Users are everybody's, keys are the caller's: half of them come a second time in the next round.
+    private func append(
+        to store: Store, _ caller: Int, _ round: Int, _ runs: borrowing Monitor<[ClosedRange<UInt64>]>
+    ) throws {
+        var commands = (0..<Self.batchCommands).map { index in
+            let number = round * Self.batchCommands / 2 + index
+            return notify("user\(number % 97)", "Title", key: "\(caller)-\(number)")
+        }
+        commands[13] = Command(user: "user\(round)", .markAll(.read))
+        commands[17] = Command(user: nil, .broadcast(topic: "news", Content(title: "Round \(round)")))
+        commands[19] = Command(user: "user\(round)", .subscribe(topic: "news"))
+        let receipts = try store.perform(commands)
+        let seqs = receipts.compactMap { if case .appended(let seq) = $0 { seq.rawValue } else { nil } }
+        let first = try #require(seqs.first)
+        let last = try #require(seqs.last)
+        #expect(last - first + 1 == UInt64(seqs.count))
+        let repeated = receipts.count { if case .duplicate = $0 { true } else { false } }
+        #expect(round == 0 ? repeated == 0 : repeated >= Self.batchCommands / 2 - 3)
+        runs.withLock { $0.append(first...last) }
+        #expect(try store.tray(of: "user\(round)").asOf.rawValue >= last)
+    }
+
+    private func look(_ store: Store, until isOver: borrowing Monitor<Bool>) {
+        var (head, total): (Seq, UInt64) = (.zero, 0)
+        while !isOver.withLock({ $0 }) {
+            do {
+                let tray = try store.tray(of: "user5")
+                #expect(tray.total >= total && tray.asOf >= head && tray.unread <= tray.total)
+                (head, total) = (try store.head(), tray.total)
+                let newest = try store.inbox(of: "user7").items.first?.seq ?? .zero
+                #expect(try newest <= store.head())
+            } catch {
+                Issue.record(error)
+                return
+            }
+        }
+    }
+
+    @Test func whatFailsTakesNothingElseWithItAndLeavesNothing() throws {
+        try withStorePath { path in
+            var options = options(tailEvents: 2_000)
+            options.mapSizeBytes = 2 << 20
+            let acknowledged = Monitor<(events: UInt64, failures: Int)>((0, 0))
+            let store = try Store.open(path, options: options)
+            let threads = (0..<Self.callers).map { caller in
+                OSThread.start(name: "caller") {
+                    for round in 0..<12 {
+                        let commands = (0..<Self.batchCommands).map { index in
+                            notify("user\((index * 31 + round * 17 + caller) % 900)", "Title \(round)")
+                        }
+                        let receipts = try? store.perform(commands)
+                        acknowledged.withLock { $0.events += UInt64(receipts?.count ?? 0) }
+                        if receipts == nil { acknowledged.withLock { $0.failures += 1 } }
+                    }
+                }
+            }
+            for thread in threads { thread.join() }
+            #expect(threadNames().contains("traylog-commit"), "nothing was written aside")
+            let (events, failures) = acknowledged.withLock { $0 }
+            #expect(failures > 0 && events > UInt64(Self.batchCommands))
+            #expect(try store.head().rawValue == events)
+            store.close()
+            options.mapSizeBytes = 64 << 20
+            let reopened = try Store.open(path, options: options)
+            #expect(try reopened.head().rawValue == events)
+            _ = try reopened.perform((0..<Self.batchCommands).map { notify("new\($0)") })
+            reopened.close()
+            let report = try replay(path)
+            #expect(report.identical)
+            #expect(report.events == events + UInt64(Self.batchCommands))
+        }
+    }
+
+    /// Of this process.
+    private func threadNames() -> Set<String> {
+        let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        return Set(
+            tasks.compactMap { try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8) }
+                .map { $0.trimmingCharacters(in: .newlines) })
+    }
+}
