@@ -1,5 +1,3 @@
-import Glibc
-
 /// A fixed number of elements in memory of their own, in pages as large as the system gives.
 ///
 /// Who reads at random from many megabytes in pages of 4 KiB waits for the page's address as long as for its bytes.
@@ -12,11 +10,10 @@ package final class LargeMemory<Element: ~Copyable> {
     /// - Parameter element: makes each of them.
     package init(count: Int, _ element: () -> Element) {
         let byteCount = max(count * MemoryLayout<Element>.stride, 1)
-        let isLarge = byteCount >= largePageBytes
+        let isLarge = byteCount >= LargePages.byteCount
         let memory = UnsafeMutableRawPointer.allocate(
-            byteCount: byteCount, alignment: isLarge ? largePageBytes : cacheLineBytes)
-        // Advice: where the system has no large pages, all is as it was.
-        if isLarge { unsafe madvise(memory, byteCount, MADV_HUGEPAGE) }
+            byteCount: byteCount, alignment: isLarge ? LargePages.byteCount : cacheLineBytes)
+        unsafe LargePages.advise(UnsafeMutableRawBufferPointer(start: memory, count: byteCount))
         let first = unsafe memory.bindMemory(to: Element.self, capacity: count)
         unsafe elements = UnsafeMutableBufferPointer(start: first, count: count)
         for index in 0..<count { unsafe elements.initializeElement(at: index, to: element()) }
@@ -44,5 +41,4 @@ package final class LargeMemory<Element: ~Copyable> {
     }
 }
 
-private let largePageBytes = 2 << 20
 private let cacheLineBytes = 64
