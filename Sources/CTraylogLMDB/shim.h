@@ -32,5 +32,8 @@ static inline void traylog_set_bit(unsigned long *words, unsigned long bit) {
     __atomic_fetch_or(&words[bit >> 6], 1UL << (bit & 63), __ATOMIC_RELAXED);
 }
 
+// Asks for memory that will be looked at soon. Any address will do: one that is not there is ignored.
+static inline void traylog_prefetch(const void *address) { __builtin_prefetch(address); }
+
 // The C library declares setpriority with a type that Swift cannot name. On Linux 0 is the calling thread.
 static inline int traylog_set_niceness(int niceness) { return setpriority(PRIO_PROCESS, 0, niceness); }

@@ -81,7 +81,8 @@ public final class Store: TrayQueries {
         let writer = Writer(
             directory: directory, environment: environment, tables: tables, shared: shared, hub: hub,
             projections: projections, options: options)
-        let source = LiveSource(directory: directory, environment: environment, tables: tables, shared: shared)
+        let source = LiveSource(
+            directory: directory, environment: environment, tables: tables, shared: shared, hasher: hasher)
         return Store(
             directory: directory, environment: environment, queries: Queries(source: source, hub: hub),
             hasher: hasher, writer: writer, projections: projections,

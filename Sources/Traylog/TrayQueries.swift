@@ -10,9 +10,16 @@ public protocol TrayQueries: Sendable {
 }
 
 /// What answers the queries of a store; without parts that a caller would need.
-public struct Queries: Sendable {
+///
+/// A class, because each query takes a reference.
+public final class Queries: Sendable {
     let source: any ViewSource
     let hub: ObservationHub
     let pool = QueryPool()
     let tree = TreeTail()
+
+    init(source: any ViewSource, hub: ObservationHub) {
+        self.source = source
+        self.hub = hub
+    }
 }

@@ -81,25 +81,29 @@ package struct EventLog: Sendable {
             user: Pseudonym.name(ofStream: header.stream), body: .redacted(kind))
     }
 
-    /// Makes of a new item the one that an event brought, as it was then.
+    /// Visits the records of several events in the given order, unchecked.
     ///
-    /// - Returns: false when the log does not hold the event.
+    /// - Returns: the place of the first event that the log does not hold, at which it ends; nil when it holds all.
+    package func forEachRecord(
+        _ seqs: Span<UInt64>, in transaction: borrowing ReadTransaction, _ body: (Int, RawSpan) throws -> Void
+    ) throws -> Int? {
+        try transaction.get(records, seqs, body)
+    }
+
+    /// Makes of a new item the one that an event brought, as it was then.
     package func fill(
-        _ item: inout Item, from seq: UInt64, in transaction: borrowing ReadTransaction
-    ) throws -> Bool {
-        let found: Void? = try transaction.get(records, seq) { record in
-            let header = try RecordHeader.read(record, seq: seq)
-            guard !header.isErased else {
-                // Of an erased event nothing is left but its times.
-                _ = try EventLog.skeleton(seq, record)
-                (item.recordedAt, item.occurredAt) = (header.recordedAt, header.occurredAt)
-                return
-            }
-            try withPayload(of: seq, header, record, in: transaction) { payload in
-                try EventDecoder.fill(&item, seq: seq, header: header, payload: payload)
-            }
+        _ item: inout Item, from seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction
+    ) throws {
+        let header = try RecordHeader.read(record, seq: seq)
+        guard !header.isErased else {
+            // Of an erased event nothing is left but its times.
+            _ = try EventLog.skeleton(seq, record)
+            (item.recordedAt, item.occurredAt) = (header.recordedAt, header.occurredAt)
+            return
         }
-        return found != nil
+        try withPayload(of: seq, header, record, in: transaction) { payload in
+            try EventDecoder.fill(&item, seq: seq, header: header, payload: payload)
+        }
     }
 
     /// Lends the record of an event, unchecked; nil when the log does not hold it.

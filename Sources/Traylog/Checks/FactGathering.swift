@@ -58,10 +58,12 @@ struct FactGathering: Sendable {
                 return isTopic || range.contains(header.stream)
             }) { seq, header, payload in
                 var due: Timestamp?
-                let fact =
-                    header.isErased
-                    ? Fact(seq: seq, kind: .erased)
-                    : try EventDecoder.fact(seq: seq, header: header, payload: payload, hasher: hasher, due: &due)
+                let fact: Fact
+                if header.isErased {
+                    fact = Fact(seq: seq, kind: .erased)
+                } else {
+                    fact = try EventDecoder.fact(seq: seq, header: header, payload: payload, hasher: hasher, due: &due)
+                }
                 let stream = header.stream
                 if range.contains(stream) {
                     let name = facts.has(stream) ? nil : try Self.name(seq, header, payload)

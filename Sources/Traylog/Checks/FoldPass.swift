@@ -50,11 +50,22 @@ extension LogFold {
                 for part in gathered { topics.add(part.facts, fold.hasher) }
             }
             self.topics = topics
-            buffers = gathered.map { part in
-                var facts = part.facts
-                facts.sort()
-                return facts
-            }
+            buffers = try Self.sorted(gathered.map(\.facts), work)
+        }
+
+        /// The facts by stream; two buffers are sorted at once.
+        private static func sorted(_ buffers: [FactBuffer], _ work: FoldWork) throws -> [FactBuffer] {
+            guard buffers.count == 2 else { return buffers.map(byStream) }
+            var first = FactBuffer(firstStream: 0)
+            let later = buffers[1]
+            let second = try work.both({ first = byStream(buffers[0]) }, { byStream(later) })
+            return [first, second]
+        }
+
+        private static func byStream(_ facts: FactBuffer) -> FactBuffer {
+            var facts = facts
+            facts.sort()
+            return facts
         }
 
         /// Gathers one part, or two at once.

@@ -37,8 +37,10 @@ extension FactBuffer {
 
     func kind(at place: Int) -> EventKind? { EventKind(rawValue: UInt8(truncatingIfNeeded: words[place])) }
 
-    /// The fact at a place, and the time that it sets.
-    func fact(at place: Int) -> (fact: Fact, due: Timestamp?) {
+    /// The fact at a place.
+    ///
+    /// - Parameter due: the time that it sets. Not part of the result, which would be copied to be taken apart.
+    func fact(at place: Int, due: inout Timestamp?) -> Fact {
         var fact = Fact(seq: words[place] >> 8, kind: kind(at: place) ?? .compacted)
         let present = words[place + 1]
         PackedFields.setNumbers(present, of: &fact)
@@ -54,12 +56,10 @@ extension FactBuffer {
         fact.collapse = take(PackedFields.collapse)
         fact.key = take(PackedFields.key)
         fact.target = take(PackedFields.target)
-        var due: Timestamp?
-        if present & PackedFields.due != 0 {
-            due = Timestamp(milliseconds: Int64(bitPattern: take(PackedFields.due)))
-        }
+        let time = take(PackedFields.due)
+        due = present & PackedFields.due != 0 ? Timestamp(milliseconds: Int64(bitPattern: time)) : nil
         if present & PackedFields.items != 0 { fact.items = items(take(PackedFields.items)) }
-        return (fact, due)
+        return fact
     }
 
     private func items(_ word: UInt64) -> [UInt64] {

@@ -32,7 +32,9 @@ struct StreamFacts: Sendable {
 
     func fact(_ index: Int) -> (fact: Fact, due: Timestamp?) {
         let (buffer, place) = place(index)
-        return buffers[buffer].fact(at: place)
+        var due: Timestamp?
+        let fact = buffers[buffer].fact(at: place, due: &due)
+        return (fact, due)
     }
 
     /// Whose stream it is; nil when none of its facts says so.

@@ -60,7 +60,8 @@ struct StreamFold: Sendable {
             for position in range {
                 defer { index += 1 }
                 if position & (Self.factsAhead - 1) == 0 { ahead &+= buffer.touch(after: position, Self.factsAhead) }
-                let (fact, due) = buffer.fact(at: Int(buffer.sorted[position]))
+                var due: Timestamp?
+                let fact = buffer.fact(at: Int(buffer.sorted[position]), due: &due)
                 if let due, let entry = DueEntry(fact, due: due, stream: facts.stream) {
                     folded.dues.append((fact.seq, entry))
                 }

@@ -37,7 +37,8 @@ struct TopicFacts: Sendable {
             guard has(stream) || buffer.kind(at: place) == .broadcast else { return }
             if !has(stream), let name = buffer.name(at: place, stream: stream) { begin(stream, name, hasher) }
             guard let identity = identities[stream] else { return }
-            append(buffer.fact(at: place).fact, of: identity)
+            var due: Timestamp?
+            append(buffer.fact(at: place, due: &due), of: identity)
         }
     }
 

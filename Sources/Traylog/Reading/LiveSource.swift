@@ -9,12 +9,16 @@ final class LiveSource: ViewSource {
     let environment: Environment
     let tables: Tables
     let shared: Monitor<Shared>
+    private let hasher: IdentityHasher
 
-    init(directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>) {
+    init(
+        directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>, hasher: IdentityHasher
+    ) {
         self.directory = directory
         self.environment = environment
         self.tables = tables
         self.shared = shared
+        self.hasher = hasher
     }
 
     func view(of user: String, at moment: UInt64?) throws -> UserView {
@@ -38,12 +42,13 @@ final class LiveSource: ViewSource {
             moment, history: LiveHistory(source: self, hasher: view.hasher, stored: view.pages, landmarks: landmarks))
     }
 
-    /// Most people look at a tray that did not change: one look under the lock, and a copy of the tray.
+    /// Most people look at a tray that did not change: one look under the lock.
     func answeredTray(of user: String) throws -> Tray? {
-        try withCore { core in
+        let identity = hasher.identity(of: user, as: .user)
+        return try withCore { core in
             guard core.file == nil || core.file == environment.fileIdentity else { return nil }
-            return core.loadedSlot(of: user)?
-                .answeredTray(asOf: core.head.seq, lastTopicEvent: core.lastTopicEvent)
+            return core.answers.tray(
+                of: user, identity: identity, asOf: core.head.seq, lastTopicEvent: core.lastTopicEvent)
         }
     }
 
@@ -53,7 +58,7 @@ final class LiveSource: ViewSource {
         try withCore { core in
             guard let slot = try core.slot(of: user), let box = slot.current else { return }
             if box.state.appliedSeq == view.state.appliedSeq, !core.isBehind(box, through: core.head.seq) {
-                slot.keep(tray)
+                core.keep(tray, of: slot)
             }
         }
         return tray

@@ -10,7 +10,13 @@ struct NameTable: Sendable {
     private static let userTag = UInt8(ascii: "u")
     private static let topicTag = UInt8(ascii: "t")
 
-    static func key(user: String) -> [UInt8] { [userTag] + Array(user.utf8) }
+    static func key(user: String) -> [UInt8] {
+        var key: [UInt8] = []
+        key.reserveCapacity(1 + user.utf8.count)
+        key.append(userTag)
+        key.append(contentsOf: user.utf8)
+        return key
+    }
 
     static func key(topic identity: UInt64) -> [UInt8] {
         [topicTag] + stride(from: UInt64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: identity >> $0) }

@@ -84,21 +84,21 @@ struct StoredPages: StateSource {
 
     /// The items with their contents, read in one transaction.
     func items(_ shown: [ShownItem]) throws -> [Item] {
-        try environment.read { transaction in
-            var items = Array(repeating: Self.blank, count: shown.count)
-            for (index, item) in shown.enumerated() {
-                let seq = item.entry.seq
+        var seqs: [UInt64] = []
+        seqs.reserveCapacity(shown.count)
+        for item in shown { seqs.append(item.entry.seq) }
+        return try environment.read { transaction in
+            var items = [Item](blanks: shown.count)
+            let missing = try tables.log.forEachRecord(seqs.span, in: transaction) { index, record in
+                let seq = seqs[index]
                 items[index].seq = Seq(seq)
-                guard try tables.log.fill(&items[index], from: seq, in: transaction) else { throw Self.missing(seq) }
-                try item.update(&items[index], from: self)
+                try tables.log.fill(&items[index], from: seq, record, in: transaction)
+                try shown[index].update(&items[index], from: self)
             }
+            if let missing { throw Self.missing(seqs[missing]) }
             return items
         }
     }
-
-    /// What an item is decoded into.
-    private static let blank = Item(
-        seq: .zero, position: .zero, content: Content(), recordedAt: Timestamp(milliseconds: 0))
 
     private static func missing(_ seq: UInt64) -> PackedError {
         .damaged("a state names event \(seq), which the log does not hold")

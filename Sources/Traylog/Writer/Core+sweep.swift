@@ -27,7 +27,7 @@ extension Core {
     ///
     /// - Parameter withTopics: those of all topics, too.
     mutating func forgetStates(of user: String?, withTopics: Bool) {
-        if let slot = user.flatMap({ loadedSlot(of: $0) }) { forgetState(of: slot) }
+        if let user, let slot = try? slot(of: user) { forgetState(of: slot) }
         guard withTopics || user == nil else { return }
         for slot in slots.all where slot.isTopic { forgetState(of: slot) }
     }

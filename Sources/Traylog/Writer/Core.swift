@@ -50,6 +50,8 @@ struct Core {
     var sleeping = TailStreams()
     private var byName = SlotTable()
     private var topics: [UInt64: UserSlot] = [:]
+    /// Trays outlive the slots of their users.
+    var answers: AnsweredTrays
     var cachedBytes = 0
     /// Below it a sweep would find little: what was left by the last one waits to be stored.
     var nextSweepBytes = 0
@@ -58,6 +60,7 @@ struct Core {
         self.environment = environment
         self.tables = tables
         self.cacheBytes = cacheBytes
+        answers = AnsweredTrays(bytes: cacheBytes / 4)
         self.head = head
         self.record = record
         keptFloor = record.floor.seq.rawValue
@@ -161,13 +164,6 @@ struct Core {
         unstored.remove(slot.stream)
         if slot.isTopic { topics[slot.identity] = nil } else if !slot.name.isErased { byName.remove(slot) }
         cachedBytes -= Core.slotBytes
-    }
-
-    /// The same as ``slot(of:)`` as far as it is at hand.
-    func loadedSlot(of user: String) -> UserSlot? {
-        guard let slot = byName[user, hasher.identity(of: user, as: .user)] else { return nil }
-        slot.isRecent = true
-        return slot
     }
 
     /// The same as ``slot(ofTopic:)`` as far as it is at hand.
@@ -357,6 +353,7 @@ struct Core {
     mutating func erase(_ stream: UInt32) {
         unnamed.removeAll { $0.stream == stream }
         categoryNames.forget()
+        forgetTrays()
         if let slot = slots[stream] { return remove(slot) }
         _ = sleeping.take(stream)
         unstored.remove(stream)

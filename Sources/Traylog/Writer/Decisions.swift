@@ -72,7 +72,7 @@ struct Decisions {
         core.head.seq = batch.nextSeq - 1
         core.head.recordedAt = now
         for step in journal {
-            step.slot.forgetTray()
+            core.forgetTray(of: step.slot)
             core.unstored.insert(step.slot.stream)
             if step.isNewUser {
                 step.slot.isCommitted = true

@@ -6,18 +6,18 @@ import TraylogDomain
 /// A topic's state is the tray of somebody who always was subscribed and never did anything. Guarded by the lock of
 /// ``Core``.
 final class UserSlot {
-    // What appends and badges look at comes first, so that it shares as few lines of memory as can be.
+    // What appends look at comes first, so that it shares as few lines of memory as can be.
     /// The user's name; of a topic, the topic's.
     let user: String
     /// The name's, for ``SlotTable``; of a topic, what states know it by.
     let identity: UInt64
-    /// The user's tray as it was answered last, until the user's next event is durable.
-    private var answer: AnsweredTray?
     let stream: UInt32
     /// Nothing is appended any more.
     let isErased: Bool
     /// Whether the name is in the table of names.
     var isNamed: Bool
+    /// Whether ``AnsweredTrays`` may know the user's tray, also from a slot before this one.
+    var mayBeAnswered: Bool
     /// Whether any event of the user is durable.
     var isCommitted = true
     /// Whether anybody asked for it since the cache was swept last.
@@ -38,6 +38,7 @@ final class UserSlot {
         isErased = name.isErased
         self.stream = stream
         self.isNamed = isNamed
+        mayBeAnswered = !name.isTopic
     }
 
     var isTopic: Bool { name.isTopic }
@@ -47,51 +48,6 @@ final class UserSlot {
 
     /// Nothing would be lost with the slot.
     var isDisposable: Bool { firstUnstored == 0 && working == nil && isNamed }
-
-    /// The tray as it was answered last, if it is still so after the head; without a look at the state.
-    func answeredTray(asOf head: UInt64, lastTopicEvent: UInt64) -> Tray? {
-        guard let answer, lastTopicEvent <= answer.topicsThrough else { return nil }
-        return answer.tray(of: user, asOf: head)
-    }
-
-    /// Keeps the tray of ``current``, which is not behind.
-    func keep(_ tray: Tray) {
-        guard let current else { return }
-        let hearsTopics = !current.state.topics.isEmpty
-        answer = AnsweredTray(tray, topicsThrough: hearsTopics ? current.topicsThrough : .max)
-    }
-
-    /// The user's tray is about to change.
-    func forgetTray() { answer = nil }
-}
-
-/// A tray without what its slot knows, in little memory.
-private struct AnsweredTray {
-    private let unseen: UInt64
-    private let unread: UInt64
-    private let total: UInt64
-    private let seenUpTo: Seq
-    /// 0 for none.
-    private let newest: Seq
-    private let categories: [Tray.CategoryCounts]
-    /// A later event of a topic may change it.
-    let topicsThrough: UInt64
-
-    init(_ tray: Tray, topicsThrough: UInt64) {
-        unseen = tray.unseen
-        unread = tray.unread
-        total = tray.total
-        seenUpTo = tray.seenUpTo
-        newest = tray.newest ?? .zero
-        categories = tray.categories
-        self.topicsThrough = topicsThrough
-    }
-
-    func tray(of user: String, asOf head: UInt64) -> Tray {
-        Tray(
-            user: user, asOf: Seq(head), unseen: unseen, unread: unread, total: total, seenUpTo: seenUpTo,
-            newest: newest == .zero ? nil : newest, categories: categories)
-    }
 }
 
 /// A state and how far it followed its user's events in the tail.

@@ -38,16 +38,14 @@ extension ItemPage {
             }
             output.appendVarint(UInt64(entries.count))
             var position = first
-            for entry in entries {
+            for (index, entry) in entries.enumerated() {
                 let isMoved = entry.seq != entry.position
                 let hasCount = entry.summaryCount != 1
                 output.appendVarint(UInt64(entry.flags.rawValue) << 2 | (isMoved ? 2 : 0) | (hasCount ? 1 : 0))
                 output.appendVarint(entry.position &- position)
                 position = entry.position
                 if isMoved { output.appendVarint(entry.seq) }
-                output.appendVarint(names.index(of: entry.thread))
-                output.appendVarint(names.index(of: entry.category))
-                output.appendVarint(names.index(of: entry.argument))
+                for number in 3 * index..<3 * index + 3 { output.appendVarint(UInt64(names.numbers[number])) }
                 if hasCount { output.appendVarint(UInt64(entry.summaryCount)) }
             }
             output.appendVarint(UInt64(overrides.count))
@@ -63,10 +61,7 @@ extension ItemPage {
         self.init(first: try reader.varint())
         markedThrough = try reader.varint()
         changedBy = try reader.varint()
-        var names: [UInt64] = [0]
-        let nameCount = try reader.count(minimumBytes: 8)
-        names.reserveCapacity(nameCount + 1)
-        for _ in 0..<nameCount { names.append(try reader.fixed64()) }
+        let names = try reader.words(reader.count(minimumBytes: 8))
         let count = try reader.count(minimumBytes: 5)
         // What is loaded is about to grow, as a rule.
         entries.reserveCapacity(count + 8)
@@ -98,49 +93,49 @@ extension ItemPage {
 
 /// The distinct identities of one page, in the order of their first use; entries refer to them by number from 1.
 private struct IdentityTable {
-    var identities: [UInt64] = []
+    private(set) var identities: [UInt64] = []
+    /// Of each entry three, for thread, category and argument; 0 for none.
+    private(set) var numbers: [UInt32] = []
     /// Numbers by the low bits of the identity, which are random; 0 is free. Larger tables are searched instead.
-    private var places = [UInt8](repeating: 0, count: 256)
+    private var places = InlineArray<256, UInt8>(repeating: 0)
     private static let placed = 128
 
     init(of entries: [ItemEntry]) {
+        identities.reserveCapacity(2 * entries.count + 1)
+        numbers.reserveCapacity(3 * entries.count)
         for entry in entries {
-            add(entry.thread)
-            add(entry.category)
-            add(entry.argument)
+            numbers.append(number(of: entry.thread))
+            numbers.append(number(of: entry.category))
+            numbers.append(number(of: entry.argument))
         }
     }
 
-    mutating func add(_ identity: UInt64) {
-        guard identity != 0, index(of: identity) == 0 else { return }
-        identities.append(identity)
-        guard identities.count <= IdentityTable.placed else { return }
-        var place = UInt8(truncatingIfNeeded: identity)
-        while places[Int(place)] != 0 { place &+= 1 }
-        places[Int(place)] = UInt8(identities.count)
-    }
-
-    /// 0 for no identity and for one that is not there.
-    func index(of identity: UInt64) -> UInt64 {
+    private mutating func number(of identity: UInt64) -> UInt32 {
         guard identity != 0 else { return 0 }
         var place = UInt8(truncatingIfNeeded: identity)
         while places[Int(place)] != 0 {
             let number = places[Int(place)]
-            if identities[Int(number) - 1] == identity { return UInt64(number) }
+            if identities[Int(number) - 1] == identity { return UInt32(number) }
             place &+= 1
         }
-        guard identities.count > IdentityTable.placed else { return 0 }
-        let rest = identities[IdentityTable.placed...]
-        return rest.firstIndex(of: identity).map { UInt64($0 + 1) } ?? 0
+        if identities.count > IdentityTable.placed,
+            let index = identities[IdentityTable.placed...].firstIndex(of: identity)
+        {
+            return UInt32(index + 1)
+        }
+        identities.append(identity)
+        if identities.count <= IdentityTable.placed { places[Int(place)] = UInt8(identities.count) }
+        return UInt32(identities.count)
     }
 }
 
 extension PackedReader {
-    /// An identity by its number in a table that begins with none.
+    /// An identity by its number in a table, from 1; 0 for none.
     @inline(__always)
-    fileprivate mutating func identity(_ table: [UInt64]) throws(PackedError) -> UInt64 {
+    fileprivate mutating func identity(_ table: Range<Int>) throws(PackedError) -> UInt64 {
         let number = try varint()
-        guard number < UInt64(table.count) else { throw .damaged("identity number") }
-        return table[Int(number)]
+        if number == 0 { return 0 }
+        guard number <= UInt64(table.count / 8) else { throw .damaged("identity number") }
+        return word(at: table.lowerBound + Int(number - 1) * 8)
     }
 }

@@ -51,6 +51,18 @@ package struct PackedReader {
         return bytes.span.word(at: offset)
     }
 
+    /// Passes over `count` numbers of eight bytes each.
+    ///
+    /// - Returns: where they are, for ``word(at:)``.
+    package mutating func words(_ count: Int) throws(PackedError) -> Range<Int> {
+        guard count >= 0, count <= remaining / 8 else { throw .damaged("ends early") }
+        defer { offset += count * 8 }
+        return offset..<offset + count * 8
+    }
+
+    @inline(__always)
+    package func word(at offset: Int) -> UInt64 { bytes.span.word(at: offset) }
+
     /// A count of things that take at least `minimumBytes` each, so that damage cannot ask for endless memory.
     package mutating func count(minimumBytes: Int = 1) throws(PackedError) -> Int {
         let count = try varint()

@@ -43,6 +43,7 @@ extension TrayState {
     ) throws -> (items: [ShownItem], next: Cursor?) {
         let filter = ItemFilter(query, hasher: hasher)
         var items: [ShownItem] = []
+        items.reserveCapacity(min(query.limit, 32))
         var next: Cursor?
         try forEachItem(below: query.cursor?.before.rawValue ?? .max, stored: stored) { page, entry in
             let seen = isSeen(entry)
@@ -51,8 +52,8 @@ extension TrayState {
                 next = items.last.map { Cursor(before: Seq($0.entry.position)) }
                 return false
             }
-            items.append(
-                ShownItem(entry: entry, isSeen: seen, overrides: Array(page.overrides(of: entry.seq))))
+            let overrides = page.overrides.isEmpty ? [] : Array(page.overrides(of: entry.seq))
+            items.append(ShownItem(entry: entry, isSeen: seen, overrides: overrides))
             return true
         }
         return (items, next)

@@ -53,8 +53,11 @@ extension Snapshot {
         var place = try descend(table) { $0.childIndex(for: key) }
         guard let found = place.leaf.search(key) else { throw error(.entries, place.leaf, table) }
         place.index = found.index
-        if !found.isExact { try confirmAbsence(place, table) }
-        if place.index < place.count { return place }
+        if place.index < place.count {
+            if !found.isExact { try confirmAbsence(place, table) }
+            return place
+        }
+        try checkRange(place, table)
         return try nextLeaf(place, table)
     }
 
@@ -179,7 +182,7 @@ extension Snapshot {
     }
 
     @inline(__always)
-    @unsafe private func value(
+    @unsafe func value(
         _ index: Int, of leaf: Page, _ table: TableName
     ) throws(LMDBError) -> UnsafeRawBufferPointer {
         guard let value = leaf.value(index), value.flags & ~PageLayout.bigValue == 0 else {

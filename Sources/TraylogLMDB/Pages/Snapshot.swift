@@ -1,3 +1,5 @@
+import CTraylogLMDB
+
 /// One commit as the pages of the file tell it, read with every number checked.
 ///
 /// It belongs to a transaction of LMDB, which keeps the pages from being used again, and to one thread at a time.
@@ -118,6 +120,12 @@
         }
         if !pages.isExamined(number) { try examine(page, number, isLeaf: isLeaf, table) }
         return page
+    }
+
+    /// Asks for the first line of a page that will be looked at soon.
+    func expectPage(_ number: UInt64) {
+        guard number < readablePages else { return }
+        unsafe traylog_prefetch(base + Int(number << pageShift))
     }
 
     /// Looks at all of a page that was not looked at since the store was opened.

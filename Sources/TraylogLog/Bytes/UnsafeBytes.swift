@@ -1,4 +1,5 @@
 import CTraylogCRC
+import TraylogDomain
 
 // The only file of this module with unsafe constructs. What makes each of them sound stands beside it; the
 // functions below are safe to call with anything.
@@ -131,5 +132,27 @@ extension MutableSpan<UInt8> {
     @inline(__always)
     mutating func store(littleEndian number: UInt64, at offset: Int) {
         unsafe Swift.withUnsafeBytes(of: number.littleEndian) { source in unsafe store(source, at: offset) }
+    }
+}
+
+extension [Item] {
+    /// Items that say nothing yet, to be decoded into.
+    package init(blanks count: Int) {
+        let blank = Item(seq: .zero, position: .zero, content: Content(), recordedAt: Timestamp(milliseconds: 0))
+        self.init()
+        append(addingCapacity: count) { output in
+            unsafe output.withUnsafeMutableBufferPointer { items, initializedCount in
+                unsafe withUnsafePointer(to: blank) { blank in
+                    // Sound: there is room for `count` items after the initialized ones, and a blank item has no
+                    // references that would have to be counted. Asking each of its texts whether it has one takes as
+                    // long as decoding a text.
+                    for item in unsafe items[initializedCount..<initializedCount + count].indices {
+                        unsafe UnsafeMutableRawPointer(items.baseAddress! + item)
+                            .copyMemory(from: blank, byteCount: MemoryLayout<Item>.size)
+                    }
+                }
+                initializedCount += count
+            }
+        }
     }
 }

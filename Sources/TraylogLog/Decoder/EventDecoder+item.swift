@@ -13,9 +13,9 @@ extension EventDecoder {
         do throws(PayloadFault) {
             let kind = try kind(of: header)
             let text = try PayloadText(payload)
-            item.key = try text.optional(.key, payload)
+            try text.fill(&item.key, .key, payload)
             if kind == .broadcast { item.topic = try text.required(.topic, payload) }
-            item.actor = try text.optional(.actor, payload)
+            try text.fill(&item.actor, .actor, payload)
             item.occurredAt = header.occurredAt
             item.recordedAt = header.recordedAt
             guard kind == .notified || kind == .broadcast else { return }

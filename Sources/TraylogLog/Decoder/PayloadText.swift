@@ -41,17 +41,24 @@ struct PayloadText {
 
     /// The same in the place of a content that says nothing yet.
     func fill(_ content: inout Content, _ payload: RawSpan) throws(PayloadFault) {
-        content.thread = try optional(.thread, payload)
-        content.category = try optional(.category, payload)
-        content.title = try optional(.title, payload)
-        content.body = try optional(.body, payload)
-        content.summaryArgument = try optional(.summaryArgument, payload)
+        try fill(&content.thread, .thread, payload)
+        try fill(&content.category, .category, payload)
+        try fill(&content.title, .title, payload)
+        try fill(&content.body, .body, payload)
+        try fill(&content.summaryArgument, .summaryArgument, payload)
         content.summaryCount = try fields.summaryCount() ?? 1
         content.silent = fields.raw(.silent) != 0
         content.level = try fields.level() ?? .active
         content.expiresAt = fields.time(.expiresAt)
-        content.collapseKey = try optional(.collapseKey, payload)
-        content.data = try optional(.data, payload)
+        try fill(&content.collapseKey, .collapseKey, payload)
+        try fill(&content.data, .data, payload)
+    }
+
+    /// Fills in a text that is nil so far.
+    @inline(__always)
+    func fill(_ text: inout String?, _ field: FieldNumber, _ payload: RawSpan) throws(PayloadFault) {
+        // Nothing over nothing would still be an assignment, which looks for what it replaces.
+        if let range = fields.range(field) { text = try self.text(field, payload, range) }
     }
 
     func selection(_ payload: RawSpan) throws(PayloadFault) -> Selection {
