@@ -77,7 +77,6 @@ import Synchronization
     /// Closes LMDB's environment alone; no transaction is under way, and the caller lets none begin.
     func giveUp() {
         gate.takeIdleHandles { $0.end() }
-        headroom.stop()
         if !isLost { unsafe mdb_env_close(handle) }
         isLost = true
     }

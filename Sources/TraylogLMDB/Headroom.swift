@@ -1,12 +1,11 @@
 import CTraylogLMDB
 import Glibc
 
-/// The room behind the last page of a data file, made ready before commits are written there.
+/// The room behind the last page of a data file, made ready before small commits are written there.
 ///
-/// A file that grows with each commit makes each sync wait for its new length and blocks as well, and the writer for the
-/// memory that the system finds for new pages. So the file is longer than its last page says, while it is open for
-/// writing: small commits find blocks that were written before, with zeros; large ones a hole, for which the system has
-/// memory already (``CacheWarmer``).
+/// A file that grows with each commit makes each sync wait for its new length and blocks as well. So the file is longer
+/// than its last page says while it is open for writing, and small commits find blocks that were written before, with
+/// zeros. Large ones have their blocks allocated together, so that writing them twice would cost more.
 @safe
 final class Headroom: @unchecked Sendable {
     // @unchecked: used by the one thread that writes, and by the one that closes the file after it.
@@ -14,33 +13,23 @@ final class Headroom: @unchecked Sendable {
     private let pageSize: Int
     /// Whether writing over a block costs less than allocating it: not where each write goes to a new place.
     private let isUseful: Bool
-    private let warmer: CacheWarmer
     /// What commits need, and a running mean of how much more each one does.
     private var end = 0
     private var growth = 0
-    /// The file's length, as far as it is known.
-    private var size = 0
     /// Behind ``end``, blocks hold zeros up to here.
     private var filledThrough = 0
 
     /// How many commits like the last ones the room is for.
     private static let commits = 32
-    private static let roomBytes = (64 << 10)...(4 << 20)
-    /// Commits that bring more have their blocks allocated together, so that filling them would only double the writing.
-    private static let smallCommitBytes = 64 << 10
-    /// Rooms of fewer bytes are not worth another thread.
-    private static let warmedBytes = 256 << 10
+    private static let roomBytes = (64 << 10)...(1 << 20)
+    private static let smallCommitBytes = 32 << 10
     private static let zeros = [UInt8](repeating: 0, count: 128 << 10)
 
     init(descriptor: Int32, pageSize: Int) {
         self.descriptor = descriptor
         self.pageSize = pageSize
         isUseful = FileSystem.overwritesInPlace(descriptor: descriptor)
-        warmer = CacheWarmer(descriptor: descriptor)
     }
-
-    /// Ends the thread; the descriptor may be closed then.
-    func stop() { warmer.stop() }
 
     /// Makes the room larger, after a commit, when little of it is left.
     ///
@@ -48,20 +37,14 @@ final class Headroom: @unchecked Sendable {
     ///
     /// - Parameter mapBytes: the file is not made longer than its map.
     func extend(behind lastPage: Int, mapBytes: Int) {
-        guard isUseful else { return cover((lastPage + 1) * pageSize) }
         let needed = (lastPage + 1) * pageSize
         if end != 0 { growth += (max(needed - end, 0) - growth) / 8 }
         end = needed
-        let isSmall = growth <= Headroom.smallCommitBytes
-        let room = roomBytes()
-        guard needed + room / 2 > (isSmall ? min(filledThrough, size) : size) else { return }
-        let limit = min(mapBytes, FileSystem.sizeLimit)
-        if isSmall {
-            lengthen(to: min(needed + 2 * room, limit))
-            fill(through: min(needed + room, size))
-        } else {
-            lengthen(to: min(needed + room, limit))
-        }
+        guard isUseful, growth <= Headroom.smallCommitBytes else { return cover() }
+        let room = min(max(growth * Headroom.commits, Headroom.roomBytes.lowerBound), Headroom.roomBytes.upperBound)
+        guard filledThrough < end + room / 2 else { return }
+        fill(through: min((end + room) & ~(pageSize - 1), mapBytes, FileSystem.sizeLimit))
+        if filledThrough < end { cover() }
     }
 
     /// Gives the room back: the file ends with its last page.
@@ -71,27 +54,12 @@ final class Headroom: @unchecked Sendable {
         _ = ftruncate(descriptor, off_t(needed))
     }
 
-    private func roomBytes() -> Int {
-        let wanted = min(max(growth * Headroom.commits, Headroom.roomBytes.lowerBound), Headroom.roomBytes.upperBound)
-        return (wanted + 0xFFFF) & ~0xFFFF
-    }
-
     /// LMDB leaves out pages that one transaction took and gave up again, so that a healthy file can be shorter than
     /// its last page. Readers take a short file for a truncated one, so it is made longer, without using space.
-    private func cover(_ needed: Int) {
-        guard let size = FileIdentity.status(descriptor: descriptor)?.size, size < needed else { return }
+    private func cover() {
+        guard let size = FileIdentity.status(descriptor: descriptor)?.size, size < end else { return }
         // A failure does no harm: the next opening looks closer at a short file.
-        _ = ftruncate(descriptor, off_t(needed))
-    }
-
-    /// Everything that LMDB wrote is before ``end``, so this takes nothing away.
-    private func lengthen(to target: Int) {
-        if size < end { size = Int(FileIdentity.status(descriptor: descriptor)?.size ?? 0) }
-        guard target > size else { return cover(end) }
-        guard ftruncate(descriptor, off_t(target)) == 0 else { return cover(end) }
-        let start = max(size, end)
-        size = target
-        if target - start >= Headroom.warmedBytes { warmer.warm(start..<target) }
+        _ = ftruncate(descriptor, off_t(end))
     }
 
     /// Nothing is in use behind ``end``.
