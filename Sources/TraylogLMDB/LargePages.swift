@@ -7,6 +7,8 @@ package enum LargePages {
 
     /// Asks for large pages in the room that an array has and does not use yet.
     package static func expect<Element>(in array: inout [Element]) {
+        // The storage that all empty arrays share has no room, and must not be written to.
+        guard array.capacity > array.count else { return }
         array.append(addingCapacity: array.capacity - array.count) { output in
             unsafe output.withUnsafeMutableBufferPointer { room, _ in
                 unsafe advise(UnsafeMutableRawBufferPointer(room))

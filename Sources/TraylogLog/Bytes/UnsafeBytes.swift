@@ -140,6 +140,8 @@ extension [Item] {
     package init(blanks count: Int) {
         let blank = Item(seq: .zero, position: .zero, content: Content(), recordedAt: Timestamp(milliseconds: 0))
         self.init()
+        // Nothing appended to an empty array would still be written to the storage that all empty arrays share.
+        guard count > 0 else { return }
         append(addingCapacity: count) { output in
             unsafe output.withUnsafeMutableBufferPointer { items, initializedCount in
                 unsafe withUnsafePointer(to: blank) { blank in
