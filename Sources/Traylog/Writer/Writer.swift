@@ -141,10 +141,12 @@ final class Writer: Sendable {
             projections: projections, committer: committer)
         var rhythm = GroupRhythm()
         while true {
-            if loop.isWriting {
+            if loop.isWritingAside {
                 decideMeanwhile(&loop, &rhythm)
                 continue
             }
+            // There may have been nothing to write.
+            finish(&loop)
             gather(&rhythm)
             let (jobs, ticks, chore, task, isClosing) = next(loop)
             if !jobs.isEmpty {
@@ -204,7 +206,8 @@ final class Writer: Sendable {
         if let jobs, !jobs.isEmpty { return loop.decide(jobs) }
         let answers = loop.settle()
         // What is not a job has its turn after this transaction.
-        let isUrgent = queue.withLock { !$0.hasJobsOnly } || (loop.nextDue.map { $0 <= now() } ?? false)
+        let isUrgent =
+            queue.withLock { !$0.hasJobsOnly } || (ticksByItself && loop.nextDue.map { $0 <= now() } ?? false)
         if loop.hasDecided {
             if loop.decidedCommands >= Writer.asideCommands, !isUrgent {
                 writeAside(&loop)

@@ -78,6 +78,25 @@ import TraylogLMDB
         }
     }
 
+    @Test func whatComesToNoEventIsAnsweredToo() throws {
+        try withStorePath { path in
+            try withStore(path, options(tailEvents: 3_000)) { store in
+                let commands = (0..<Self.batchCommands).map { notify("user\($0 % 50)", key: "k\($0)") }
+                let first = try store.perform(commands)
+                let threads = (0..<Self.callers).map { _ in
+                    OSThread.start(name: "caller") {
+                        for _ in 0..<6 {
+                            let again = try? store.perform(commands)
+                            #expect(again == first.map { .duplicate($0.seq ?? .zero) })
+                        }
+                    }
+                }
+                for thread in threads { thread.join() }
+                #expect(try store.head().rawValue == UInt64(Self.batchCommands))
+            }
+        }
+    }
+
     @Test func whatFailsTakesNothingElseWithItAndLeavesNothing() throws {
         try withStorePath { path in
             var options = options(tailEvents: 2_000)
