@@ -8,7 +8,8 @@ import Glibc
 /// zeros. Large ones have their blocks allocated together, so that writing them twice would cost more.
 @safe
 final class Headroom: @unchecked Sendable {
-    // @unchecked: used by the one thread that writes, and by the one that closes the file after it.
+    // @unchecked: used in the writer's turn, which the gate gives to one thread at a time, and by the thread that closes the
+    // file after the last one.
     private let descriptor: Int32
     private let pageSize: Int
     /// Whether writing over a block costs less than allocating it: not where each write goes to a new place.

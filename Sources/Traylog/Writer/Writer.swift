@@ -42,8 +42,6 @@ final class Writer: Sendable {
         var hasJobsOnly: Bool {
             ticks.isEmpty && tasks.isEmpty && (chores.isEmpty || holdsChores) && !isClosing
         }
-
-        var isEmpty: Bool { jobs.isEmpty && ticks.isEmpty && tasks.isEmpty && (chores.isEmpty || holdsChores) }
     }
 
     private let directory: String
@@ -218,7 +216,6 @@ final class Writer: Sendable {
             rhythm.pause()
         }
         for answer in answers { answer.job.finish(answer.outcome) }
-        if isUrgent || !loop.isWritingAside { finish(&loop) }
     }
 
     /// Ends what is being written and gives the answers.
@@ -289,7 +286,7 @@ final class Writer: Sendable {
         let due = millisecondsUntilDue(loop)
         let timeout = idle.map { min($0, due ?? $0) } ?? due
         let answer = queue.wait(
-            timeoutMilliseconds: timeout, until: { !$0.isEmpty || $0.isClosing },
+            timeoutMilliseconds: timeout, until: \.isReady,
             { queue in
                 let count = Writer.groupSize(of: queue.jobs)
                 let jobs = Array(queue.jobs.prefix(count))

@@ -34,7 +34,7 @@ struct WriterLoop {
     }
 
     /// Commands of the next transaction so far.
-    private(set) var decidedCommands = 0
+    var decidedCommands: Int { decided.reduce(0) { $0 + $1.job.prepared.commands.count } }
     var hasDecided: Bool { !decided.isEmpty }
     /// A transaction is being written, or was and is not visible yet.
     var isWriting: Bool { written != nil }
@@ -89,7 +89,6 @@ struct WriterLoop {
             outcomes = jobs.map { _ in .failure(failure) }
         }
         for (job, outcome) in zip(jobs, outcomes) { decided.append((job, outcome)) }
-        decidedCommands += jobs.reduce(0) { $0 + $1.prepared.commands.count }
     }
 
     /// Writes what was decided.
@@ -104,7 +103,6 @@ struct WriterLoop {
         }
         let answers = decided
         decided = []
-        decidedCommands = 0
         start(answers, aside: aside)
     }
 
@@ -134,18 +132,12 @@ struct WriterLoop {
     mutating func settle() -> [(job: Job, outcome: Job.Outcome)] {
         guard let ended = written else { return [] }
         do {
-            try (ended.outcome ?? committer.finish()).get()
-            written = nil
-            publish(ended.newHead)
+            try end(ended)
             return ended.answers
         } catch {
-            written = nil
-            shared.withLock { $0.rollBack() }
-            doubt()
             let failure = TraylogError(error, in: directory)
             let later = decided.map(\.job)
             decided = []
-            decidedCommands = 0
             if !later.isEmpty { decide(later) }
             return ended.answers.map { ($0.job, .failure(failure)) }
         }
@@ -154,10 +146,14 @@ struct WriterLoop {
     /// Makes the group and the slice durable, then visible; nothing else is being written.
     mutating func commit() throws {
         start([], aside: false)
-        guard let ended = written else { return }
+        if let written { try end(written) }
+    }
+
+    /// Waits for the transaction, and makes it visible, or takes it and what was decided after it back.
+    private mutating func end(_ ended: Written) throws {
         written = nil
         do {
-            try ended.outcome?.get()
+            try (ended.outcome ?? committer.finish()).get()
         } catch {
             shared.withLock { $0.rollBack() }
             doubt()

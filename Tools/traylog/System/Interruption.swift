@@ -8,10 +8,10 @@
 
 /// SIGINT and SIGTERM, as a request to end instead of the end.
 enum Interruption {
-    // Set before the handlers are, and only read afterwards.
+    // nonisolated(unsafe): set before the handlers are, and only read afterwards.
     nonisolated(unsafe) private static var listener: Int32 = -1
 
-    // A single word, which a handler writes and the main thread reads afterwards.
+    // nonisolated(unsafe): a single word, which a handler writes and the main thread reads afterwards.
     nonisolated(unsafe) private static var wasTold: sig_atomic_t = 0
 
     /// Whether a signal has come.
