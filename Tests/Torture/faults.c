@@ -26,7 +26,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-enum kind { written = 1, written_through, synced, resized };
+enum kind { written = 1, written_through, synced, resized, cleared };
 enum effect { none, whole, half };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -141,10 +141,18 @@ static ssize_t plain_write(int descriptor, const void *bytes, size_t size, off_t
 	                   : syscall(SYS_write, descriptor, bytes, size);
 }
 
+/* Room is cleared ahead of what will be written there, and does without when it cannot; a page is never all zeros. */
+static int is_clear(const char *bytes, size_t size)
+{
+	for (size_t index = 0; index < size; index++)
+		if (bytes[index]) return 0;
+	return 1;
+}
+
 static ssize_t one(int descriptor, const void *bytes, size_t size, off_t offset)
 {
 	int is_through = (fcntl(descriptor, F_GETFL) & (O_DSYNC | O_SYNC)) != 0;
-	int effect = next(descriptor, is_through ? written_through : written);
+	int effect = next(descriptor, is_through ? written_through : is_clear(bytes, size) ? cleared : written);
 	if (effect < 0) return plain_write(descriptor, bytes, size, offset);
 	if (effect == half) return plain_write(descriptor, bytes, size / 2, offset);
 	if (effect == whole) plain_write(descriptor, bytes, size, offset);

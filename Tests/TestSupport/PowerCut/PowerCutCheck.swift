@@ -128,7 +128,7 @@ extension PowerCutCheck {
         let end = try {
             defer { store.close() }
             let found = try compare(store, required: required, &random)
-            if let head { try expectSame(head, found, "head") }
+            if let head, !isCompaction(from: head, to: found) { try expectSame(head, found, "head") }
             // Everything that was due at any time, by the model and by the store's index.
             var model = try model(found, store)
             let time = Timestamp(milliseconds: 1_700_000_000_000 + Int64(random.below(recording.steps * 1_000)))
@@ -143,6 +143,12 @@ extension PowerCutCheck {
             return model.head.rawValue
         }()
         try checkFold(directory, end)
+    }
+
+    /// Whether the writer finished a compaction whose new file had not got its name yet; readers leave that to it.
+    private func isCompaction(from head: UInt64, to found: UInt64) -> Bool {
+        guard found == head + 1, case .compacted = log[Int(head)].body else { return false }
+        return true
     }
 
     /// Compares the log with what was written, and the answers with the fold of that.

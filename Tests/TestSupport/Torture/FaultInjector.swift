@@ -45,6 +45,6 @@ package struct FaultInjector: Sendable {
     /// How many of them failed.
     package var fired: Int { firedFunction() }
 
-    /// Whether the first that failed was a write or a sync of the data file.
+    /// Whether the first that failed was a write or a sync of the data file that a commit needs: not room made ready.
     package var concernsData: Bool { (1...3).contains(kindFunction()) }
 }
