@@ -22,7 +22,8 @@ public struct StoreOptions: Hashable, Sendable {
     public var compaction: CompactionPolicy?
     /// How large the file may grow, in bytes; address space only until it is used.
     public var mapSizeBytes: Int = 64 << 30
-    /// Memory for states that are kept at hand, in bytes; more is used only for what waits to be written.
+    /// Memory for states that are kept at hand, in bytes; more is used only for what waits to be written, and up to 32 MiB
+    /// for telling new keys from used ones, where there are keys.
     public var cacheBytes: Int = 128 << 20
     /// How many events may lie in the log before the stored states hold them.
     public var tailEvents: Int = 800_000

@@ -84,6 +84,7 @@ struct Core {
     func places(of prepared: borrowing PreparedCommands, from index: Int) -> SlotPlaces {
         var places = SlotPlaces()
         byName.look(for: prepared.entries.span, from: index, &places)
+        places.lookForKeys(of: prepared.entries.span, from: index, in: tail.keyFilter)
         return places
     }
 
@@ -139,6 +140,7 @@ struct Core {
         defer { nextStream += 1 }
         let slot = newSlot(for: name, stream: nextStream, isNamed: false)
         slot.isCommitted = false
+        slot.keysRound = tail.keyFilter.round
         return slot
     }
 

@@ -1,8 +1,8 @@
 import TraylogDomain
 
 extension Group {
-    /// When so many events wait to be folded in, looking through them for each key takes longer than folding them.
-    private static let longChain = 32
+    /// When waiting events were looked through so many times, that took as long as it takes to fold them in.
+    private static let looksPerFold = 64
 
     /// The event that a `notify` with a key has brought already; nil when it is new.
     ///
@@ -15,6 +15,13 @@ extension Group {
     ) throws -> Seq? {
         guard let key = prepared.commands[index].key else { return nil }
         let entry = prepared.entries[index]
+        // So it is with nearly every key that is new, and neither the state nor the tail has to be looked at.
+        // Asked again, as a command just before it may have brought the key.
+        if core.tail.keyFilter.covers(slot.keysRound), !places.mayHaveUsedKey(index),
+            !core.tail.keyFilter.mayHold(entry.key)
+        {
+            return nil
+        }
         guard let seqs = try carriers(of: entry.key, in: slot, core: &core) else {
             let decision = try decide(
                 prepared.commands[index], head: made.batch.nextSeq - 1, fingerprint: entry.fingerprint, slot: slot,
@@ -42,11 +49,28 @@ extension Group {
                 try source(of: slot, box, core).keys(.keys, at: identity)
             }
             seqs += waiting.seqs
-            if waiting.looked > Group.longChain, slot.working == nil { _ = try core.current(slot) }
+            try putKeys(of: slot, box, into: &core)
+            slot.looks += waiting.looked
+            if slot.looks > Group.looksPerFold * max(waiting.looked, 1), slot.working == nil {
+                slot.looks = 0
+                _ = try core.current(slot)
+            }
             return seqs
         } catch PackedError.damaged {
             return nil
         }
+    }
+
+    /// Puts all keys of the user into the filter, once looking them up has cost as much as that costs.
+    private mutating func putKeys(of slot: UserSlot, _ box: StateBox, into core: inout Core) throws {
+        slot.keyLookups &+= 1
+        guard core.tail.keyFilter.isComplete, !core.tail.keyFilter.covers(slot.keysRound),
+            UInt64(slot.keyLookups) > box.state.keys.pageCount
+        else { return }
+        let entries = try box.state.keys.entries { try source(of: slot, box, core).keys(.keys, at: $0) }
+        for entry in entries { core.tail.keyFilter.insert(entry.identity) }
+        slot.keysRound = core.tail.keyFilter.round
+        slot.keyLookups = 0
     }
 
     /// The topic in which a command with a key was performed before; nil when it was in none.

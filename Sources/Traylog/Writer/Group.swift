@@ -16,7 +16,7 @@ struct Group {
     /// Streams whose state was brought up to these transactions' events.
     private var working: [UserSlot] = []
     /// Where the users of the commands that are decided next were last seen.
-    private var places = SlotPlaces()
+    var places = SlotPlaces()
 
     var isEmpty: Bool { made.batch.isEmpty }
 

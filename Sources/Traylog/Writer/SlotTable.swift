@@ -98,14 +98,28 @@ struct SlotTable {
     }
 }
 
-/// Guesses where the slots of a few users in a row are; negative for none.
+/// Guesses where the slots of the users of a few commands in a row are, negative for none, and which keys are new.
 struct SlotPlaces {
     static let capacity = 32
 
     private var places = InlineArray<32, Int>(repeating: -1)
+    /// A bit for each command, set where the user may have used its key before.
+    private var usedKeys: UInt32 = 0
 
     subscript(index: Int) -> Int {
         get { places[index % SlotPlaces.capacity] }
         set { places[index % SlotPlaces.capacity] = newValue }
+    }
+
+    func mayHaveUsedKey(_ index: Int) -> Bool { usedKeys >> UInt32(index % SlotPlaces.capacity) & 1 != 0 }
+
+    /// Asks for the keys of the next few commands together, for the same reason: this brings their lines of memory.
+    mutating func lookForKeys(of entries: Span<PreparedCommands.Entry>, from start: Int, in filter: borrowing KeyFilter)
+    {
+        usedKeys = 0
+        for index in start..<min(start + SlotPlaces.capacity, entries.count)
+        where entries[index].key != 0 && filter.mayHold(entries[index].key) {
+            usedKeys |= 1 << UInt32(index % SlotPlaces.capacity)
+        }
     }
 }

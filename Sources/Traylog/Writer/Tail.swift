@@ -17,8 +17,8 @@ struct Tail {
     private var distances: ContiguousArray<UInt32> = []
     /// The identities of the events' keys, 0 for none; empty as long as no compact fact has one.
     private var keys: ContiguousArray<UInt64> = []
-    /// Which keys the events surely do not have.
-    private var keyFilter = KeyFilter()
+    /// Which keys the events, and those of streams that were put into it, surely do not have.
+    var keyFilter = KeyFilter()
     /// Events before this index are given up; their memory follows in one move.
     private var start = 0
 
