@@ -5,6 +5,10 @@ import TraylogLog
 extension LogFold {
     /// The facts of a range of streams, gathered in one reading of the log, and those of all topics.
     struct Pass {
+        /// Taking a folded stream, which means packing its state and looking things up, costs as much as folding so many
+        /// events.
+        private static let eventsPerStream = 9
+
         private let fold: LogFold
         private let range: Range<UInt32>
         private let buffers: [FactBuffer]
@@ -116,14 +120,18 @@ extension LogFold {
             return range.lowerBound..<max(end, range.lowerBound)
         }
 
-        /// The stream that has about as many events before it as after it.
+        /// The stream before which there is about as much work as after it.
         private func middle(of streams: Range<UInt32>) -> UInt32 {
-            let half = buffers.reduce(0) { $0 + $1.sorted.count } / 2
+            func work(before stream: UInt32) -> Int {
+                buffers.reduce(Self.eventsPerStream * Int(stream - streams.lowerBound)) {
+                    $0 + $1.range(of: stream).lowerBound
+                }
+            }
+            let half = work(before: streams.upperBound) / 2
             var (low, high) = (streams.lowerBound, streams.upperBound)
             while low < high {
                 let middle = low + (high - low) / 2
-                let before = buffers.reduce(0) { $0 + $1.range(of: middle).lowerBound }
-                if before < half { low = middle + 1 } else { high = middle }
+                if work(before: middle) < half { low = middle + 1 } else { high = middle }
             }
             return low
         }
