@@ -2,7 +2,7 @@ import Traylog
 
 /// Transactions of 1,000, durable, by a few callers: one transaction is encoded while the one before it is written.
 struct BulkMeasure {
-    static let callers = 3
+    static let callers = 4
 
     let setup: Setup
     let hasKeys: Bool

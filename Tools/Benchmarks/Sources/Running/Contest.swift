@@ -44,6 +44,7 @@ struct Contest {
         if plan.keepsStore, !FileManager.default.fileExists(atPath: path) {
             try programs.prepare(benchCase, users: users, events: events, in: path)
         }
+        makeReady(path)
         return try programs.measure(
             benchCase, users: users, events: events, queries: plan.queries, in: path)
     }
@@ -52,12 +53,20 @@ struct Contest {
         switch rival.source {
         case .program(let reference, let test):
             let path = plan.keepsStore ? directory.kept(rival.name) : try directory.fresh()
+            makeReady(path)
             return try programs.measure(reference, test, plan, in: path)
         case .ours(let other, let users, let events):
             return try own(other, users ?? plan.users, events ?? plan.events, rival.name, directory)
         case .jq: return try programs.measureJQ(events: plan.events, in: directory.fresh())
         case .sameRun, .limit: return nil
         }
+    }
+
+    /// Leaves the machine as a program finds it that ran a moment ago.
+    private func makeReady(_ path: String) {
+        guard !options.coldMemory else { return }
+        GuestMemory.touch()
+        if plan.keepsStore { GuestMemory.readFiles(path) }
     }
 
     private func comparisons(_ ours: [Figures], _ theirs: [String: [Figures]], _ syncs: Series) -> [Comparison] {

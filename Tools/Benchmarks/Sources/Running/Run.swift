@@ -47,6 +47,9 @@ struct Run: AsyncParsableCommand {
     @Flag(help: "Without references.")
     var alone = false
 
+    @Flag(help: "Without touching memory, and reading the files of stores that are only read, before each run.")
+    var coldMemory = false
+
     @Option(help: "MiB of memory for each program's process and its files' pages, where control groups permit.")
     var memoryLimit: Int?
 
