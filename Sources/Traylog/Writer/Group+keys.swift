@@ -51,7 +51,7 @@ extension Group {
             seqs += waiting.seqs
             try putKeys(of: slot, box, into: &core)
             slot.looks += waiting.looked
-            if slot.looks > Group.looksPerFold * max(waiting.looked, 1), slot.working == nil {
+            if waiting.looked > 0, slot.looks > Group.looksPerFold * waiting.looked, slot.working == nil {
                 slot.looks = 0
                 _ = try core.current(slot)
             }
@@ -69,7 +69,7 @@ extension Group {
         else { return }
         let entries = try box.state.keys.entries { try source(of: slot, box, core).keys(.keys, at: $0) }
         for entry in entries { core.tail.keyFilter.insert(entry.identity) }
-        slot.keysRound = core.tail.keyFilter.round
+        slot.keysRound = core.tail.keyFilter.round(withEventsFrom: box.next)
         slot.keyLookups = 0
     }
 

@@ -24,6 +24,10 @@ struct KeyFilter {
     /// Whether all that was added in a round, see ``round``, is still known; 0 stands for no round.
     func covers(_ round: UInt32) -> Bool { round != 0 && round &+ 1 >= self.round }
 
+    /// The round that a stream counts as added in whose state's keys were added now, and whose events from `seq` on, 0 for
+    /// none, wait in the tail: the keys of these are in the older set where that has the first of them.
+    func round(withEventsFrom seq: UInt64) -> UInt32 { seq == 0 || seq >= boundary ? round : round &- 1 }
+
     /// Whether the keys of all events in the tail were added.
     var isComplete: Bool { lastUnknown == 0 }
 

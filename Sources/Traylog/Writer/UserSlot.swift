@@ -27,15 +27,15 @@ final class UserSlot {
     var lastUnstored: UInt64 = 0
     /// The round of ``KeyFilter`` in which all keys of the stream were put into it; 0 for none.
     var keysRound: UInt32 = 0
-    /// How many keys were looked up in the stream's state.
-    var keyLookups: UInt32 = 0
-    /// At how many waiting events these looked.
-    var looks = 0
     /// The state after the last commit, but for events that wait in the tail.
     var current: StateBox?
     /// The state with the events of the transaction that is being made; becomes ``current`` with its commit.
     var working: StateBox?
     let name: StreamName
+    /// How many keys were looked up in the stream's state.
+    var keyLookups: UInt32 = 0
+    /// At how many waiting events these looked.
+    var looks = 0
 
     init(name: StreamName, identity: UInt64, stream: UInt32, isNamed: Bool) {
         self.name = name

@@ -33,6 +33,9 @@ import Testing
         // Events of the first set wait in the tail.
         filter.dropThrough(120, end: 257)
         #expect(filter.covers(first) && keys[..<256].allSatisfy { filter.mayHold($0) })
+        // A stream with some of them that is added now goes when they do; with later ones only, it stays.
+        #expect(filter.round(withEventsFrom: 128) == first && filter.round(withEventsFrom: 129) == first + 1)
+        #expect(filter.round(withEventsFrom: 0) == first + 1)
         filter.dropThrough(130, end: 257)
         #expect(!filter.covers(first) && filter.covers(first + 1))
         for key in keys[256...] { filter.insert(key) }
