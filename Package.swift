@@ -15,8 +15,7 @@ let package = Package(
         .executable(name: "traylog", targets: ["traylog-cli"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
     ],
     targets: [
         .systemLibrary(
@@ -28,6 +27,11 @@ let package = Package(
             name: "CTraylogZstd",
             pkgConfig: "libzstd",
             providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]
+        ),
+        .systemLibrary(
+            name: "CTraylogCrypto",
+            pkgConfig: "libcrypto",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
         ),
         .target(name: "CTraylogCRC"),
         .target(name: "TraylogDomain", swiftSettings: strict),
@@ -42,9 +46,7 @@ let package = Package(
             dependencies: ["TraylogDomain", "TraylogLog", "CTraylogZstd"],
             swiftSettings: strict
         ),
-        .target(
-            name: "TraylogAudit", dependencies: [.product(name: "Crypto", package: "swift-crypto")],
-            swiftSettings: strict),
+        .target(name: "TraylogAudit", dependencies: ["CTraylogCrypto"], swiftSettings: strict),
         .target(
             name: "Traylog",
             dependencies: ["TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogArchive", "TraylogAudit"],

@@ -45,20 +45,31 @@ install_packages() {
         fail "apt-get could not install $packages"
 }
 
-# need COMMAND=PACKAGE … and `lmdb` and `libzstd` for the libraries: installs those that are not there, in one go.
+# The Debian package with the headers of a library that pkg-config knows by this name.
+library_package() {
+    case $1 in
+        lmdb) echo liblmdb-dev ;;
+        libcrypto) echo libssl-dev ;;
+        *) echo "$1-dev" ;;
+    esac
+}
+
+# need COMMAND=PACKAGE … and `lmdb`, `libzstd`, `libcrypto` for the libraries: installs those that are not there, in one go.
 need() {
     local wanted missing=()
     for wanted in "$@"; do
-        if [[ $wanted == lmdb || $wanted == libzstd ]]; then
-            { has pkg-config && pkg-config --exists "$wanted"; } || missing+=("lib${wanted#lib}-dev")
-        else
-            has "${wanted%%=*}" || missing+=("${wanted#*=}")
-        fi
+        case $wanted in
+            lmdb | libzstd | libcrypto)
+                { has pkg-config && pkg-config --exists "$wanted"; } || missing+=("$(library_package "$wanted")")
+                ;;
+            *) has "${wanted%%=*}" || missing+=("${wanted#*=}") ;;
+        esac
     done
     if [[ ${#missing[@]} -gt 0 ]]; then
         install_packages "${missing[@]}"
     fi
     pkg-config --exists 'libzstd >= 1.4' || fail "pkg-config does not find libzstd 1.4 or newer; is libzstd-dev installed?"
+    pkg-config --exists 'libcrypto >= 1.1.1' || fail "pkg-config does not find libcrypto 1.1.1 or newer; is libssl-dev installed?"
     case $(pkg-config --modversion lmdb 2>/dev/null) in
         0.9.*) ;;
         '') fail "pkg-config does not find lmdb; is liblmdb-dev installed?" ;;

@@ -12,7 +12,7 @@ struct ArchitectureTests {
         "TraylogLMDB": ["CTraylogLMDB", "Synchronization", "Glibc", "Darwin"],
         "TraylogLog": ["TraylogDomain", "TraylogLMDB", "CTraylogCRC"],
         "TraylogArchive": ["TraylogDomain", "TraylogLog", "CTraylogZstd", "Glibc"],
-        "TraylogAudit": ["Crypto"],
+        "TraylogAudit": ["CTraylogCrypto"],
         "Traylog": [
             "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogArchive", "TraylogAudit", "Synchronization",
         ],

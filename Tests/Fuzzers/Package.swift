@@ -5,18 +5,16 @@ import PackageDescription
 // and nobody else builds it. The folders in Sources lead to those of the package above.
 let package = Package(
     name: "traylog",
-    dependencies: [
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2")
-    ],
     targets: [
         .systemLibrary(name: "CTraylogLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
         .systemLibrary(name: "CTraylogZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+        .systemLibrary(name: "CTraylogCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CTraylogCRC"),
         .target(name: "TraylogDomain"),
         .target(name: "TraylogLMDB", dependencies: ["CTraylogLMDB"]),
         .target(name: "TraylogLog", dependencies: ["TraylogDomain", "TraylogLMDB", "CTraylogCRC"]),
         .target(name: "TraylogArchive", dependencies: ["TraylogDomain", "TraylogLog", "CTraylogZstd"]),
-        .target(name: "TraylogAudit", dependencies: [.product(name: "Crypto", package: "swift-crypto")]),
+        .target(name: "TraylogAudit", dependencies: ["CTraylogCrypto"]),
         .target(
             name: "Traylog",
             dependencies: ["TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogArchive", "TraylogAudit"]),

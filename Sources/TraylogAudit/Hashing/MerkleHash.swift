@@ -3,9 +3,11 @@ public struct MerkleHash: Hashable, Sendable {
     public static let byteCount = 32
 
     /// The bytes as they lie in memory, eight at a time.
-    let words: (UInt64, UInt64, UInt64, UInt64)
+    typealias Words = (UInt64, UInt64, UInt64, UInt64)
 
-    init(words: (UInt64, UInt64, UInt64, UInt64)) {
+    let words: Words
+
+    init(words: Words) {
         self.words = words
     }
 

@@ -1,5 +1,3 @@
-import Crypto
-
 /// What verifies the signatures under notes: a name and an Ed25519 key (C2SP signed-note).
 ///
 /// As text: `NAME+ID+KEY`, with the identifier in hexadecimal digits and the key, behind the byte 1 for its kind, in
@@ -42,8 +40,7 @@ public struct NotePublicKey: Hashable, Sendable {
     }
 
     func isValid(_ signature: [UInt8], of text: String) -> Bool {
-        guard let key = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes) else { return false }
-        return key.isValidSignature(signature, for: Array(text.utf8))
+        SystemCryptography.isEd25519Signature(signature, of: Array(text.utf8), key: bytes)
     }
 
     static func isName(_ name: String) -> Bool {
