@@ -38,6 +38,14 @@ double now(void)
 	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
+/* Seconds of processor time of all threads of this process. */
+static double processor_now(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
 /* SplitMix64. */
 uint64_t next_random(uint64_t *state)
 {
@@ -217,6 +225,11 @@ void report_rate(uint64_t events, double seconds)
 	report("seconds", seconds);
 }
 
+static void report_processor_time(uint64_t events, double seconds)
+{
+	report("processorNanoseconds", seconds * 1e9 / (double)events);
+}
+
 static int by_value(const void *left, const void *right)
 {
 	uint32_t one = *(const uint32_t *)left, other = *(const uint32_t *)right;
@@ -253,9 +266,10 @@ void append_all(void)
 static void run_bulk(void)
 {
 	workload();
-	double start = now();
+	double processor = processor_now(), start = now();
 	append_all();
 	report_rate(options.events, now() - start);
+	report_processor_time(options.events, processor_now() - processor);
 }
 
 /* A caller that waits: the writer posts its semaphore when the event is durable. */
@@ -323,7 +337,7 @@ static void run_callers(void)
 	pthread_t *threads = allocate(options.callers, sizeof *threads);
 	uint32_t *latencies = allocate(options.events, sizeof *latencies);
 	const struct event *events = workload();
-	double start = now();
+	double processor = processor_now(), start = now();
 	start_callers(all, threads, latencies);
 	for (uint64_t done = 0, count; done < options.events; done += count) {
 		struct caller *group = take_group(&count);
@@ -337,6 +351,7 @@ static void run_callers(void)
 	}
 	for (uint64_t index = 0; index < options.callers; index++) pthread_join(threads[index], NULL);
 	report_rate(options.events, now() - start);
+	report_processor_time(options.events, processor_now() - processor);
 	report_latencies(latencies, options.events);
 }
 

@@ -31,7 +31,16 @@ extension BenchCase {
         }
     }
 
-    private static let appenders: [Rival] = Reference.allCases.map { .program($0, "bulk") }
+    /// Every reference, with processor time beside those that work in one process.
+    private func appenders(_ test: String, _ metrics: [Metric]) -> [Rival] {
+        Reference.allCases.map { reference in
+            var rival = Rival.program(reference, test)
+            rival.metrics = metrics + (reference.isEmbedded ? [processorTime] : [])
+            return rival
+        }
+    }
+
+    private var processorTime: Metric { .processorTime.named("\(rawValue)-cpu") }
 
     private var bulkPlan: CasePlan {
         let log = Rival.program(.lmdbLog, "bulk")
@@ -42,15 +51,13 @@ extension BenchCase {
             CasePlan(
                 events: 1_000_000, metrics: [.rate],
                 rivals: [Rival(name: "bulk-100k", source: .ours(.bulk100k, users: nil, events: nil))])
-        default: CasePlan(events: 2_000_000, metrics: [.rate], rivals: Self.appenders)
+        default: CasePlan(events: 2_000_000, metrics: [.rate], rivals: appenders("bulk", [.rate]))
         }
     }
 
     private func callersPlan(_ callers: Int, events: Int) -> CasePlan {
-        CasePlan(
-            events: events, callers: callers,
-            metrics: [.rate, .p50.named("\(rawValue)-p50"), .p99.named("\(rawValue)-p99")],
-            rivals: Reference.allCases.map { .program($0, "callers") })
+        let metrics = [Metric.rate, .p50.named("\(rawValue)-p50"), .p99.named("\(rawValue)-p99")]
+        return CasePlan(events: events, callers: callers, metrics: metrics, rivals: appenders("callers", metrics))
     }
 
     private var queryPlan: CasePlan {

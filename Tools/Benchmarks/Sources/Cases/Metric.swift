@@ -15,6 +15,8 @@ struct Metric: Sendable {
 
     static let rate = Metric(key: "perSecond", unit: "events/s", better: .higher)
     static let rateOfOneCore = Metric(key: "perSecondOfOneCore", unit: "events/s", better: .higher)
+    /// Processor time an event, of all threads of the process; a server's is not in it.
+    static let processorTime = Metric(key: "processorNanoseconds", unit: "ns", better: .lower)
     static let query = Metric(key: "nanoseconds", unit: "ns", better: .lower)
     static let p50 = Metric(key: "p50", unit: "us", better: .lower)
     static let p99 = Metric(key: "p99", unit: "us", better: .lower)

@@ -26,5 +26,8 @@ enum Reference: String, CaseIterable, Sendable {
         }
     }
 
+    /// Does all work in one process, whose processor time says what an event costs.
+    var isEmbedded: Bool { wrapper == nil && script == nil }
+
     var script: String? { self == .umadb ? "uma_store.py" : nil }
 }

@@ -15,9 +15,9 @@ struct BulkMeasure {
     func run() async throws -> Figures {
         let store = try Store.open(setup.directory, options: setup.options)
         let batches = try makeBatches()
-        let watch = Stopwatch()
+        let (watch, start) = (Stopwatch(), Stopwatch.processorSeconds)
         try await Self.append(batches, events: setup.events, keyed: hasKeys, to: store)
-        let seconds = watch.seconds
+        let (seconds, processor) = (watch.seconds, Stopwatch.processorSeconds - start)
         guard try await store.head() == Seq(UInt64(setup.events)) else {
             throw BenchError("not every event was stored")
         }
@@ -25,6 +25,7 @@ struct BulkMeasure {
         store.close()
         return Figures([
             "perSecond": Double(setup.events) / seconds, "seconds": seconds, "closeSeconds": closing.seconds,
+            Metric.processorTime.key: processor * 1e9 / Double(setup.events),
         ])
     }
 

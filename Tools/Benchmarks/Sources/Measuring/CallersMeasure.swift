@@ -10,14 +10,15 @@ struct CallersMeasure {
         let store = try Store.open(setup.directory)
         var workload = setup.workload
         let commands = workload.commands(min(setup.events, Workload.pool))
-        let watch = Stopwatch()
+        let (watch, start) = (Stopwatch(), Stopwatch.processorSeconds)
         var latencies = try await append(commands, to: store)
-        let seconds = watch.seconds
+        let (seconds, processor) = (watch.seconds, Stopwatch.processorSeconds - start)
         guard latencies.count == setup.events else { throw BenchError("not every event was stored") }
         store.close()
         latencies.sort()
         return Figures([
             "perSecond": Double(setup.events) / seconds, "seconds": seconds,
+            Metric.processorTime.key: processor * 1e9 / Double(setup.events),
             "p50": latencies[latencies.count / 2], "p99": latencies[latencies.count - 1 - latencies.count / 100],
         ])
     }

@@ -6,13 +6,16 @@ struct Stopwatch: Sendable {
     private static let clock =
         ProcessInfo.processInfo.environment[variable] == nil ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID
 
-    private let start = Stopwatch.now
+    private let start = Stopwatch.now(clock)
 
-    var seconds: Double { Self.now - start }
+    var seconds: Double { Self.now(Self.clock) - start }
     var milliseconds: Double { seconds * 1e3 }
     var microseconds: Double { seconds * 1e6 }
 
-    private static var now: Double {
+    /// Seconds of processor time since the process began, of all its threads.
+    static var processorSeconds: Double { now(CLOCK_PROCESS_CPUTIME_ID) }
+
+    private static func now(_ clock: clockid_t) -> Double {
         var time = timespec()
         unsafe clock_gettime(clock, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
