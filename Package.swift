@@ -34,77 +34,100 @@ let package = Package(
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
         ),
         .target(name: "CTraylogCRC"),
+        .systemLibrary(name: "CTraylogSystem"),
         .target(name: "TraylogDomain", swiftSettings: strict),
-        .target(name: "TraylogLMDB", dependencies: ["CTraylogLMDB"], swiftSettings: strict),
+        .target(name: "TraylogPlatform", dependencies: ["CTraylogSystem"], swiftSettings: strict),
+        .target(name: "TraylogPages", dependencies: ["TraylogPlatform"], swiftSettings: strict),
+        .target(
+            name: "TraylogLMDB", dependencies: ["CTraylogLMDB", "TraylogPages", "TraylogPlatform"],
+            swiftSettings: strict),
         .target(
             name: "TraylogLog",
-            dependencies: ["TraylogDomain", "TraylogLMDB", "CTraylogCRC"],
-            swiftSettings: strict
-        ),
+            dependencies: ["CTraylogCRC", "TraylogDomain", "TraylogLMDB", "TraylogPages", "TraylogPlatform"],
+            swiftSettings: strict),
         .target(
-            name: "TraylogArchive",
-            dependencies: ["TraylogDomain", "TraylogLog", "CTraylogZstd"],
-            swiftSettings: strict
-        ),
+            name: "TraylogArchive", dependencies: ["CTraylogZstd", "TraylogLog", "TraylogPlatform"],
+            swiftSettings: strict),
         .target(name: "TraylogAudit", dependencies: ["CTraylogCrypto"], swiftSettings: strict),
         .target(
             name: "Traylog",
-            dependencies: ["TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogArchive", "TraylogAudit"],
-            swiftSettings: strict
-        ),
+            dependencies: [
+                "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages",
+                "TraylogPlatform",
+            ],
+            swiftSettings: strict),
         .executableTarget(
             name: "traylog-cli",
-            dependencies: [
-                "Traylog",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
+            dependencies: ["Traylog", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             path: "Tools/traylog",
-            swiftSettings: strict
-        ),
+            swiftSettings: strict),
         .target(
             name: "TestSupport",
-            dependencies: ["TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogArchive", "Traylog"],
+            dependencies: [
+                "Traylog", "TraylogArchive", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPlatform",
+            ],
             path: "Tests/TestSupport",
             swiftSettings: strict),
         .testTarget(
-            name: "TraylogDomainTests", dependencies: ["TraylogDomain", "TestSupport"], exclude: ["Fixtures"],
+            name: "TraylogDomainTests", dependencies: ["TestSupport", "TraylogDomain"], exclude: ["Fixtures"],
             swiftSettings: strict),
-        .testTarget(name: "TraylogLMDBTests", dependencies: ["TraylogLMDB"], swiftSettings: strict),
         .testTarget(
-            name: "TraylogLogTests", dependencies: ["TraylogLog"], exclude: ["Fixtures"], swiftSettings: strict),
+            name: "TraylogLMDBTests", dependencies: ["TraylogLMDB", "TraylogPages", "TraylogPlatform"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "TraylogLogTests", dependencies: ["TraylogDomain", "TraylogLog"], exclude: ["Fixtures"],
+            swiftSettings: strict),
         .testTarget(name: "TraylogAuditTests", dependencies: ["TraylogAudit"], swiftSettings: strict),
         .testTarget(
-            name: "TraylogArchiveTests", dependencies: ["TraylogArchive", "TestSupport"], swiftSettings: strict),
-        .testTarget(
-            name: "TraylogTests", dependencies: ["Traylog", "TraylogArchive", "TestSupport", "traylog-cli"],
+            name: "TraylogArchiveTests",
+            dependencies: ["TestSupport", "TraylogArchive", "TraylogDomain", "TraylogLog"],
             swiftSettings: strict),
         .testTarget(
-            name: "ModelTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"], swiftSettings: strict),
+            name: "TraylogTests",
+            dependencies: [
+                "TestSupport", "Traylog", "TraylogArchive", "TraylogDomain", "TraylogLMDB", "TraylogLog",
+                "TraylogPages", "TraylogPlatform", "traylog-cli",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ModelTests",
+            dependencies: ["TestSupport", "Traylog", "TraylogDomain", "TraylogPlatform", "traylog-cli"],
+            swiftSettings: strict),
         .executableTarget(
             name: "traylog-powercut", dependencies: ["TestSupport"], path: "Tests/PowerCut", swiftSettings: strict),
         .executableTarget(
-            name: "traylog-torture", dependencies: ["Traylog", "TestSupport"], path: "Tests/Torture",
-            exclude: ["faults.c"], swiftSettings: strict),
+            name: "traylog-torture", dependencies: ["TestSupport"], path: "Tests/Torture", exclude: ["faults.c"],
+            swiftSettings: strict),
         .testTarget(
             name: "CrashTests",
-            dependencies: ["Traylog", "TestSupport", "traylog-cli", "traylog-powercut", "traylog-torture"],
+            dependencies: [
+                "TestSupport", "Traylog", "TraylogLMDB", "TraylogPlatform", "traylog-cli", "traylog-powercut",
+                "traylog-torture",
+            ],
             exclude: ["PowerCut/recorder.c"], swiftSettings: strict),
         .executableTarget(
-            name: "traylog-damage", dependencies: ["TestSupport"], path: "Tests/Damage", swiftSettings: strict),
-        .testTarget(
-            name: "FaultTests", dependencies: ["Traylog", "TestSupport", "traylog-cli", "traylog-damage"],
+            name: "traylog-damage", dependencies: ["TestSupport", "Traylog"], path: "Tests/Damage",
             swiftSettings: strict),
         .testTarget(
-            name: "CommandLineTests", dependencies: ["Traylog", "TraylogArchive", "TestSupport", "traylog-cli"],
+            name: "FaultTests", dependencies: ["TestSupport", "traylog-cli", "traylog-damage"], swiftSettings: strict),
+        .testTarget(
+            name: "CommandLineTests",
+            dependencies: [
+                "TestSupport", "Traylog", "TraylogArchive", "traylog-cli",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: strict),
         .testTarget(
-            name: "FuzzTests", dependencies: ["Traylog", "TestSupport"], exclude: ["Fixtures"], swiftSettings: strict),
+            name: "FuzzTests",
+            dependencies: ["TestSupport", "Traylog", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages"],
+            exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
-            name: "CompatibilityTests", dependencies: ["Traylog", "TestSupport", "traylog-cli"], exclude: ["Fixtures"],
-            swiftSettings: strict),
+            name: "CompatibilityTests",
+            dependencies: ["TestSupport", "Traylog", "TraylogDomain", "TraylogLMDB", "TraylogLog", "traylog-cli"],
+            exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(
-            name: "DocumentationTests", dependencies: ["Traylog", "TraylogAudit", "TestSupport", "traylog-cli"],
+            name: "DocumentationTests", dependencies: ["TestSupport", "Traylog", "TraylogAudit", "traylog-cli"],
             swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

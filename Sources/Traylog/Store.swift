@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPlatform
 
 /// A store open for reading and writing; one process at a time has it.
 ///

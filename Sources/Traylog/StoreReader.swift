@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPlatform
 
 /// A store open for reading only: any number of processes, live beside the writing one.
 ///

@@ -1,5 +1,6 @@
 import CTraylogLMDB
-import Glibc
+import TraylogPages
+import TraylogPlatform
 
 /// A data file that nobody else writes, looked at without the lock file that a store has.
 enum CopiedFile {
@@ -16,14 +17,12 @@ enum CopiedFile {
 
     /// Whether it has the mark of a replacement; the caller keeps writers away.
     static func isMarked(path: String) throws(LMDBError) -> Bool {
-        let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .system(errno, operation: "open", path: path) }
-        defer { Glibc.close(descriptor) }
-        guard let header = try? DataFileHeader.read(descriptor: descriptor),
-            let size = FileIdentity.status(descriptor: descriptor)?.size
-        else { throw LMDBError(result: MDB_CORRUPTED, operation: "open", path: path) }
-        let pages = try PageMap(
-            descriptor: descriptor, path: path, byteCount: Int(size), pageSize: header.pageSize, tableNames: [])
+        let file = try LMDBError.attempt("open", path, FileDescriptor(opening: path, .reading))
+        defer { file.close() }
+        guard let header = try? DataFileHeader.read(file), let size = file.size else {
+            throw LMDBError(result: MDB_CORRUPTED, operation: "open", path: path)
+        }
+        let pages = try PageMap(file, path: path, byteCount: Int(size), pageSize: header.pageSize, tableNames: [])
         let snapshot = Snapshot(pages)
         if case .gone = try snapshot.load(header.transaction) {
             throw pages.error(.record, page: header.transaction & 1, .tables)
@@ -36,7 +35,7 @@ enum CopiedFile {
     ) throws(LMDBError) -> R {
         var created: OpaquePointer?
         try check(unsafe mdb_env_create(&created), path)
-        guard let handle = unsafe created else { throw LMDBError(result: ENOMEM, operation: "open", path: path) }
+        guard let handle = unsafe created else { throw LMDBError.system(.outOfMemory, operation: "open", path: path) }
         defer { unsafe mdb_env_close(handle) }
         unsafe mdb_env_set_maxdbs(handle, 1)
         let flags = UInt32(MDB_NOSUBDIR | MDB_RDONLY | MDB_NOLOCK)
@@ -44,7 +43,7 @@ enum CopiedFile {
         var opened: OpaquePointer?
         try check(unsafe mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &opened), path)
         guard let transaction = unsafe opened else {
-            throw LMDBError(result: ENOMEM, operation: "open", path: path)
+            throw LMDBError.system(.outOfMemory, operation: "open", path: path)
         }
         defer { unsafe mdb_txn_abort(transaction) }
         return try unsafe body(transaction)

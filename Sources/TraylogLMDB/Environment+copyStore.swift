@@ -1,3 +1,6 @@
+import TraylogPages
+import TraylogPlatform
+
 extension Environment {
     /// What became of a copy of a whole store.
     package struct Copy: Hashable, Sendable {
@@ -15,7 +18,7 @@ extension Environment {
     ///   - directory: missing or empty, outside of this store.
     ///   - table: the one of which the copy's last key is wanted.
     ///   - progress: as for ``compactCopy(toPath:replacing:progress:inspect:)``.
-    /// - Throws: ``LMDBError/Code/unusableTarget``, and as ``compactCopy(toDescriptor:)``.
+    /// - Throws: ``LMDBError/Code/unusableTarget``, and as ``compactCopy(to:)``.
     package func copyStore(
         to directory: String, table: String, progress: ((_ done: Int, _ total: Int) -> Void)? = nil
     ) throws(LMDBError) -> Copy {
@@ -23,7 +26,7 @@ extension Environment {
         var copy = Copy(fileBytes: 0, lastKey: nil)
         do throws(LMDBError) {
             try compactCopy(toPath: target.dataPath, progress: progress) { (path) throws(LMDBError) in
-                copy.fileBytes = Int(FileIdentity.status(path: path)?.size ?? 0)
+                copy.fileBytes = Int((try? FileStatus(path: path))?.size ?? 0)
                 copy.lastKey = try CopiedFile.lastKey(of: table, path: path)
             }
             try target.sync()

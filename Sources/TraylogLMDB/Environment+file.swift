@@ -1,5 +1,6 @@
 import CTraylogLMDB
-import Glibc
+import TraylogPages
+import TraylogPlatform
 
 extension Environment {
     /// Tells the file that new transactions begin on from the one before it; nil when closed.

@@ -1,4 +1,5 @@
 import CTraylogLMDB
+import TraylogPages
 
 extension Environment {
     /// Whether the store's names lead to another file by now.

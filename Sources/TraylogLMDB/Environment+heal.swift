@@ -1,4 +1,5 @@
 import CTraylogLMDB
+import TraylogPages
 
 extension Environment {
     /// Makes the environment usable again after a commit that failed half-way.

@@ -1,4 +1,6 @@
 import CTraylogLMDB
+import TraylogPages
+import TraylogPlatform
 
 extension Environment {
     /// The size and state of the whole store.
@@ -36,7 +38,7 @@ extension Environment {
                 lastTransactionID: state.lastTransaction,
                 usedReaderSlots: state.usedReaders,
                 maximumReaderSlots: state.maximumReaders,
-                availableDiskBytes: FileSystem.availableBytes(descriptor: file.dataDescriptor))
+                availableDiskBytes: FileSystem.availableBytes(file.dataFile))
         }
     }
 

@@ -1,5 +1,6 @@
 import CTraylogLMDB
-import Glibc
+import TraylogPages
+import TraylogPlatform
 
 extension Environment {
     /// Opens the store in `directory`.
@@ -50,7 +51,7 @@ extension Environment {
         _ location: StoreLocation, claim: EnvironmentRegistry.Claim, access: Access, databases: [String],
         configuration: Configuration
     ) throws(LMDBError) -> OpenedEnvironment {
-        let owner = FileIdentity.status(path: location.dataPath)
+        let owner = try? FileStatus(path: location.dataPath)
         let lease = access == .readWrite ? try WriterLease(directory: location.directory, owner: owner) : nil
         do throws(LMDBError) {
             let openLock = try OpenLock(directory: location.directory, access: access, owner: owner)
@@ -59,7 +60,10 @@ extension Environment {
                 defer { openLock.release() }
                 if lease != nil { try RewriteDirectory(directory: location.directory).settle() }
                 let creates = try location.createDataFile(lease: lease, configuration: configuration)
-                if !creates { try RenumberedCommit.settle(location, access: access) }
+                if !creates {
+                    try RenumberedCommit.settle(
+                        location.dataPath, readers: ReaderTable(path: location.lockPath), isWriter: lease != nil)
+                }
                 let mapped = try MappedStore(
                     location, access: access, databases: databases, configuration: configuration)
                 let file = try own(mapped, location)

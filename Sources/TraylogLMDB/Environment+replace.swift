@@ -1,5 +1,6 @@
 import CTraylogLMDB
-import Glibc
+import TraylogPages
+import TraylogPlatform
 
 extension Environment {
     /// Opens a new, empty environment with the same databases, to be filled and to take the place of this one.
@@ -153,7 +154,7 @@ extension EnvironmentFile {
         prepareGrowth()
         let result = unsafe mdb_env_sync(handle, 1)
         if result != 0 {
-            throw LMDBError(result: result, operation: "sync", path: path, descriptor: dataDescriptor)
+            throw LMDBError(result: result, operation: "sync", path: path, file: dataFile)
         }
     }
 }

@@ -1,3 +1,5 @@
+import TraylogPlatform
+
 extension Environment {
     /// One file at a time takes the place of another, and none when the environment closes.
     struct Succession {

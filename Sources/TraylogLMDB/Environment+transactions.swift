@@ -1,4 +1,5 @@
 import CTraylogLMDB
+import TraylogPages
 
 extension Environment {
     /// Runs `body` on a snapshot of the last commit.
@@ -11,7 +12,7 @@ extension Environment {
     package func read<R: ~Copyable>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
         let reading = try beginRead()
         defer { endRead(reading) }
-        let transaction = ReadTransaction(reading.handle)
+        let transaction = ReadTransaction(reading.handle.snapshot)
         return try body(transaction)
     }
 
@@ -138,7 +139,7 @@ extension Environment {
             if result == 0, let handle = unsafe handle {
                 do throws(LMDBError) {
                     unsafe try file.clearFailedCommit(newest: UInt64(mdb_txn_id(handle)) - 1)
-                    unsafe try file.writeCheck.begin(handle)
+                    try file.writeCheck.begin(after: unsafe UInt64(mdb_txn_id(handle)) - 1)
                     return unsafe (file, handle)
                 } catch {
                     unsafe abortWrite(file, handle, after: nil)

@@ -1,5 +1,6 @@
 import CTraylogLMDB
-import Glibc
+import TraylogPages
+import TraylogPlatform
 import Synchronization
 
 /// An open store directory: one data file, its map, and the locks that keep processes apart.
@@ -19,7 +20,7 @@ import Synchronization
     package let access: Access
     package let configuration: Configuration
     /// The number of forks when it was opened; another number means that this is a child of that process.
-    @usableFromInline let generation: UInt32
+    @usableFromInline let forkCount: UInt32
     /// In the order in which they were opened.
     let databaseNames: [String]
     let databases: [String: Database]
@@ -49,7 +50,7 @@ import Synchronization
         self.access = access
         self.configuration = configuration
         self.temporary = temporary
-        generation = ForkGuard.generation
+        forkCount = ForkGuard.forkCount
         databaseNames = databases
         self.databases = opened.file.databases
         current = Monitor(opened.file)
@@ -89,7 +90,7 @@ import Synchronization
     /// when the last transaction ends. Later calls on the environment throw ``LMDBError/Code/closed``; another
     /// `close` does nothing. In a child of `fork` it does nothing either, because the locks are the parent's.
     package func close() {
-        guard generation == ForkGuard.generation, beginClosing() else { return }
+        guard forkCount == ForkGuard.forkCount, beginClosing() else { return }
         let last = file
         if let last {
             _ = last.gate.beginClosing()
@@ -107,7 +108,7 @@ import Synchronization
     /// The error for a return code of LMDB on this environment.
     @usableFromInline
     func failure(_ result: Int32, _ operation: String) -> LMDBError {
-        LMDBError(result: result, operation: operation, path: directory, descriptor: file?.dataDescriptor)
+        LMDBError(result: result, operation: operation, path: directory, file: file?.dataFile)
     }
 
     @usableFromInline
@@ -118,12 +119,12 @@ import Synchronization
     }
 
     /// Whether this process got it by `fork`: threads, locks and reader slots are the parent's.
-    package var isInherited: Bool { generation != ForkGuard.generation }
+    package var isInherited: Bool { forkCount != ForkGuard.forkCount }
 
     /// Refuses an environment that was inherited by `fork`.
     @inlinable
     package func checkProcess(_ operation: String) throws(LMDBError) {
-        if generation != ForkGuard.generation { throw wrongProcess(operation) }
+        if forkCount != ForkGuard.forkCount { throw wrongProcess(operation) }
     }
 
     @usableFromInline

@@ -1,5 +1,6 @@
 import CTraylogLMDB
-import Glibc
+import TraylogPages
+import TraylogPlatform
 import Synchronization
 
 /// LMDB's environment for one data file and one lock file: what an ``Environment`` works on until another takes its
@@ -13,7 +14,7 @@ import Synchronization
     // environment may be used by all threads (MDB_NOTLS), and the gate keeps all that before its closing.
     @usableFromInline private(set) var handle: OpaquePointer
     /// The data file as LMDB opened it; closed with the environment.
-    private(set) var dataDescriptor: Int32
+    private(set) var dataFile: FileDescriptor
     /// The data file as it is read.
     private(set) var pages: PageMap
     /// Used by the one thread that writes.
@@ -42,10 +43,10 @@ import Synchronization
     /// Takes over the handle and the claim on the data file.
     init(_ mapped: MappedStore, identity: StoreFiles, claim: EnvironmentRegistry.Claim) {
         unsafe handle = mapped.handle
-        dataDescriptor = mapped.dataDescriptor
+        dataFile = mapped.dataFile
         pages = mapped.pages
         writeCheck = WriteCheck(mapped.pages)
-        headroom = Headroom(descriptor: mapped.dataDescriptor, pageSize: mapped.pages.pageSize)
+        headroom = Headroom(file: mapped.dataFile, pageSize: mapped.pages.pageSize)
         databases = mapped.databases
         self.identity = identity
         self.claim = claim
@@ -86,10 +87,10 @@ import Synchronization
         // LMDB numbers databases in the order in which they are opened.
         precondition(mapped.databases == databases, "The databases have other numbers than before.")
         unsafe handle = mapped.handle
-        dataDescriptor = mapped.dataDescriptor
+        dataFile = mapped.dataFile
         pages = mapped.pages
         writeCheck = WriteCheck(mapped.pages)
-        headroom = Headroom(descriptor: mapped.dataDescriptor, pageSize: mapped.pages.pageSize)
+        headroom = Headroom(file: mapped.dataFile, pageSize: mapped.pages.pageSize)
         isLost = false
         mayBeRenumbered = true
     }
@@ -147,7 +148,7 @@ import Synchronization
         let page = mapState().lastPage
         guard page - syncedPage >= Self.pagesBetweenSyncs else { return }
         syncedPage = page
-        _ = fdatasync(dataDescriptor)
+        try? dataFile.syncData()
     }
 
     /// Notes that a commit failed.

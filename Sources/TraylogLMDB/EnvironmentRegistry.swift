@@ -1,3 +1,5 @@
+import TraylogPlatform
+
 /// The stores this process has open.
 ///
 /// Closing any descriptor of LMDB's lock file drops all locks the process has on it, so one process must not open a
@@ -6,7 +8,7 @@ enum EnvironmentRegistry {
     private struct State {
         var open: Set<FileIdentity> = []
         /// A forked child begins with nothing open: what it inherited it cannot use.
-        var generation: UInt32 = 0
+        var forkCount: UInt32 = 0
     }
 
     private static let state = Monitor(State())
@@ -23,8 +25,8 @@ enum EnvironmentRegistry {
     /// Claims directories or data files; nil when one of them, or `other`, is open.
     static func claim(_ identities: [FileIdentity], unlessOpen other: FileIdentity? = nil) -> Claim? {
         state.withLock { state in
-            if state.generation != ForkGuard.generation {
-                state = State(generation: ForkGuard.generation)
+            if state.forkCount != ForkGuard.forkCount {
+                state = State(forkCount: ForkGuard.forkCount)
             }
             guard state.open.isDisjoint(with: identities + [other].compactMap { $0 }) else { return nil }
             state.open.formUnion(identities)

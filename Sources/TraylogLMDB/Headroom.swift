@@ -1,5 +1,4 @@
-import CTraylogLMDB
-import Glibc
+import TraylogPlatform
 
 /// The room behind the last page of a data file, made ready before small commits are written there.
 ///
@@ -10,7 +9,7 @@ import Glibc
 final class Headroom: @unchecked Sendable {
     // @unchecked: used in the writer's turn, which the gate gives to one thread at a time, and by the thread that closes the
     // file after the last one.
-    private let descriptor: Int32
+    private let file: FileDescriptor
     private let pageSize: Int
     /// Whether writing over a block costs less than allocating it: not where each write goes to a new place.
     private let isUseful: Bool
@@ -26,10 +25,10 @@ final class Headroom: @unchecked Sendable {
     private static let smallCommitBytes = 32 << 10
     private static let zeros = [UInt8](repeating: 0, count: 128 << 10)
 
-    init(descriptor: Int32, pageSize: Int) {
-        self.descriptor = descriptor
+    init(file: FileDescriptor, pageSize: Int) {
+        self.file = file
         self.pageSize = pageSize
-        isUseful = FileSystem.overwritesInPlace(descriptor: descriptor)
+        isUseful = FileSystem.overwritesInPlace(file)
     }
 
     /// Makes the room larger, after a commit, when little of it is left.
@@ -51,16 +50,16 @@ final class Headroom: @unchecked Sendable {
     /// Gives the room back: the file ends with its last page.
     func trim(behind lastPage: Int) {
         let needed = Int64(lastPage + 1) * Int64(pageSize)
-        guard let size = FileIdentity.status(descriptor: descriptor)?.size, size > needed else { return }
-        _ = ftruncate(descriptor, off_t(needed))
+        guard let size = file.size, size > needed else { return }
+        try? file.setSize(needed)
     }
 
     /// LMDB leaves out pages that one transaction took and gave up again, so that a healthy file can be shorter than
     /// its last page. Readers take a short file for a truncated one, so it is made longer, without using space.
     private func cover() {
-        guard let size = FileIdentity.status(descriptor: descriptor)?.size, size < end else { return }
+        guard let size = file.size, size < end else { return }
         // A failure does no harm: the next opening looks closer at a short file.
-        _ = ftruncate(descriptor, off_t(end))
+        try? file.setSize(Int64(end))
     }
 
     /// Nothing is in use behind ``end``.
@@ -68,11 +67,9 @@ final class Headroom: @unchecked Sendable {
         var position = max(filledThrough, end)
         while position < target {
             let count = min(target - position, Headroom.zeros.count)
-            let written = unsafe Headroom.zeros.withUnsafeBytes {
-                unsafe pwrite(descriptor, $0.baseAddress, count, off_t(position))
-            }
-            guard written > 0 else { return }
-            position += written
+            let zeros = RawSpan(_elements: Headroom.zeros.span).extracting(first: count)
+            guard (try? file.write(zeros, at: Int64(position))) != nil else { return }
+            position += count
             filledThrough = position
         }
     }

@@ -1,5 +1,5 @@
-import CTraylogLMDB
-import Glibc
+import TraylogPages
+import TraylogPlatform
 
 /// Room on the disk for all of LMDB's lock file.
 ///
@@ -8,37 +8,28 @@ import Glibc
 /// file is gone. With its space reserved the worst that can happen is an error at opening.
 enum LockSpace {
     /// A little more than LMDB needs for ``Environment/maximumReaders``: a cache line each, and a few in front.
-    private static let bytes = Environment.maximumReaders * 64 + 4_096
-    private static let blockBytes: Int64 = 512
-    /// `FALLOC_FL_KEEP_SIZE` of the Linux kernel.
-    private static let keepingSize: Int32 = 1
+    private static let bytes = Int64(Environment.maximumReaders * 64 + 4_096)
 
     /// Takes the space, where that was not done before.
     ///
     /// The caller knows that this process does not have the store open: closing the file drops its locks.
     ///
     /// - Throws: ``LMDBError/Code/diskFull``. What else is wrong with the file is for LMDB to find.
-    static func reserve(_ path: String, owner: FileIdentity.Status?) throws(LMDBError) {
-        guard !isReserved(path), let descriptor = try? LockFile.open(path, owner: owner) else { return }
-        defer { close(descriptor) }
-        // Beyond its end, because LMDB goes by the size of the file.
-        while fallocate(descriptor, keepingSize, 0, off_t(bytes)) != 0 {
-            switch errno {
-            case EINTR: continue
-            case ENOSPC, EDQUOT:
-                throw LMDBError(
-                    .diskFull, operation: "open", path: path,
-                    message:
-                        "Disk full (or the quota): there is no room for LMDB's lock file, which readers need, too; free "
-                        + "some space and open the store again.")
+    static func reserve(_ path: String, owner: FileStatus?) throws(LMDBError) {
+        let taken = (try? FileStatus(path: path))?.allocatedBytes ?? 0
+        guard taken < bytes, let file = try? FileDescriptor(openingOrCreating: path, owner: owner) else { return }
+        defer { file.close() }
+        do {
+            // Beyond its end, because LMDB goes by the size of the file.
+            try file.reserve(bytes)
+        } catch {
             // File systems that cannot reserve mostly need not: they copy on write, and may be full in any case.
-            default: return
-            }
+            guard error == .noSpace || error == .quotaExceeded else { return }
+            throw LMDBError(
+                .diskFull, operation: "open", path: path,
+                message:
+                    "Disk full (or the quota): there is no room for LMDB's lock file, which readers need, too; free "
+                    + "some space and open the store again.")
         }
-    }
-
-    private static func isReserved(_ path: String) -> Bool {
-        var status = stat()
-        return unsafe stat(path, &status) == 0 && Int64(status.st_blocks) * blockBytes >= Int64(bytes)
     }
 }

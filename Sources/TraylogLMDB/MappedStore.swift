@@ -1,5 +1,6 @@
 import CTraylogLMDB
-import Glibc
+import TraylogPages
+import TraylogPlatform
 
 /// An environment as LMDB gives it, with its databases.
 ///
@@ -7,7 +8,7 @@ import Glibc
 @safe
 struct MappedStore {
     let handle: OpaquePointer
-    let dataDescriptor: Int32
+    let dataFile: FileDescriptor
     let pages: PageMap
     let databases: [String: Database]
 
@@ -16,8 +17,8 @@ struct MappedStore {
         configuration: Environment.Configuration
     ) throws(LMDBError) {
         let path = location.directory
-        let hadLock = FileIdentity.status(path: location.lockPath) != nil
-        let owner = FileIdentity.status(path: location.dataPath)
+        let hadLock = Files.exists(location.lockPath)
+        let owner = try? FileStatus(path: location.dataPath)
         try LockSpace.reserve(location.lockPath, owner: owner)
         try ReaderTable(path: location.lockPath).check()
         var created: OpaquePointer?
@@ -29,14 +30,14 @@ struct MappedStore {
             try unsafe Self.map(handle, path: path, access: access, names: names, configuration: configuration)
             var descriptor: Int32 = -1
             unsafe mdb_env_get_fd(handle, &descriptor)
-            Self.keepFromChildren(descriptor)
+            dataFile = FileDescriptor(number: descriptor)
+            Self.keepFromChildren(dataFile)
             if !hadLock { Self.adoptLock(location.lockPath, owner: owner) }
-            pages = try unsafe Self.pages(handle, descriptor, path: location.dataPath, names: names)
+            pages = try unsafe Self.pages(handle, dataFile, path: location.dataPath, names: names)
             databases =
                 access == .readOnly
                 ? try unsafe Self.findDatabases(handle, pages, path: path, names: names)
                 : try unsafe Self.openDatabases(handle, pages, path: path, names: names)
-            dataDescriptor = descriptor
             unsafe self.handle = handle
         } catch {
             unsafe mdb_env_close(handle)
@@ -65,38 +66,30 @@ struct MappedStore {
     /// Marks LMDB's descriptors of the data file so that a program started from here does not inherit them.
     ///
     /// LMDB has a second one for meta pages and does not tell its number.
-    private static func keepFromChildren(_ descriptor: Int32) {
-        guard let identity = FileIdentity.status(descriptor: descriptor)?.identity else { return }
-        guard let directory = unsafe opendir("/proc/self/fd") else { return }
-        defer { unsafe _ = closedir(directory) }
-        while let entry = unsafe readdir(directory) {
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-            }
-            guard let number = Int32(name), FileIdentity.status(descriptor: number)?.identity == identity else {
-                continue
-            }
-            _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+    private static func keepFromChildren(_ file: FileDescriptor) {
+        file.closeOnStart()
+        guard let identity = try? file.status().identity else { return }
+        for other in CurrentProcess.openFiles where (try? other.status())?.identity == identity {
+            other.closeOnStart()
         }
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 
     /// Gives a lock file that LMDB has just created to the owner of the data file, by path, without opening it.
-    private static func adoptLock(_ path: String, owner: FileIdentity.Status?) {
-        unsafe _ = chmod(path, 0o600)
-        if geteuid() == 0, let owner { unsafe _ = lchown(path, owner.owner, owner.group) }
+    private static func adoptLock(_ path: String, owner: FileStatus?) {
+        try? Files.setMode(0o600, of: path)
+        if CurrentProcess.isRoot, let owner { try? Files.setOwner(owner.owner, group: owner.group, of: path) }
     }
 
     /// Maps the file once more, for reading it without LMDB.
     private static func pages(
-        _ handle: OpaquePointer, _ descriptor: Int32, path: String, names: [String]
+        _ handle: OpaquePointer, _ file: FileDescriptor, path: String, names: [String]
     ) throws(LMDBError) -> PageMap {
         var statistics = MDB_stat()
         unsafe mdb_env_stat(handle, &statistics)
         var information = unsafe MDB_envinfo()
         unsafe mdb_env_info(handle, &information)
         return try PageMap(
-            descriptor: descriptor, path: path, byteCount: unsafe information.me_mapsize,
+            file, path: path, byteCount: unsafe information.me_mapsize,
             pageSize: Int(statistics.ms_psize),
             tableNames: names)
     }
@@ -131,7 +124,7 @@ struct MappedStore {
         var databases: [String: Database] = [:]
         do throws(LMDBError) {
             let check = WriteCheck(pages)
-            try unsafe check.begin(transaction)
+            try check.begin(after: unsafe UInt64(mdb_txn_id(transaction)) - 1)
             try check.snapshot.checkCommits()
             // A page in two places would be lost with the next commit, so nothing is written then.
             let account = try PageAccount(check.snapshot, .outline)

@@ -1,4 +1,5 @@
-import Glibc
+import TraylogPages
+import TraylogPlatform
 
 /// A lock on `open.lock`, held while LMDB opens or closes the store.
 ///
@@ -9,11 +10,14 @@ struct OpenLock: Sendable {
     private let file: LockFile?
     static let limitMilliseconds = 10_000
 
-    init(directory: String, access: Environment.Access, owner: FileIdentity.Status?) throws(LMDBError) {
+    init(directory: String, access: Environment.Access, owner: FileStatus?) throws(LMDBError) {
+        let path = directory + "/open.lock"
         do {
-            file = try LockFile(path: directory + "/open.lock", owner: owner)
+            file = try LockFile(path: path, owner: owner)
         } catch {
-            guard access == .readOnly, errno == EROFS else { throw error }
+            guard access == .readOnly, error == .readOnlyFileSystem else {
+                throw .system(error, operation: "open a file", path: path)
+            }
             file = nil
         }
     }
@@ -38,7 +42,7 @@ struct OpenLock: Sendable {
         guard let file else { return true }
         for _ in 0..<milliseconds {
             if file.tryLock() { return true }
-            usleep(1000)
+            OSThread.sleep(milliseconds: 1)
         }
         return false
     }

@@ -1,4 +1,5 @@
 import CTraylogLMDB
+import TraylogPages
 
 /// A read transaction of LMDB, and the commit it holds as its pages tell it.
 @safe

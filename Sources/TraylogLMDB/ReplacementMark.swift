@@ -1,4 +1,5 @@
 import CTraylogLMDB
+import TraylogPages
 
 /// The mark of a data file that another one is about to replace: an empty table with this name.
 ///
@@ -23,11 +24,7 @@ enum ReplacementMark {
 
     /// Whether a commit has the mark.
     static func isSet(_ snapshot: Snapshot) throws(LMDBError) -> Bool {
-        guard let tables = snapshot.tables else { return false }
-        let key = Array(name.utf8)
-        return unsafe try key.span.withUnsafeBytes { (key) throws(LMDBError) in
-            unsafe try snapshot.find(KeyBytes(key), in: tables) != nil
-        }
+        try snapshot.hasTable(name)
     }
 }
 
@@ -59,7 +56,7 @@ extension EnvironmentFile {
         let begun = unsafe mdb_txn_begin(self.handle, nil, 0, &handle)
         guard begun == 0, let handle = unsafe handle else { return begun }
         do {
-            try unsafe writeCheck.begin(handle)
+            try writeCheck.begin(after: unsafe UInt64(mdb_txn_id(handle)) - 1)
         } catch {
             unsafe mdb_txn_abort(handle)
             return MDB_CORRUPTED

@@ -1,4 +1,5 @@
-import Glibc
+import TraylogPages
+import TraylogPlatform
 
 /// The directory `rewrite` inside of a store, where a successor of its data file is filled.
 ///
@@ -17,8 +18,8 @@ struct RewriteDirectory: Sendable {
     ///
     /// - Throws: ``LMDBError/Code/alreadyOpen`` when this process fills a successor.
     func prepare() throws(LMDBError) -> EnvironmentRegistry.Claim {
-        if unsafe mkdir(path, 0o700) != 0, errno != EEXIST { throw .system(errno, operation: "create", path: path) }
-        guard let status = FileIdentity.status(path: path, followingLinks: false), status.isDirectory else {
+        try LMDBError.attempt("create", path, Files.createDirectory(path))
+        guard let status = try? FileStatus(path: path, followingLinks: false), status.isDirectory else {
             throw LMDBError(
                 .unusableTarget, operation: "create", path: path,
                 message: "This is not a directory, but the store needs one with this name: take it away.")
@@ -29,9 +30,9 @@ struct RewriteDirectory: Sendable {
                 message: "This process rewrites the store already: wait for the end of that.")
         }
         do throws(LMDBError) {
-            unsafe _ = chmod(path, 0o700)
-            if geteuid() == 0, let owner = FileIdentity.status(path: directory) {
-                unsafe _ = lchown(path, owner.owner, owner.group)
+            try? Files.setMode(0o700, of: path)
+            if CurrentProcess.isRoot, let owner = try? FileStatus(path: directory) {
+                try? Files.setOwner(owner.owner, group: owner.group, of: path)
             }
             try removeFiles()
             return claim
@@ -45,10 +46,10 @@ struct RewriteDirectory: Sendable {
     /// loss.
     func adopt() throws(LMDBError) {
         for (new, old) in [(location.dataPath, store.dataPath), (location.lockPath, store.lockPath)] {
-            guard let status = FileIdentity.status(path: old) else { continue }
+            guard let status = try? FileStatus(path: old) else { continue }
             // By path: closing a descriptor of the lock file would drop LMDB's locks.
-            unsafe _ = chmod(new, status.mode)
-            unsafe _ = lchown(new, status.owner, status.group)
+            try? Files.setMode(status.mode, of: new)
+            try? Files.setOwner(status.owner, group: status.group, of: new)
         }
         try Environment.syncDirectory(path)
         try Environment.syncDirectory(directory)
@@ -75,19 +76,17 @@ struct RewriteDirectory: Sendable {
     /// Takes the directory away with all that is in it, as far as that goes.
     func remove() {
         try? removeFiles()
-        unsafe _ = rmdir(path)
+        try? Files.removeDirectory(path)
     }
 
     /// Ends what a process began that was killed: a replacement that had come halfway, or a successor to take away.
     ///
     /// The caller holds the lease and the lock for opening, and has not opened the store yet.
     func settle() throws(LMDBError) {
-        guard FileIdentity.status(path: path, followingLinks: false)?.isDirectory == true else { return }
+        guard (try? FileStatus(path: path, followingLinks: false))?.isDirectory == true else { return }
         if try isHalfway() {
             // Readers of the old file may have opened it with the new lock file, in which its transactions stand now.
-            if unsafe unlink(store.lockPath) != 0, errno != ENOENT {
-                throw .system(errno, operation: "replace", path: store.lockPath)
-            }
+            try remove(store.lockPath)
             try renameData()
         }
         try syncNames()
@@ -95,7 +94,9 @@ struct RewriteDirectory: Sendable {
     }
 
     private func isHalfway() throws(LMDBError) -> Bool {
-        guard exists(location.dataPath), !exists(location.lockPath), exists(store.dataPath) else { return false }
+        guard Files.exists(location.dataPath), !Files.exists(location.lockPath), Files.exists(store.dataPath) else {
+            return false
+        }
         guard case .sound = try Preflight.examine(path: store.dataPath) else { return false }
         // Before the mark the new file may be anything: it, or the name of its lock file, was not on disk yet.
         guard try CopiedFile.isMarked(path: store.dataPath) else { return false }
@@ -103,20 +104,22 @@ struct RewriteDirectory: Sendable {
         return true
     }
 
-    private func exists(_ path: String) -> Bool { FileIdentity.status(path: path, followingLinks: false) != nil }
-
     /// The data file goes first, so that what is left never looks like a replacement that came halfway.
     private func removeFiles() throws(LMDBError) {
-        guard unsafe unlink(location.dataPath) == 0 || errno == ENOENT else {
-            throw .system(errno, operation: "remove", path: location.dataPath)
-        }
-        if exists(location.lockPath) { try Environment.syncDirectory(path) }
-        guard unsafe unlink(location.lockPath) == 0 || errno == ENOENT else {
-            throw .system(errno, operation: "remove", path: location.lockPath)
+        try remove(location.dataPath)
+        if Files.exists(location.lockPath) { try Environment.syncDirectory(path) }
+        try remove(location.lockPath)
+    }
+
+    private func remove(_ file: String) throws(LMDBError) {
+        do {
+            try Files.remove(file)
+        } catch {
+            guard error == .noEntry else { throw .system(error, operation: "remove", path: file) }
         }
     }
 
     private func rename(_ old: String, _ new: String) throws(LMDBError) {
-        guard unsafe Glibc.rename(old, new) == 0 else { throw .system(errno, operation: "replace", path: new) }
+        try LMDBError.attempt("replace", new, Files.rename(old, to: new))
     }
 }

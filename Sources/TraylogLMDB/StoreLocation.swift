@@ -1,4 +1,5 @@
-import Glibc
+import TraylogPages
+import TraylogPlatform
 
 /// The directory of a store and the files in it, before LMDB opens them.
 struct StoreLocation: Sendable {
@@ -11,14 +12,14 @@ struct StoreLocation: Sendable {
     /// Checks the directory and the file system; creates the directory where that is wanted.
     func prepare(access: Environment.Access, configuration: Environment.Configuration) throws(LMDBError) {
         let creates = access == .readWrite && configuration.creates
-        if creates { try createDirectory() }
-        guard let status = FileIdentity.status(path: directory) else { throw missing(errno, path: directory) }
+        if creates { try LMDBError.attempt("create", directory, Files.createDirectory(directory)) }
+        let status = try status(of: directory)
         guard status.isDirectory else {
             throw LMDBError(
                 .notAStore, operation: "open", path: directory,
                 message: "This is not a directory: give the directory of a store.")
         }
-        if !creates, FileIdentity.status(path: dataPath) == nil { throw missing(errno, path: dataPath) }
+        if !creates { _ = try self.status(of: dataPath) }
         guard configuration.allowRemoteFileSystem == false, let kind = FileSystem.remoteKind(path: directory) else {
             return
         }
@@ -33,8 +34,8 @@ struct StoreLocation: Sendable {
     ///
     /// - Throws: ``LMDBError/Code/alreadyOpen``, also when another name leads to the same data file.
     func claim() throws(LMDBError) -> EnvironmentRegistry.Claim {
-        guard let status = FileIdentity.status(path: directory) else { throw missing(errno, path: directory) }
-        let data = FileIdentity.status(path: dataPath)?.identity
+        let status = try status(of: directory)
+        let data = (try? FileStatus(path: dataPath))?.identity
         guard let claim = EnvironmentRegistry.claim([status.identity], unlessOpen: data) else {
             throw Self.alreadyOpen(directory)
         }
@@ -75,11 +76,12 @@ struct StoreLocation: Sendable {
         }
         try lease.sign(creating: true)
         try sync(directory)
-        let descriptor = unsafe Glibc.open(dataPath, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw .system(errno, operation: "create", path: dataPath) }
-        defer { Glibc.close(descriptor) }
+        let file = try LMDBError.attempt(
+            "create", dataPath,
+            FileDescriptor(opening: dataPath, [.readingAndWriting, .creating, .truncating, .refusingLinks]))
+        defer { file.close() }
         // The umask may have taken bits that the owner needs.
-        guard fchmod(descriptor, 0o600) == 0 else { throw .system(errno, operation: "create", path: dataPath) }
+        try LMDBError.attempt("create", dataPath, file.setMode(0o600))
         return true
     }
 
@@ -89,27 +91,19 @@ struct StoreLocation: Sendable {
     }
 
     private func sync(_ path: String) throws(LMDBError) {
-        let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .system(errno, operation: "sync", path: path) }
-        let result = fsync(descriptor)
-        let number = errno
-        Glibc.close(descriptor)
-        guard result == 0 else { throw .system(number, operation: "sync", path: path) }
+        try LMDBError.attempt("sync", path, Files.sync(path))
     }
 
-    private func createDirectory() throws(LMDBError) {
-        if unsafe mkdir(directory, 0o700) == 0 {
-            // The umask may have taken bits that the owner needs.
-            unsafe _ = chmod(directory, 0o700)
-        } else if errno != EEXIST {
-            throw .system(errno, operation: "create", path: directory)
+    private func status(of path: String) throws(LMDBError) -> FileStatus {
+        do {
+            return try FileStatus(path: path)
+        } catch {
+            guard error == .noEntry || error == .notDirectory else {
+                throw .system(error, operation: "open", path: path)
+            }
+            throw LMDBError(
+                .notFound, operation: "open", path: path,
+                message: "There is no store here: check the path, or open it for writing to create one.")
         }
-    }
-
-    private func missing(_ number: Int32, path: String) -> LMDBError {
-        guard number == ENOENT || number == ENOTDIR else { return .system(number, operation: "open", path: path) }
-        return LMDBError(
-            .notFound, operation: "open", path: path,
-            message: "There is no store here: check the path, or open it for writing to create one.")
     }
 }

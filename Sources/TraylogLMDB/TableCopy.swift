@@ -1,3 +1,5 @@
+import TraylogPages
+
 /// Copies rows from one environment to another with the same databases, in transactions of a bounded size.
 ///
 /// Each chunk of rows is read from a snapshot of its own: what is written to the source meanwhile, before the row that

@@ -1,4 +1,4 @@
-import Glibc
+import TraylogPlatform
 
 /// Counts the transactions of an environment, keeps ended read transactions for reuse, and holds new ones back while
 /// the map is replaced or the environment closes.
@@ -10,7 +10,7 @@ final class TransactionGate: Sendable {
         /// A read transaction to renew.
         var handle: ReadHandle?
         /// The thread that uses it; zero when idle.
-        var owner: pthread_t = 0
+        var owner: UInt = 0
     }
 
     enum Phase {
@@ -29,7 +29,7 @@ final class TransactionGate: Sendable {
         /// Transactions under way, the writer's included.
         var active = 0
         /// The thread in a write transaction; zero for none.
-        var writer: pthread_t = 0
+        var writer: UInt = 0
         /// Threads that wait for the end of a transaction or for a phase.
         var waiting = 0
         var nextReap: Int64 = 0
@@ -37,7 +37,7 @@ final class TransactionGate: Sendable {
         /// Nothing will begin here any more.
         var isOver: Bool { phase == .closed || isRetired }
 
-        func holds(_ thread: pthread_t) -> Bool {
+        func holds(_ thread: UInt) -> Bool {
             writer == thread || slots.contains { $0.owner == thread }
         }
     }
@@ -56,7 +56,7 @@ final class TransactionGate: Sendable {
 
     /// Takes a slot for the calling thread, with an idle read transaction if there is one; nil when closed or retired.
     func enter() -> (index: Int, handle: ReadHandle?)? {
-        let thread = pthread_self()
+        let thread = OSThread.currentNumber
         let entered: (Int, ReadHandle?)? = monitor.withLock { state in
             guard state.phase == .open, !state.isRetired, let index = state.idle.popLast() else { return nil }
             state.slots[index].owner = thread
@@ -68,7 +68,7 @@ final class TransactionGate: Sendable {
         return (index, nil)
     }
 
-    private func enterVacant(_ thread: pthread_t) -> Int? {
+    private func enterVacant(_ thread: UInt) -> Int? {
         // A thread inside a transaction goes on while others drain: they wait for that transaction.
         wait(until: { $0.phase == .open || $0.isOver || $0.holds(thread) }) { state in
             if state.isOver { return nil }
@@ -99,7 +99,7 @@ final class TransactionGate: Sendable {
     ///
     /// - Returns: whether it is time to look for dead readers.
     func enterWriter() -> Result<Bool, WriterRefusal> {
-        let thread = pthread_self()
+        let thread = OSThread.currentNumber
         let now = SystemClock.monotonicNanoseconds()
         return wait(
             until: { state in
@@ -131,7 +131,7 @@ final class TransactionGate: Sendable {
     ///
     /// - Returns: false when the calling thread has a transaction itself, so that waiting would never end.
     func drain(_ body: () -> Void) -> Bool {
-        let thread = pthread_self()
+        let thread = OSThread.currentNumber
         let mayDrain: Bool? = wait(until: { $0.phase == .open || $0.phase == .closed || $0.holds(thread) }) { state in
             if state.holds(thread) { return false }
             if state.phase == .closed { return nil }
@@ -152,7 +152,7 @@ final class TransactionGate: Sendable {
     ///
     /// - Returns: false when another call closes or has closed it; it is closed on return then.
     func beginClosing() -> Bool {
-        let thread = pthread_self()
+        let thread = OSThread.currentNumber
         let isFirst = wait(until: { $0.phase == .open || $0.phase == .closed || $0.holds(thread) }) { state in
             precondition(!state.holds(thread), "A store cannot be closed inside one of its transactions.")
             if state.phase == .closed { return false }
@@ -176,7 +176,7 @@ final class TransactionGate: Sendable {
 
     /// Whether the calling thread is inside of a transaction.
     func holdsThisThread() -> Bool {
-        let thread = pthread_self()
+        let thread = OSThread.currentNumber
         return monitor.withLock { $0.holds(thread) }
     }
 

@@ -1,4 +1,5 @@
 import CTraylogLMDB
+import TraylogPages
 
 extension WriteTransaction {
     /// Stores `value` under `key`, in place of what was there.

@@ -1,4 +1,5 @@
 import CTraylogLMDB
+import TraylogPages
 
 /// The one writer an environment has at a time.
 ///
@@ -49,13 +50,13 @@ import CTraylogLMDB
     /// Lends a cursor without a position over `database`; nothing can be written while it exists.
     @inlinable
     package borrowing func withCursor<R: ~Copyable>(
-        _ database: Database, _ body: (inout Cursor) throws -> R
+        _ database: Database, _ body: (inout WriteCursor) throws -> R
     ) throws -> R {
         var opened: OpaquePointer?
         let result = unsafe mdb_cursor_open(handle, database.handle, &opened)
         guard result == 0, let opened = unsafe opened else { throw unsafe environment.failure(result, "open a cursor") }
         defer { unsafe mdb_cursor_close(opened) }
-        var cursor = unsafe try Cursor(opened, check, database)
+        var cursor = unsafe try WriteCursor(opened, check, database)
         defer { unsafe precondition(cursor.handle == opened, "A cursor was swapped out of its transaction.") }
         return try body(&cursor)
     }

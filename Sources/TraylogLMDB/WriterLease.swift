@@ -1,4 +1,5 @@
-import Glibc
+import TraylogPages
+import TraylogPlatform
 
 /// The right to write a store, as a lock on `writer.lock` that lives as long as the environment.
 ///
@@ -10,18 +11,19 @@ struct WriterLease: Sendable {
     /// Takes the lease.
     ///
     /// - Throws: ``LMDBError/Code/writerLocked`` with the process that holds it.
-    init(directory: String, owner: FileIdentity.Status?) throws(LMDBError) {
-        file = try LockFile(path: directory + "/writer.lock", owner: owner)
+    init(directory: String, owner: FileStatus?) throws(LMDBError) {
+        let path = directory + "/writer.lock"
+        file = try LMDBError.attempt("open a file", path, LockFile(path: path, owner: owner))
         // A holder that ends at this moment, or has not signed yet, leaves the name of a dead process for an instant.
         for attempt in 0... {
             if file.tryLock() { return }
             let holder = Self.holder(file.contents())
-            let isSettled = holder.processID.map { kill($0, 0) == 0 || errno == EPERM } ?? false
+            let isSettled = holder.processID.map(CurrentProcess.isRunning) ?? false
             if isSettled || attempt == 20 {
                 file.close()
                 throw Self.refusal(directory: directory, holder: holder)
             }
-            usleep(1000)
+            OSThread.sleep(milliseconds: 1)
         }
     }
 
@@ -35,13 +37,13 @@ struct WriterLease: Sendable {
     /// The mark of a creation comes and goes durably: without it a data file that a power cut left half made would be
     /// taken for a damaged store, and with it a damaged store for a half made one.
     func sign(creating isCreating: Bool) throws(LMDBError) {
-        var name = [CChar](repeating: 0, count: 256)
-        unsafe gethostname(&name, name.count - 1)
-        let host = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         let seconds = SystemClock.nowMilliseconds() / 1000
         let isMarked = isCreating || wasCreating
         // The mark comes first, so that it never is away while one signature replaces another.
-        let lines = (isCreating ? [Self.creating] : []) + ["pid \(getpid())", "host \(host)", "since \(seconds)"]
+        let lines =
+            (isCreating ? [Self.creating] : []) + [
+                "pid \(CurrentProcess.id)", "host \(CurrentProcess.hostName)", "since \(seconds)",
+            ]
         try file.replaceContents(lines.joined(separator: "\n") + "\n")
         if isMarked { try file.sync() }
     }

@@ -1,5 +1,7 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPages
+import TraylogPlatform
 
 extension EventLog {
     /// Appends an event of the store itself, or one that no command of a group caused.

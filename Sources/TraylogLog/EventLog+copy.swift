@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPages
 
 extension EventLog {
     /// The tables themselves, for whoever copies rows as they are.

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPages
 
 extension EventLog {
     /// Lends the payload of a record whose header is read already, after checking both.

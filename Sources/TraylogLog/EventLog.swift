@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPages
 
 /// The log: records by seq, and the chunks of large payloads, in two tables of the environment.
 ///

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPages
 
 /// The bytes of one event of the log, copied out of it.
 package struct LogRow: Hashable, Sendable {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 import Traylog
 import TraylogLMDB
+import TraylogPlatform
 
 /// A store at the limits that the system, or another process, sets.
 @Suite struct LimitTests {

@@ -9,18 +9,28 @@ let package = Package(
         .systemLibrary(name: "CTraylogLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
         .systemLibrary(name: "CTraylogZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .systemLibrary(name: "CTraylogCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CTraylogSystem"),
         .target(name: "CTraylogCRC"),
         .target(name: "TraylogDomain"),
-        .target(name: "TraylogLMDB", dependencies: ["CTraylogLMDB"]),
-        .target(name: "TraylogLog", dependencies: ["TraylogDomain", "TraylogLMDB", "CTraylogCRC"]),
-        .target(name: "TraylogArchive", dependencies: ["TraylogDomain", "TraylogLog", "CTraylogZstd"]),
+        .target(name: "TraylogPlatform", dependencies: ["CTraylogSystem"]),
+        .target(name: "TraylogPages", dependencies: ["TraylogPlatform"]),
+        .target(name: "TraylogLMDB", dependencies: ["CTraylogLMDB", "TraylogPages", "TraylogPlatform"]),
+        .target(
+            name: "TraylogLog",
+            dependencies: ["CTraylogCRC", "TraylogDomain", "TraylogLMDB", "TraylogPages", "TraylogPlatform"]),
+        .target(name: "TraylogArchive", dependencies: ["CTraylogZstd", "TraylogLog", "TraylogPlatform"]),
         .target(name: "TraylogAudit", dependencies: ["CTraylogCrypto"]),
         .target(
             name: "Traylog",
-            dependencies: ["TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogArchive", "TraylogAudit"]),
+            dependencies: [
+                "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages",
+                "TraylogPlatform",
+            ]),
         .target(
             name: "TestSupport",
-            dependencies: ["TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogArchive", "Traylog"]),
+            dependencies: [
+                "Traylog", "TraylogArchive", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPlatform",
+            ]),
         .executableTarget(
             name: "traylog-fuzz", dependencies: ["Traylog", "TestSupport"], path: "Sources/TraylogFuzz",
             // The fuzzer brings the main function.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import TraylogLMDB
+import TraylogPlatform
 
 @Suite struct CompactCopyTests {
     @Test func aCopyIsSmallCompleteAndPrivate() throws {
@@ -37,9 +38,11 @@ import Testing
                 try failureCode { try environment.compactCopy(toPath: environment.directory + "/no/copy") } == .notFound
             )
             let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
-            #expect(try failureCode { try environment.compactCopy(toDescriptor: full.fileDescriptor) } == .diskFull)
+            #expect(
+                try failureCode { try environment.compactCopy(to: FileDescriptor(number: full.fileDescriptor)) }
+                    == .diskFull)
             let null = try #require(FileHandle(forWritingAtPath: "/dev/null"))
-            try environment.compactCopy(toDescriptor: null.fileDescriptor)
+            try environment.compactCopy(to: FileDescriptor(number: null.fileDescriptor))
         }
     }
 }

@@ -3,6 +3,8 @@ import Synchronization
 import Testing
 
 @testable import TraylogLMDB
+import TraylogPages
+import TraylogPlatform
 
 @Suite struct ConcurrencyTests {
     /// Each commit sets two records to the same number; a reader must never see two numbers.

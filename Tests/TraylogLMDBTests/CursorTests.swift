@@ -1,10 +1,11 @@
 import Testing
 
 @testable import TraylogLMDB
+import TraylogPages
 
 @Suite struct CursorTests {
     /// A cursor over the keys 10, 20, 30.
-    private func withThreeKeys<R>(_ body: (inout Cursor) throws -> R) throws -> R {
+    private func withThreeKeys<R>(_ body: (inout RowCursor) throws -> R) throws -> R {
         try withEnvironment { environment in
             let log = environment.database("log")
             try environment.write { transaction in
@@ -15,7 +16,7 @@ import Testing
     }
 
     @Test func itWalksBothWays() throws {
-        try withThreeKeys { (cursor: inout Cursor) throws in
+        try withThreeKeys { (cursor: inout RowCursor) throws in
             var walk: [UInt8] = []
             while try cursor.next() { walk.append(cursor.withEntry { $1.copy[0] }) }
             while try cursor.previous() { walk.append(cursor.withEntry { $1.copy[0] }) }
@@ -26,7 +27,7 @@ import Testing
     }
 
     @Test func seekingFindsTheKeyOrTheNextGreater() throws {
-        try withThreeKeys { (cursor: inout Cursor) throws in
+        try withThreeKeys { (cursor: inout RowCursor) throws in
             #expect(try cursor.seek(20))
             #expect(cursor.withEntry { key, _ in key.copy } == [0, 0, 0, 0, 0, 0, 0, 20])
             #expect(try cursor.seek(21))
@@ -37,7 +38,7 @@ import Testing
     }
 
     @Test func seekingPastTheEndLeadsBackToTheLastEntry() throws {
-        try withThreeKeys { (cursor: inout Cursor) throws in
+        try withThreeKeys { (cursor: inout RowCursor) throws in
             #expect(try cursor.seek(31) == false)
             #expect(try cursor.next() == false)
             #expect(try cursor.previous())
@@ -48,7 +49,7 @@ import Testing
     @Test func anEmptyDatabaseHasNoEntry() throws {
         try withEnvironment { environment in
             try environment.read { transaction in
-                try transaction.withCursor(environment.database("log")) { (cursor: inout Cursor) throws in
+                try transaction.withCursor(environment.database("log")) { (cursor: inout RowCursor) throws in
                     #expect(try cursor.first() == false)
                     #expect(try cursor.last() == false)
                     #expect(try cursor.next() == false)
@@ -67,10 +68,18 @@ import Testing
                 return try transaction.withCursor(log) { cursor in
                     var count = 0
                     while try cursor.next() { count += 1 }
+                    while try cursor.previous() { count += 1 }
+                    #expect(try cursor.seek(40))
+                    #expect(cursor.withEntry { key, _ in key.copy } == [0, 0, 0, 0, 0, 0, 0, 40])
+                    #expect(try cursor.seek(101) == false)
+                    #expect(try cursor.previous())
+                    #expect(cursor.withEntry { key, _ in key.copy } == [0, 0, 0, 0, 0, 0, 0, 100])
+                    #expect(try cursor.first())
+                    #expect(try cursor.last())
                     return count
                 }
             }
-            #expect(count == 100)
+            #expect(count == 200)
         }
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import TraylogLMDB
+import TraylogPages
 
 /// Pages that are not what LMDB wrote: found by whoever would follow them.
 @Suite struct DamagedPageTests {

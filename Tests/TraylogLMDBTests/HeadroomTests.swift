@@ -2,18 +2,19 @@ import Foundation
 import Testing
 
 @testable import TraylogLMDB
+import TraylogPlatform
 
 /// What is kept ready behind the last page of a file that is written.
 @Suite struct HeadroomTests {
     private func length(_ environment: Environment) throws -> Int {
-        Int(try #require(FileIdentity.status(path: environment.directory + "/data.mdb")?.size))
+        Int(try FileStatus(path: environment.directory + "/data.mdb").size)
     }
 
     /// A file system on which there is nothing to prepare has no room either.
     private func expectRoom(_ environment: Environment, _ bytes: ClosedRange<Int>) throws {
         let room = try length(environment) - environment.information().fileBytes
-        let descriptor = try #require(environment.file?.dataDescriptor)
-        #expect(FileSystem.overwritesInPlace(descriptor: descriptor) ? bytes.contains(room) : room == 0)
+        let file = try #require(environment.file?.dataFile)
+        #expect(FileSystem.overwritesInPlace(file) ? bytes.contains(room) : room == 0)
     }
 
     private func append(_ count: Int, bytes: Int, from first: UInt64, to environment: Environment) throws {
@@ -33,7 +34,7 @@ import Testing
             let bytes = try environment.information().fileBytes
             let path = environment.directory + "/data.mdb"
             environment.close()
-            #expect(FileIdentity.status(path: path)?.size == Int64(bytes))
+            #expect(try FileStatus(path: path).size == Int64(bytes))
         }
     }
 
@@ -59,7 +60,7 @@ import Testing
             try append(1, bytes: 200, from: 1, to: environment)
             let path = environment.directory + "/data.mdb"
             environment.close()
-            let closed = try #require(FileIdentity.status(path: path)?.size)
+            let closed = try FileStatus(path: path).size
             let result = unsafe truncate(path, off_t(closed + 500_000))
             #expect(result == 0)
             let next = try Environment.open(
@@ -68,7 +69,7 @@ import Testing
             #expect(try next.value("log", 2)?.count == 200)
             let bytes = try next.information().fileBytes
             next.close()
-            #expect(FileIdentity.status(path: path)?.size == Int64(bytes))
+            #expect(try FileStatus(path: path).size == Int64(bytes))
         }
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import TraylogLMDB
+import TraylogPages
 
 /// LMDB's lock file with what it should not have: an error by name or a store that opens, never a signal.
 @Suite struct LockFileTests {

@@ -3,6 +3,8 @@ import Synchronization
 import Testing
 
 @testable import TraylogLMDB
+import TraylogPages
+import TraylogPlatform
 
 /// Readers whose map is smaller than the file that another process grows.
 @Suite struct MapGrowthTests {

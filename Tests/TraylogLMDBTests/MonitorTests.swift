@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import TraylogLMDB
+import TraylogPlatform
 
 @Suite struct MonitorTests {
     @Test func noIncrementIsLost() {

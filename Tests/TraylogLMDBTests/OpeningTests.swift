@@ -3,6 +3,8 @@ import Synchronization
 import Testing
 
 @testable import TraylogLMDB
+import TraylogPages
+import TraylogPlatform
 
 @Suite struct OpeningTests {
     @Test func aSecondOpeningIsRefusedWhateverThePath() throws {

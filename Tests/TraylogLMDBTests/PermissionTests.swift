@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import TraylogLMDB
+import TraylogPages
 
 /// Who may open a store; only root can change users, so others skip these.
 @Suite(.enabled(if: getuid() == 0, "Only root can become another user.")) struct PermissionTests {

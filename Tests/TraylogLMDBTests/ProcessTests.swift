@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-@testable import TraylogLMDB
+import TraylogPages
+import TraylogPlatform
 
 /// What several processes do to one store; the others are children that run a closure of a test.
 @Suite struct ProcessTests {

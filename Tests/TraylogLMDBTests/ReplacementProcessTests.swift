@@ -2,6 +2,8 @@ import Foundation
 import Testing
 
 @testable import TraylogLMDB
+import TraylogPages
+import TraylogPlatform
 
 /// A data file is replaced while other processes read the store, and by processes that are killed.
 @Suite struct ReplacementProcessTests {
@@ -65,7 +67,7 @@ import Testing
                     try reader.read { _ in try #require(try reader.readRound() == 2) }
                     // The writer keeps the file longer than its last page, by less than it would for large commits.
                     let size = try Int64(reader.information().fileBytes)
-                    let length = try #require(FileIdentity.status(path: path + "/data.mdb")?.size)
+                    let length = try FileStatus(path: path + "/data.mdb").size
                     try #require(size <= length && length < size + (1 << 20))
                     try #require(reader.readers().contains { $0.processID == getpid() })
                     reader.close()

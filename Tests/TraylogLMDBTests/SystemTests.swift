@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import TraylogLMDB
+import TraylogPlatform
 
 @Suite struct SystemTests {
     @Test func randomDrawsDiffer() {

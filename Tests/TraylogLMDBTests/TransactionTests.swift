@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TraylogLMDB
+import TraylogPages
 
 @Suite struct TransactionTests {
     struct Refused: Error {}

@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import TraylogLMDB
+import TraylogPlatform
 
 /// The file that tells waiting processes of commits.
 @Suite(.serialized) struct WakeTests {

@@ -1,4 +1,4 @@
-import TraylogLMDB
+import TraylogPlatform
 
 /// Lends a value to another thread, for which the caller waits.
 final class Handover<Value>: @unchecked Sendable {

@@ -1,4 +1,4 @@
-import TraylogLMDB
+import TraylogPlatform
 
 /// Two threads for the queries of asynchronous callers, so that none of them waits for a disk on a thread of Swift's
 /// cooperative pool.
@@ -31,7 +31,7 @@ final class QueryPool: Sendable {
 
     private let state = Monitor(State())
     /// A process that got the pool by `fork` has not got its threads.
-    private let generation = ForkGuard.generation
+    private let forkCount = ForkGuard.forkCount
 
     /// Runs a query on one of the threads; queries begin in the order of their calls.
     ///
@@ -47,7 +47,7 @@ final class QueryPool: Sendable {
 
     private func enqueue(_ job: @escaping @Sendable () -> Void) {
         // There every query fails at once.
-        guard generation == ForkGuard.generation else { return job() }
+        guard forkCount == ForkGuard.forkCount else { return job() }
         let isOpen = state.withLock { state in
             guard !state.isClosing else { return false }
             state.waiting.append(job)

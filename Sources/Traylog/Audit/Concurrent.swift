@@ -1,4 +1,4 @@
-import TraylogLMDB
+import TraylogPlatform
 
 /// A computation on a thread of its own.
 struct Concurrent<Answer: Sendable>: Sendable {

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 
 extension TrayQueries {
     /// Makes `directory` a store that holds all that this one holds now, in a file without free pages.

@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPlatform
 import TraylogLog
 
 /// Folds the log anew and compares what is stored with what comes out, or replaces all of it.
@@ -79,7 +80,7 @@ package enum Replay {
         fold.base = source.bases(record)
         fold.eventsPerPass = eventsPerPass
         fold.skipsDamage = skipsDamage
-        fold.threads = Processors.threads(threads)
+        fold.threads = CurrentProcess.threads(threads)
         let check = StreamCheck(source: source, head: head)
         var takers = (0..<fold.threads).map { _ in StateCheck(check, limit: limit) }
         try fold.run(into: &takers) { try progress($0, head) }

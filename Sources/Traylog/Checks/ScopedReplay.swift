@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPlatform
 import TraylogLog
 
 /// A replay of some users, or up to a moment of the past, or of a stretch of the log.
@@ -15,7 +16,7 @@ struct ScopedReplay {
     func run(threads: Int?, _ progress: (UInt64, UInt64) throws -> Void) throws -> ReplayReport {
         while true {
             let basis = try source.basis()
-            let report = Result { try runOnce(Processors.threads(threads), progress) }
+            let report = Result { try runOnce(CurrentProcess.threads(threads), progress) }
             // Who replaces states meanwhile, takes away what was read.
             if try source.basis() == basis { return try report.get() }
         }

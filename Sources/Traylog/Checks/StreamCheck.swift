@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// What is stored of one stream, held against what the log gives.

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 
 extension TrayQueries {
     /// Folds the log anew and compares what is stored with what comes out.

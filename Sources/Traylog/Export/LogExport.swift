@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// The log as lines of JSON, from which ``LogRestore`` makes the same log again; some lines at a time.

@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// Makes the log of an export again, byte for byte, in a store that is missing or empty, line by line; then derives the

@@ -1,5 +1,5 @@
 import TraylogDomain
-import class TraylogLMDB.Monitor
+import class TraylogPlatform.Monitor
 
 /// One user's inbox as an app shows it: loaded page by page, refreshed from the top, marked in place.
 ///

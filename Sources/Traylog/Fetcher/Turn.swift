@@ -1,4 +1,4 @@
-import TraylogLMDB
+import TraylogPlatform
 
 /// Lets one caller in at a time, tasks and threads alike, in the order in which they came.
 final class Turn: Sendable {

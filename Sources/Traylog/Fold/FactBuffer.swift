@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 
 /// Facts of many streams in a few flat arrays: added in the order of the log, taken out stream by stream.
 ///

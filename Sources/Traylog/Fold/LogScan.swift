@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// One reading of the log, or of a part of it, in chunks, so that no read transaction lives long.

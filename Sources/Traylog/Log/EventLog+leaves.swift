@@ -1,5 +1,5 @@
 import TraylogAudit
-import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 extension EventLog {

@@ -1,6 +1,6 @@
 import Synchronization
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 
 /// Where the observers of one open store are kept, and woken when a commit concerns them.
 ///

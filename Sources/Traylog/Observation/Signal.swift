@@ -1,4 +1,4 @@
-import TraylogLMDB
+import TraylogPlatform
 
 /// Tells one observer that there may be something new; raised any number of times, it counts once.
 ///

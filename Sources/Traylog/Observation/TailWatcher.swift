@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 
 /// The thread that watches a store which another process writes, and wakes the observers of this one.
 ///

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// Which streams a range of the log touches, from the headers of its events.

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 import TraylogLog
 
 /// The life of a projection's thread: folds what the log has more, and stores the value now and then.

@@ -1,6 +1,7 @@
 import Synchronization
 import TraylogDomain
 import TraylogLMDB
+import TraylogPlatform
 import TraylogLog
 
 /// What the thread of a running projection and its callers share.

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPages
 
 extension ProjectionTable {
     /// What is wrong with stored projections, in words, one for each that is damaged.

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// Values of custom projections: for each name a record, and chunks for what does not fit into it.

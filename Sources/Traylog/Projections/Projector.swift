@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 
 /// A projection that this process keeps up to date: each commit is folded in, on a thread of its own, and the value is
 /// stored together with its position about once a second.

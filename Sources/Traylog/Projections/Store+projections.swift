@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 
 extension Store {
     /// Starts a projection: from what is stored of it, if that is of its ``Projection/version`` and sound, else from

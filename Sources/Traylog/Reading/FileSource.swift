@@ -1,5 +1,7 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPages
+import TraylogPlatform
 import TraylogLog
 
 /// Answers from the file alone: the stored states, and a fold of the log's tail over them.

@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPlatform
 
 /// Answers in the writing process: from the states at hand, which are never behind the last commit.
 ///

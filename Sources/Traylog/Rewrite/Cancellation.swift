@@ -1,4 +1,4 @@
-import TraylogLMDB
+import TraylogPlatform
 
 /// Whether somebody does not want a long work to go on.
 final class Cancellation: Sendable {

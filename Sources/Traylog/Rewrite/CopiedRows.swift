@@ -1,4 +1,5 @@
 import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// Rows on their way from one file to another, as they are: keys and values one after the other in one buffer.

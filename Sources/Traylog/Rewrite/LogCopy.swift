@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// Copies the log into a new file, and leaves out what nobody needs below the floor.

@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPlatform
 import TraylogLog
 
 /// Derives all names and states from the log again, beside those in use, and swaps them in with one commit.
@@ -31,7 +32,7 @@ struct Rebuild {
         var report = ReplayReport()
         var fold = LogFold(environment: environment, tables: tables, record: record, head: head)
         if let old { fold.base = bases(old) }
-        fold.threads = Processors.threads(threads)
+        fold.threads = CurrentProcess.threads(threads)
         var takers = [RebuiltRows(environment, tables, record)]
         try fold.run(into: &takers) { try progress($0, head) }
         try takers[0].finish()

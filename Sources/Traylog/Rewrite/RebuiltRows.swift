@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// Writes the states that a fold gives, with their names and what is due, into tables that nobody reads yet.

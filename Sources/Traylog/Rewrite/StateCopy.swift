@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// Copies stored states into a new file, stream by stream, and leaves out what no moment from the floor on needs.

@@ -1,6 +1,7 @@
 import TraylogArchive
 import TraylogDomain
 import TraylogLMDB
+import TraylogPlatform
 import TraylogLog
 
 /// Writes the store anew beside itself, without what is to go, and lets the new file take the place of the old one.
@@ -139,7 +140,7 @@ final class StoreRewrite {
     private func finish(_ archive: ArchiveWriter?, _ events: UInt64) throws -> String? {
         guard let archive, events > 0, let directory = goal.archiveDirectory else { return nil }
         // An erasure must find it, whatever becomes of this run.
-        let (name, path, archives) = (archive.name, AbsolutePath.of(directory), tables.archives)
+        let (name, path, archives) = (archive.name, Files.absolutePath(of: directory), tables.archives)
         try writer.write { try archives.addPending(name, in: path, to: &$0) }
         return try archive.finish().name
     }
@@ -191,7 +192,7 @@ final class StoreRewrite {
         let handover = Handover((copy, outcome))
         let movesFloor = copy.movesFloor
         let erased = goal.erasure?.stream
-        let archiveDirectory = goal.archiveDirectory.map(AbsolutePath.of)
+        let archiveDirectory = goal.archiveDirectory.map(Files.absolutePath(of:))
         try writer.perform { loop in
             try loop.replace(by: successor, erasing: erased) { late in
                 try handover.value.0.finish(

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 
 /// What writing a store anew takes of it; one caller at a time does.
 struct StoreRewriter: Sendable {

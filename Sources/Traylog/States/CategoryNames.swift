@@ -1,4 +1,4 @@
-import TraylogLMDB
+import TraylogPlatform
 
 /// Names of categories by identity, so that a tray need not look an event up for each.
 ///

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// Rows that carry their own checksum: bytes, then CRC-32C over key and bytes, little-endian.

@@ -1,4 +1,5 @@
 import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 extension Environment {

@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// Which commands the events carried that left the log, by seq, as far as they had a key: the same command again is a

@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// From users and topics to the numbers of their streams: users by name, in byte order; topics by identity, which is

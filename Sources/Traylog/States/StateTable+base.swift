@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 extension StateTable {

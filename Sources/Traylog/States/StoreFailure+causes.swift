@@ -1,6 +1,6 @@
 import TraylogArchive
 import TraylogDomain
-import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 extension TraylogError {

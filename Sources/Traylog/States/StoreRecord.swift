@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// The one record that says what the store is and how far its states got.

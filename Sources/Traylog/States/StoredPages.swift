@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPages
 
 /// A stored page is newer than the state that it was loaded for: another thread or process flushed in between.
 ///

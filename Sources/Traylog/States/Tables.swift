@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// The tables of a store's file (Docs/format.md, "Tables").

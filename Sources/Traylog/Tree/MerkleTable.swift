@@ -1,6 +1,7 @@
 import TraylogAudit
 import TraylogDomain
 import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// The stored part of the Merkle tree: the hashes of all leaves through some event, and of every eighth level above.

@@ -1,5 +1,5 @@
 import TraylogAudit
-import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// Hashes of leaves as the log alone gives them.

@@ -1,5 +1,6 @@
 import TraylogAudit
 import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// The tree in the file: what is stored of it, and the log, from which the rest follows.

@@ -1,5 +1,5 @@
 import TraylogAudit
-import TraylogLMDB
+import TraylogPlatform
 
 /// Hashes over whole tiles of events that the stored tree does not hold: in memory, because queries never write.
 ///

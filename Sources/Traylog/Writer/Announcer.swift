@@ -1,4 +1,4 @@
-import TraylogLMDB
+import TraylogPlatform
 
 /// Tells observers of a commit: those of this process through the hub, others through the wake file.
 struct Announcer {

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 
 /// Trays as they were answered last, each until the user's next event is durable.
 ///

@@ -1,4 +1,4 @@
-import TraylogLMDB
+import TraylogPlatform
 
 /// A thread that writes a large transaction, while the writer decides the next one.
 final class Committer: Sendable {

@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 /// What the writing process knows beyond the file: states at hand, the tail, names that are not stored yet.

@@ -1,5 +1,7 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPages
+import TraylogPlatform
 
 /// Brings the stored states up to the log, a slice at a time and in key order, round after round.
 ///

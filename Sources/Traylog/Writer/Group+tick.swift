@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 import TraylogLog
 
 /// What became of something that was due.

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 import TraylogLog
 
 /// One transaction in the making: commands decided against the state after the last commit and each other, their

@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPlatform
 import TraylogLog
 
 /// Commands with all that can be done for them without the store's state: checked, named by identities and, where

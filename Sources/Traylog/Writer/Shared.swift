@@ -1,4 +1,4 @@
-import TraylogLMDB
+import TraylogPlatform
 
 /// Everything behind the store's lock: what readers look at, and the transaction that the writer is making.
 struct Shared: ~Copyable {

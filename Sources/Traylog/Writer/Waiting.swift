@@ -1,4 +1,4 @@
-import TraylogLMDB
+import TraylogPlatform
 
 /// Turns a call that answers later, from another thread, into one that waits.
 enum Waiting {

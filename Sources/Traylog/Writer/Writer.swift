@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPlatform
 import TraylogLog
 
 /// The one thread that writes: drains the queue, decides, commits once for all, answers everybody.

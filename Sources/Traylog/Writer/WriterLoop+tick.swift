@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 import TraylogLog
 
 extension WriterLoop {

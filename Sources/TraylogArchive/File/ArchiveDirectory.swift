@@ -1,4 +1,4 @@
-import Glibc
+import TraylogPlatform
 
 /// A directory with archives, and the unfinished files of runs that write into it.
 struct ArchiveDirectory: Hashable, Sendable {
@@ -26,27 +26,22 @@ struct ArchiveDirectory: Hashable, Sendable {
 
     /// Makes the directory (0700) where it is missing; its parent must be there.
     func create() throws(ArchiveError) {
-        if unsafe mkdir(path, 0o700) == 0 {
-            // The umask may have taken bits that the owner needs.
-            unsafe _ = chmod(path, 0o700)
-            return try ArchiveDirectory(path + "/..").sync()
-        }
-        let number = errno
-        if number == ENOENT || number == ENOTDIR {
+        let isNew: Bool
+        do {
+            isNew = try Files.createDirectory(path)
+        } catch {
+            guard error == .noEntry || error == .notDirectory else { throw .system(error, path: path) }
             throw ArchiveError(.unusableDirectory, path: path, "the directory above it is missing")
         }
-        guard number == EEXIST else { throw .system(number, path: path) }
-        guard FileStatus(path: path)?.isDirectory == true else {
+        if isNew { return try ArchiveDirectory(path + "/..").sync() }
+        guard (try? FileStatus(path: path))?.isDirectory == true else {
             throw ArchiveError(.unusableDirectory, path: path, "this is no directory")
         }
     }
 
     /// Makes the names in it safe against power loss.
     func sync() throws(ArchiveError) {
-        let descriptor = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .system(errno, path: path) }
-        defer { Glibc.close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw .system(errno, path: path) }
+        try ArchiveError.attempt(path, Files.sync(path))
     }
 
     /// The names of its archives, ascending.
@@ -58,26 +53,20 @@ struct ArchiveDirectory: Hashable, Sendable {
     func removeLeftovers() throws(ArchiveError) {
         for name in try names() where name.hasPrefix("traylog-") && name.hasSuffix(Self.ending + Self.partialEnding) {
             let file = path(of: name)
-            let descriptor = unsafe Glibc.open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-            guard descriptor >= 0 else { continue }
-            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { unsafe _ = unlink(file) }
-            Glibc.close(descriptor)
+            guard let open = try? FileDescriptor(opening: file, [.reading, .refusingLinks, .notWaiting]) else {
+                continue
+            }
+            if (try? open.lock()) != nil { try? Files.remove(file) }
+            open.close()
         }
     }
 
     private func names() throws(ArchiveError) -> [String] {
-        guard let stream = unsafe opendir(path) else {
-            guard errno == ENOTDIR else { throw .system(errno, path: path) }
+        do {
+            return try Files.names(in: path)
+        } catch {
+            guard error == .notDirectory else { throw .system(error, path: path) }
             throw ArchiveError(.notFound, path: path, "this is no directory")
         }
-        defer { unsafe closedir(stream) }
-        var names: [String] = []
-        while let entry = unsafe readdir(stream) {
-            names.append(
-                unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                    unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-                })
-        }
-        return names.sorted()
     }
 }

@@ -1,18 +1,30 @@
-import Glibc
+import TraylogPlatform
 
 extension ArchiveError {
-    /// What an error number of the operating system means for a file or directory of archives.
-    static func system(_ number: Int32, path: String) -> ArchiveError {
-        switch number {
-        case ENOENT, ENOTDIR: ArchiveError(.notFound, path: path, "there is no such file or directory")
-        case EACCES, EPERM, EROFS: ArchiveError(.permissionDenied, path: path, "access is denied (\(text(number)))")
-        case ENOSPC, EDQUOT: ArchiveError(.diskFull, path: path, "the disk or the quota is full")
-        case EFBIG: ArchiveError(.diskFull, path: path, "the file-size limit of this process is reached (`ulimit -f`)")
-        case EMFILE, ENFILE:
+    /// What an error of the operating system means for a file or directory of archives.
+    static func system(_ error: SystemError, path: String) -> ArchiveError {
+        switch error {
+        case .noEntry, .notDirectory: ArchiveError(.notFound, path: path, "there is no such file or directory")
+        case .accessDenied, .notPermitted, .readOnlyFileSystem:
+            ArchiveError(.permissionDenied, path: path, "access is denied (\(error))")
+        case .noSpace, .quotaExceeded: ArchiveError(.diskFull, path: path, "the disk or the quota is full")
+        case .fileTooLarge:
+            ArchiveError(.diskFull, path: path, "the file-size limit of this process is reached (`ulimit -f`)")
+        case .tooManyOpenFiles, .tooManyOpenFilesInSystem:
             ArchiveError(.inputOutput, path: path, "too many files are open (`ulimit -n`): each archive is one")
-        default: ArchiveError(.inputOutput, path: path, "the system answered \(number), \(text(number))")
+        default: ArchiveError(.inputOutput, path: path, "the system answered \(error.number), \(error)")
         }
     }
 
-    private static func text(_ number: Int32) -> String { unsafe String(cString: strerror(number)) }
+    /// Runs a call of the system, and gives its error the file's name.
+    @discardableResult
+    static func attempt<R: ~Copyable>(
+        _ path: String, _ body: @autoclosure () throws(SystemError) -> R
+    ) throws(ArchiveError) -> R {
+        do {
+            return try body()
+        } catch {
+            throw .system(error, path: path)
+        }
+    }
 }

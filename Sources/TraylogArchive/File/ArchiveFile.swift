@@ -1,55 +1,54 @@
-import Glibc
-import TraylogLog
+import TraylogPlatform
 
 /// An open file; closed with the last reference. What is read has a position, what is written goes to the end.
 final class ArchiveFile: Sendable {
     let path: String
-    private let descriptor: Int32
+    private let file: FileDescriptor
 
     /// Opens a file that must be a regular one, for reading.
     init(reading path: String) throws(ArchiveError) {
         // Without waiting: the name may be that of a pipe.
-        descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        file = try ArchiveError.attempt(path, FileDescriptor(opening: path, [.reading, .notWaiting]))
         self.path = path
-        guard descriptor >= 0 else { throw .system(errno, path: path) }
-        guard let status = FileStatus(descriptor: descriptor) else { throw .system(errno, path: path) }
-        guard status.isRegular else { throw ArchiveError(.notAnArchive, path: path, "this is no file") }
+        guard try ArchiveError.attempt(path, file.status()).isRegular else {
+            throw ArchiveError(.notAnArchive, path: path, "this is no file")
+        }
     }
 
     /// Makes a new file of mode 0600, locked for as long as it is open here.
     ///
     /// - Returns: nil when there is one, or when somebody took it for a leftover before it was locked.
     init?(creating path: String) throws(ArchiveError) {
-        descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        do {
+            file = try FileDescriptor(opening: path, [.readingAndWriting, .creating, .exclusive, .refusingLinks])
+        } catch {
+            guard error == .exists else { throw .system(error, path: path) }
+            return nil
+        }
         self.path = path
-        if descriptor < 0 {
-            guard errno == EEXIST else { throw .system(errno, path: path) }
-            return nil
+        do {
+            // The umask may have taken bits that the owner needs.
+            try file.setMode(0o600)
+        } catch {
+            try? Files.remove(path)
+            throw .system(error, path: path)
         }
-        // The umask may have taken bits that the owner needs.
-        guard fchmod(descriptor, 0o600) == 0 else {
-            let number = errno
-            unsafe _ = unlink(path)
-            throw .system(number, path: path)
-        }
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            if errno == EINTR { continue }
+        do {
+            try file.lock()
+        } catch {
             // Some network file systems have no locks; nobody can hold one there either.
-            if errno == EWOULDBLOCK { return nil }
-            break
+            if error == .tryAgain { return nil }
         }
-        guard let mine = FileStatus(descriptor: descriptor), mine.isSameFile(as: FileStatus(path: path)) else {
-            return nil
-        }
+        let mine = try? file.status().identity
+        guard mine != nil, mine == (try? FileStatus(path: path))?.identity else { return nil }
     }
 
     deinit {
-        if descriptor >= 0 { Glibc.close(descriptor) }
+        file.close()
     }
 
     func size() throws(ArchiveError) -> UInt64 {
-        guard let status = FileStatus(descriptor: descriptor) else { throw .system(errno, path: path) }
-        return status.size
+        UInt64(clamping: try ArchiveError.attempt(path, file.status()).size)
     }
 
     /// Replaces `bytes` by exactly `count` bytes at `offset`.
@@ -57,36 +56,26 @@ final class ArchiveFile: Sendable {
     /// - Throws: ``ArchiveError`` `truncated` when the file ends before.
     func read(_ count: Int, at offset: UInt64, into bytes: inout [UInt8]) throws(ArchiveError) {
         bytes.resize(to: count)
-        var filled = 0
-        while filled < count {
-            // Sound: the buffer has `count` bytes, of which those from `filled` on are asked for.
-            let got = unsafe bytes.withUnsafeMutableBytes { buffer in
-                unsafe pread(descriptor, buffer.baseAddress! + filled, count - filled, off_t(offset) + off_t(filled))
-            }
-            if got < 0, errno == EINTR { continue }
-            guard got >= 0 else { throw .system(errno, path: path) }
-            guard got > 0 else { throw ArchiveError(.truncated, path: path, "the file has become shorter") }
-            filled += got
+        var elements = bytes.mutableSpan
+        // Sound: any bytes make an array of bytes.
+        var span = unsafe elements.mutableBytes
+        let got: Int
+        do {
+            got = try file.read(into: &span, at: Int64(clamping: offset))
+        } catch {
+            throw .system(error, path: path)
         }
+        guard got == count else { throw ArchiveError(.truncated, path: path, "the file has become shorter") }
     }
 
     /// Writes all of `bytes`.
     func write(_ bytes: RawSpan) throws(ArchiveError) {
-        var written = 0
-        while written < bytes.byteCount {
-            // Sound: the span is borrowed during the call.
-            let count = unsafe bytes.extracting(written...).withUnsafeBytes { buffer in
-                unsafe Glibc.write(descriptor, buffer.baseAddress, buffer.count)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw .system(errno, path: path) }
-            written += count
-        }
+        try ArchiveError.attempt(path, file.append(bytes))
     }
 
     /// Makes what was written safe against power loss.
     func sync() throws(ArchiveError) {
-        guard fsync(descriptor) == 0 else { throw .system(errno, path: path) }
+        try ArchiveError.attempt(path, file.sync())
     }
 }
 

@@ -1,4 +1,4 @@
-import Glibc
+import TraylogPlatform
 
 /// A file that is being written under another name, and gets its own when it is whole.
 struct PartialFile: ~Copyable {
@@ -16,7 +16,7 @@ struct PartialFile: ~Copyable {
         // Another try only where names collide, or somebody takes the file for a leftover.
         for _ in 0..<100 {
             let candidate = name ?? newName()
-            if name == nil, FileStatus(path: directory.path(of: candidate)) != nil { continue }
+            if name == nil, Files.exists(directory.path(of: candidate)) { continue }
             let path = directory.path(of: candidate + ArchiveDirectory.partialEnding)
             guard let file = try ArchiveFile(creating: path) else { continue }
             self.file = file
@@ -28,13 +28,13 @@ struct PartialFile: ~Copyable {
     }
 
     deinit {
-        if !isPublished { unsafe _ = unlink(file.path) }
+        if !isPublished { try? Files.remove(file.path) }
     }
 
     /// Gives the file its name in one step, and makes that safe against power loss.
     mutating func publish() throws(ArchiveError) {
         let target = directory.path(of: name)
-        guard unsafe rename(file.path, target) == 0 else { throw .system(errno, path: target) }
+        try ArchiveError.attempt(target, Files.rename(file.path, to: target))
         isPublished = true
         try directory.sync()
     }

@@ -1,6 +1,7 @@
 import TestSupport
 import TraylogDomain
 import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 @testable import Traylog

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Traylog
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 
 /// Writes down what clients ask and are answered, with the order of beginnings and ends.
 final class HistoryRecorder: Sendable {

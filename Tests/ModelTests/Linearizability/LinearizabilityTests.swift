@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Traylog
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 
 /// Many clients at once, in this process and in others: one order of events explains what all of them were told.
 @Suite struct LinearizabilityTests {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import Traylog
-import TraylogLMDB
+import TraylogPlatform
 
 /// One process that appends and ten that read, all of them the built program.
 @Suite struct ManyProcessesTests {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import Traylog
-import TraylogLMDB
+import TraylogPlatform
 
 /// A projection that one process runs while another reads it.
 @Suite struct OtherProcessProjectionTests {

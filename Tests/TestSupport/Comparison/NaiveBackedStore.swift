@@ -1,5 +1,5 @@
 import Traylog
-import class TraylogLMDB.Monitor
+import class TraylogPlatform.Monitor
 
 /// The naive model behind the store's face, so that the comparison itself can be tested.
 ///

@@ -1,6 +1,7 @@
 import Foundation
 
 @testable import TraylogLMDB
+import TraylogPages
 
 /// The databases of the test stores.
 let databaseNames = ["log", "index"]

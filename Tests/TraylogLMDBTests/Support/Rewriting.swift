@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import TraylogLMDB
+import TraylogPlatform
 
 extension Environment {
     /// Copies all rows to a new file and lets that take the place of this one.

@@ -1,6 +1,6 @@
 import TestSupport
 import TraylogDomain
-import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 @testable import Traylog

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
-import TraylogLMDB
+import TraylogPlatform
 
 @testable import Traylog
 

@@ -1,6 +1,6 @@
 import TestSupport
 import Testing
-import TraylogLMDB
+import TraylogPlatform
 
 @testable import Traylog
 

@@ -3,6 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 import TraylogLMDB
+import TraylogPlatform
 
 @testable import Traylog
 

@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import TraylogLMDB
+import TraylogPages
 import TraylogLog
 
 @testable import Traylog

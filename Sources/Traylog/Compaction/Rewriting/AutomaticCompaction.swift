@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 
 /// The thread of a store that compacts itself, until the store is closed.
 final class AutomaticCompaction: Sendable {

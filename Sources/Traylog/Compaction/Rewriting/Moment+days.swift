@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 
 extension Moment {
     /// The present time of day, some days ago, by the system's clock; for ``Store/compact(before:archive:isDryRun:)``.

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 
 extension Store {
     /// Moves the floor up to a moment: events below it that no query at the floor or above needs leave the log.

@@ -1,6 +1,6 @@
 import TraylogArchive
 import TraylogDomain
-import TraylogLMDB
+import TraylogPlatform
 import TraylogLog
 
 extension Store {
@@ -101,7 +101,7 @@ extension Store {
             "\(moved ?? archive.directory)/\(archive.name)"
         }
         // What a run that was killed left may be there or not.
-        let known = finished + pending.filter { AbsolutePath.exists(path($0)) }
+        let known = finished + pending.filter { Files.exists(path($0)) }
         let paths = known.map(path)
         // All are there before any is touched.
         for path in paths { _ = try ArchiveReader.open(path) }

@@ -1,6 +1,6 @@
 import TraylogAudit
 import TraylogDomain
-import TraylogLMDB
+import TraylogPages
 
 // Rows of the tree below the floor: bits of tiles, sixteen to a row, and the hashes of all their pieces behind each other.
 

@@ -1,0 +1,30 @@
+#pragma once
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+// glibc declares these only under _GNU_SOURCE, which a module map cannot set.
+extern int pthread_setname_np(pthread_t thread, const char *name);
+extern int fallocate(int descriptor, int mode, off_t offset, off_t length);
+
+// Swift takes the name `statfs` for the structure, so that the function cannot be called. Zero on an error.
+static inline unsigned long traylog_file_system_type(const char *path) {
+    struct statfs answer;
+    return statfs(path, &answer) == 0 ? (unsigned long)answer.f_type : 0;
+}
+
+static inline unsigned long traylog_file_system_type_of(int descriptor) {
+    struct statfs answer;
+    return fstatfs(descriptor, &answer) == 0 ? (unsigned long)answer.f_type : 0;
+}
+
+// Asks for memory that will be looked at soon. Any address will do: one that is not there is ignored.
+static inline void traylog_prefetch(const void *address) { __builtin_prefetch(address); }
+
+// The C library declares setpriority with a type that Swift cannot name. On Linux 0 is the calling thread.
+static inline int traylog_set_niceness(int niceness) { return setpriority(PRIO_PROCESS, 0, niceness); }

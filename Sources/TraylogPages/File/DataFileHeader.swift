@@ -1,0 +1,90 @@
+import TraylogPlatform
+
+/// The two meta pages of a data file, read without LMDB.
+///
+/// LMDB 0.9 opens a truncated file without complaint, and the process dies on the first missing page. Reading by
+/// `pread` is safe, because LMDB keeps no locks on the data file.
+///
+/// | offset | field (host byte order) |
+/// |---|---|
+/// | 10 | page flags, u16: 8 on a meta page |
+/// | 16 | magic, u32 |
+/// | 20 | format version, u32: 1 |
+/// | 32 | size of the map, u64 |
+/// | 40 | page size, u32 |
+/// | 44 | flags of the free list, u16 |
+/// | 80 | root page of the free list, u64 |
+/// | 92 | flags of the table of tables, u16 |
+/// | 128 | root page of the table of tables, u64 |
+/// | 136 | last page, u64 |
+/// | 144 | transaction, u64 |
+package struct DataFileHeader: Sendable {
+    static let magic: UInt32 = 0xBEEF_C0DE
+    static let byteCount = 152
+
+    package var pageSize: Int
+    package var lastPage: UInt64
+    package var transaction: UInt64
+    var freeListRoot: UInt64
+    /// Of the table of tables.
+    var root: UInt64
+
+    /// The smallest size of a file in which all pages exist; nil when the numbers are absurd.
+    var coveredBytes: Int64? {
+        let (pages, overflows) = lastPage.addingReportingOverflow(1)
+        guard !overflows, pages <= UInt64(Int64.max) / UInt64(pageSize) else { return nil }
+        return Int64(pages) * Int64(pageSize)
+    }
+
+    /// What is wrong with a header.
+    package enum Fault: Error {
+        case short, foreign, newerFormat, version(UInt32), damaged
+    }
+
+    /// The newer one of the two meta pages.
+    package static func read(_ file: FileDescriptor) throws(Fault) -> DataFileHeader {
+        let first = try readPage(file, at: 0)
+        let second: DataFileHeader
+        do {
+            second = try readPage(file, at: Int64(first.pageSize))
+        } catch {
+            // The first page is LMDB's, so this is LMDB's file, with damage.
+            if case .foreign = error { throw .damaged }
+            throw error
+        }
+        guard first.pageSize == second.pageSize, areConsecutive(first, second) else { throw .damaged }
+        return second.transaction > first.transaction ? second : first
+    }
+
+    /// Whether the pages are of two commits in a row, as LMDB writes them: even numbers into the first one, odd ones into
+    /// the second. With other numbers it would go by the wrong one.
+    private static func areConsecutive(_ first: DataFileHeader, _ second: DataFileHeader) -> Bool {
+        if first.transaction == 0, second.transaction == 0 { return first.root == second.root }
+        let (older, newer) = (
+            min(first.transaction, second.transaction), max(first.transaction, second.transaction)
+        )
+        return first.transaction & 1 == 0 && newer - older == 1
+    }
+
+    private static func readPage(_ file: FileDescriptor, at offset: Int64) throws(Fault) -> DataFileHeader {
+        guard let page = FileBytes(file, at: offset, count: byteCount) else { throw .short }
+        guard page.integer(at: 16, as: UInt32.self) == magic else {
+            let isNewer = page.integer(at: 24, as: UInt32.self) == magic
+            throw isNewer ? .newerFormat : .foreign
+        }
+        let version = page.integer(at: 20, as: UInt32.self)
+        guard version == 1 else { throw .version(version) }
+        let pageSize = Int(page.integer(at: 40, as: UInt32.self))
+        guard page.integer(at: 10, as: UInt16.self) & 8 != 0, (512...65536).contains(pageSize),
+            pageSize & (pageSize - 1) == 0,
+            page.integer(at: 44, as: UInt16.self) & ~TableRecord.meaninglessFlags == MetaPage.integerKeys,
+            page.integer(at: 92, as: UInt16.self) == 0, page.integer(at: 32, as: UInt64.self) < 1 << 47
+        else { throw .damaged }
+        return DataFileHeader(
+            pageSize: pageSize,
+            lastPage: page.integer(at: 136, as: UInt64.self),
+            transaction: page.integer(at: 144, as: UInt64.self),
+            freeListRoot: page.integer(at: 80, as: UInt64.self),
+            root: page.integer(at: 128, as: UInt64.self))
+    }
+}

@@ -1,0 +1,160 @@
+import Synchronization
+import TraylogPlatform
+
+/// The data file mapped a second time, for reading pages without LMDB, which trusts them.
+///
+/// The map is replaced only while no transaction is under way.
+@safe
+package final class PageMap: @unchecked Sendable {
+    // @unchecked: `base` and `byteCount` change only inside of the gate's draining, when nobody reads; `suspects` and
+    // `path` only before the file is shared; the bits are atomic.
+    private(set) var base: UnsafeRawPointer
+    private var map: MemoryMap
+    package let pageSize: Int
+    let pageShift: UInt64
+    /// The data file as LMDB opened it, which closes it.
+    private let file: FileDescriptor
+    package private(set) var path: String
+    /// The names of the tables by their index, as keys of the table of tables.
+    let tableNames: [[UInt8]]
+    /// Whole pages in the file, as far as was looked; a file only grows.
+    private let filePages = Atomic<UInt64>(0)
+    /// Pages that two places claim, so that neither can be believed.
+    private(set) var suspects: [UInt64: PageFault] = [:]
+    /// A bit for each page of the map: all of the page was examined since opening.
+    private var examined: UnsafeMutablePointer<Atomic<UInt>>
+    private var examinedBits: MemoryMap
+
+    /// - Parameters:
+    ///   - byteCount: the size of the map; a file may be shorter, and grow into it.
+    ///   - tableNames: the tables that will be read.
+    package init(
+        _ file: FileDescriptor, path: String, byteCount: Int, pageSize: Int, tableNames: [String]
+    ) throws(LMDBError) {
+        self.file = file
+        self.path = path
+        self.pageSize = pageSize
+        pageShift = UInt64(pageSize.trailingZeroBitCount)
+        self.tableNames = tableNames.map { Array($0.utf8) }
+        let (map, bits) = try LMDBError.attempt("open", path, Self.maps(file, byteCount, pageSize))
+        self.map = map
+        examinedBits = bits
+        unsafe base = UnsafeRawPointer(map.base)
+        unsafe examined = Self.words(of: bits)
+    }
+
+    /// Notes the name that the file has got, before anybody reads it under that.
+    package func move(to path: String) { self.path = path }
+
+    /// Maps as much as LMDB does now.
+    ///
+    /// The caller knows that nobody reads.
+    ///
+    /// - Returns: false when the system has no room for it; the map is as before then.
+    package func resize(to byteCount: Int) -> Bool {
+        guard byteCount != map.byteCount else { return true }
+        guard let (map, bits) = try? Self.maps(file, byteCount, pageSize) else { return false }
+        self.map = map
+        examinedBits = bits
+        unsafe base = UnsafeRawPointer(map.base)
+        unsafe examined = Self.words(of: bits)
+        return true
+    }
+
+    /// Tells the system whether pages will be read in a row, so that it reads ahead what is not in memory.
+    package func expectScan(_ isExpected: Bool) {
+        map.expectScan(isExpected)
+    }
+
+    /// How many pages can be read if the header says that there are `wanted`.
+    func readablePages(_ wanted: UInt64) -> UInt64 {
+        let mapped = UInt64(map.byteCount) >> pageShift
+        var known = filePages.load(ordering: .relaxed)
+        if known < wanted, let size = file.size {
+            known = UInt64(size) >> pageShift
+            filePages.store(known, ordering: .relaxed)
+        }
+        return min(wanted, known, mapped)
+    }
+
+    /// - Parameter number: below ``readablePages(_:)``.
+    @inline(__always)
+    func page(_ number: UInt64) -> Page {
+        unsafe Page(base: base + Int(number << pageShift), size: pageSize)
+    }
+
+    @inline(__always)
+    func isExamined(_ number: UInt64) -> Bool {
+        unsafe examined[Int(number >> 6)].load(ordering: .relaxed) & (1 << UInt(number & 63)) != 0
+    }
+
+    func markExamined(_ number: UInt64) {
+        unsafe examined[Int(number >> 6)].bitwiseOr(1 << UInt(number & 63), ordering: .relaxed)
+    }
+
+    /// Notes what was found at opening, before anybody else reads.
+    package func distrust(_ pages: [UInt64: PageFault]) {
+        suspects = pages
+        for number in pages.keys {
+            unsafe examined[Int(number >> 6)].bitwiseAnd(~(1 << UInt(number & 63)), ordering: .relaxed)
+        }
+    }
+
+    /// Which table has this name; one that the environment was not opened with has no index of its own.
+    func tableName(_ key: KeyBytes) -> TableName {
+        for (index, name) in tableNames.enumerated() {
+            let isIt = unsafe name.span.withUnsafeBytes { unsafe KeyBytes($0).compare(key) == 0 }
+            if isIt { return .named(index) }
+        }
+        return .other
+    }
+
+    /// How errors call a table.
+    package func words(for table: TableName) -> String {
+        switch table {
+        case .other: "a table of another program"
+        case .named(let index): "table \"\(String(decoding: tableNames[index], as: UTF8.self))\""
+        case .tables: "the table of tables"
+        case .freePages: "the list of free pages"
+        }
+    }
+
+    /// The error that names a page.
+    package func error(_ fault: PageFault, page: UInt64, _ table: TableName, operation: String = "read") -> LMDBError {
+        LMDBError(
+            fault == .beyondEnd ? .truncated : .corrupted, operation: operation, path: path,
+            message:
+                "The data file is damaged: page \(page) of \(words(for: table)) \(fault.words). Stop writing, run "
+                + "`traylog verify`, and restore a backup.")
+    }
+
+    /// The same for what an account of all pages found.
+    package func error(_ finding: PageAccount.Finding) -> LMDBError {
+        LMDBError(
+            .corrupted, operation: "check", path: path,
+            message:
+                "The data file is damaged: \(words(for: finding)). Stop writing, run `traylog verify`, and restore a "
+                + "backup.")
+    }
+
+    package func words(for finding: PageAccount.Finding) -> String {
+        let table = finding.table.map { words(for: $0) }
+        switch (finding.page, table) {
+        case (let page?, let table?): return "page \(page) of \(table) \(finding.fault.words)"
+        case (let page?, nil): return "page \(page) \(finding.fault.words)"
+        case (nil, let table): return "\(table ?? "the file") \(finding.fault.words)"
+        }
+    }
+
+    /// Of the file, and of a bit for each of its pages.
+    private static func maps(
+        _ file: FileDescriptor, _ byteCount: Int, _ pageSize: Int
+    ) throws(SystemError) -> (MemoryMap, MemoryMap) {
+        let bits = try MemoryMap(zeros: (byteCount / pageSize / 64 + 1) * 8)
+        return (try MemoryMap(reading: file, byteCount: byteCount), bits)
+    }
+
+    private static func words(of bits: MemoryMap) -> UnsafeMutablePointer<Atomic<UInt>> {
+        unsafe bits.base.bindMemory(to: Atomic<UInt>.self, capacity: bits.byteCount / 8)
+    }
+}

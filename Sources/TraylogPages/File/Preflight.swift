@@ -1,0 +1,83 @@
+import TraylogPlatform
+
+/// The examination of a data file before it is mapped.
+package enum Preflight {
+    /// What a data file turned out to be.
+    package enum Finding {
+        case sound, empty
+    }
+
+    /// A commit of another process changes the file under our eyes, so a bad finding is looked at again.
+    private static let attempts = 10
+
+    /// Checks that the file is whole and of LMDB 0.9, reading its header and, if it is short, its list of free pages.
+    package static func examine(path: String) throws(LMDBError) -> Finding {
+        let file = try LMDBError.attempt("open", path, FileDescriptor(opening: path, .reading))
+        defer { file.close() }
+        let status = try LMDBError.attempt("open", path, file.status())
+        guard status.isRegular else {
+            throw LMDBError(
+                .notAStore, operation: "open", path: path,
+                message: "data.mdb is not a regular file: check the directory.")
+        }
+        if status.size == 0 { return .empty }
+        for attempt in 1... {
+            do {
+                try examine(file, path: path)
+                return .sound
+            } catch {
+                if attempt == attempts || error.code == .newerFormat { throw error }
+                OSThread.sleep(milliseconds: 2)
+            }
+        }
+        return .sound
+    }
+
+    private static func examine(_ file: FileDescriptor, path: String) throws(LMDBError) {
+        let header: DataFileHeader
+        do {
+            header = try DataFileHeader.read(file)
+        } catch {
+            throw failure(error, path: path)
+        }
+        // After the header, because a live file only grows.
+        guard let size = file.size, let covered = header.coveredBytes else {
+            throw failure(.damaged, path: path)
+        }
+        guard size < covered else { return }
+        let pageCount = UInt64(size) / UInt64(header.pageSize)
+        let list = FreePageList(file: file, pageSize: header.pageSize, pageCount: pageCount)
+        guard list.contains(pageCount...header.lastPage, root: header.freeListRoot) else {
+            throw LMDBError(
+                .truncated, operation: "open", path: path,
+                message:
+                    "The data file has \(size) bytes where its header needs \(covered): its end is lost, so restore "
+                    + "a backup.")
+        }
+    }
+
+    private static func failure(_ fault: DataFileHeader.Fault, path: String) -> LMDBError {
+        let (code, message): (LMDBError.Code, String) =
+            switch fault {
+            case .short:
+                (.truncated, "The data file ends inside its header: restore a backup.")
+            case .foreign:
+                (.notAStore, "data.mdb was not written by LMDB: check the directory, or restore a backup.")
+            case .newerFormat:
+                (
+                    .newerFormat,
+                    "The data file was written by LMDB 1.0, and this program uses 0.9: export it with mdb_dump "
+                        + "of 1.0 and import that with mdb_load of 0.9."
+                )
+            case .version(let version):
+                (
+                    .newerFormat,
+                    "The data file has LMDB format \(version), and this program reads format 1: export it with "
+                        + "the mdb_dump that fits it and import that with mdb_load of 0.9."
+                )
+            case .damaged:
+                (.corrupted, "The header of the data file is damaged: restore a backup.")
+            }
+        return LMDBError(code, operation: "open", path: path, message: message)
+    }
+}

@@ -1,0 +1,206 @@
+/// What LMDB is about to trust in a write transaction, looked at before.
+///
+/// LMDB reads and changes pages of the last commit without a look at their bytes. Whoever writes asks here first, and
+/// each page is looked at once in a transaction. Pages that the transaction has changed already are LMDB's own.
+@usableFromInline package final class WriteCheck {
+    let pages: PageMap
+    package let snapshot: Snapshot
+    /// Pages that were looked at in this transaction.
+    private var examined: Set<UInt64> = []
+    /// The leaf that was looked at last, by table: writes mostly go on in it.
+    private var latest: [Leaf?]
+    /// Tables whose end was looked at.
+    private var endsExamined: [Bool]
+
+    private struct Leaf {
+        var place: Place
+        /// Whether what lies beside it was looked at, too.
+        var hasNeighbors: Bool
+
+        func covers(_ key: KeyBytes) -> Bool {
+            (place.lower.isNone || place.lower.compare(key) <= 0)
+                && (place.upper.isNone || key.compare(place.upper) < 0)
+        }
+    }
+
+    package init(_ pages: PageMap) {
+        self.pages = pages
+        snapshot = Snapshot(pages)
+        latest = Array(repeating: nil, count: pages.tableNames.count)
+        endsExamined = Array(repeating: false, count: pages.tableNames.count)
+    }
+
+    /// Begins with the commit that the transaction goes on from: its header, the table of tables, which every commit
+    /// changes, and both ends of the list of free pages, where commits take and give.
+    ///
+    /// - Complexity: O(tables).
+    package func begin(after transaction: UInt64) throws(LMDBError) {
+        examined.removeAll(keepingCapacity: true)
+        for index in latest.indices {
+            latest[index] = nil
+            endsExamined[index] = false
+        }
+        // Nobody else commits now, so the header's page stays as it is.
+        if case .gone = try snapshot.load(transaction) { throw pages.error(.record, page: transaction & 1, .tables) }
+        if let tables = snapshot.tables { try examineAll(tables) }
+        if let freeList = snapshot.freeList { try examineEnds(freeList) }
+    }
+
+    /// Before a value is stored or looked up: the way to its leaf, and the value that is there.
+    package func checkKey(_ key: KeyBytes, in name: TableName) throws(LMDBError) {
+        guard let table = try table(name) else { return }
+        if let leaf = latest(name), leaf.covers(key) { return try checkValue(of: key, leaf.place, table) }
+        let place = try descend(table) { $0.childIndex(for: key) }
+        remember(Leaf(place: place, hasNeighbors: false), name)
+        try checkValue(of: key, place, table)
+    }
+
+    /// Before a value is deleted, or a cursor moves on from it: the same, and what lies beside the way, because LMDB
+    /// moves entries between neighbors there.
+    package func checkNeighbors(of key: KeyBytes, in name: TableName) throws(LMDBError) {
+        guard let table = try table(name) else { return }
+        if let leaf = latest(name), leaf.hasNeighbors, leaf.covers(key) {
+            return try checkValue(of: key, leaf.place, table)
+        }
+        let place = try descend(table, besides: true) { $0.childIndex(for: key) }
+        remember(Leaf(place: place, hasNeighbors: true), name)
+        try checkValue(of: key, place, table)
+    }
+
+    /// Before something is appended: the way to the last leaf.
+    package func checkLast(_ name: TableName) throws(LMDBError) {
+        guard case .named(let index) = name, !endsExamined[index], let table = try table(name) else { return }
+        _ = try descend(table) { $0.count - 1 }
+        endsExamined[index] = true
+    }
+
+    /// The way to the first leaf.
+    package func checkFirst(_ name: TableName) throws(LMDBError) {
+        guard let table = try table(name) else { return }
+        _ = try descend(table) { _ in 0 }
+    }
+
+    /// Before a cursor goes through a table: that the file has it.
+    package func requireTable(_ database: Database) throws(LMDBError) { _ = try snapshot.record(database) }
+
+    /// The table's record; nil when there was nothing in it.
+    private func table(_ name: TableName) throws(LMDBError) -> TableRecord? {
+        guard case .named(let index) = name else { return nil }
+        let record = try snapshot.record(Database(handle: 0, index: index))
+        return record.isEmpty ? nil : record
+    }
+
+    private func latest(_ name: TableName) -> Leaf? {
+        guard case .named(let index) = name else { return nil }
+        return latest[index]
+    }
+
+    private func remember(_ leaf: Leaf, _ name: TableName) {
+        if case .named(let index) = name { latest[index] = leaf }
+    }
+
+    /// LMDB gives up the pages of a large value that is replaced or deleted, by what they say of themselves.
+    private func checkValue(of key: KeyBytes, _ place: Place, _ table: TableRecord) throws(LMDBError) {
+        guard table.overflowPages > 0 else { return }
+        guard let found = place.leaf.search(key) else { throw snapshot.error(.entries, place.leaf, table) }
+        guard found.isExact else { return }
+        guard let value = place.leaf.value(found.index), value.isBig, let number = place.leaf.number(at: value.offset)
+        else { return }
+        let pages = try snapshot.overflowPages(number, byteCount: value.byteCount, table.name)
+        // More than it needs is possible, but rare: then the sum over the table tells whether the number is right.
+        if pages > UInt64(PageLayout.overflowPages(value.byteCount, pageSize: snapshot.pageSize)) {
+            try checkOverflowPages(of: table)
+        }
+    }
+
+    /// Holds what all large values of a table say of their pages against the table's record.
+    private func checkOverflowPages(of table: TableRecord) throws(LMDBError) {
+        var sum: UInt64 = 0
+        var place = try snapshot.first(in: table)
+        while let here = place {
+            for index in 0..<here.count {
+                guard let value = here.leaf.value(index), value.isBig, let number = here.leaf.number(at: value.offset)
+                else { continue }
+                sum += try snapshot.overflowPages(number, byteCount: value.byteCount, table.name)
+            }
+            place = try snapshot.nextLeaf(here, table)
+        }
+        if sum != table.overflowPages { throw pages.error(.count, page: table.root, table.name) }
+    }
+
+    private func examineAll(_ table: TableRecord) throws(LMDBError) {
+        guard !table.isEmpty else { return }
+        var place: Place? = try descend(table) { _ in 0 }
+        while let here = place, !here.upper.isNone {
+            place = try descend(table) { $0.childIndex(for: here.upper) }
+        }
+    }
+
+    private func examineEnds(_ freeList: TableRecord) throws(LMDBError) {
+        guard !freeList.isEmpty else { return }
+        for end in 0..<3 {
+            let place = try descend(freeList) { branch in
+                end == 2 ? branch.count - 1 : branch.count > 1 && end == 1 ? 1 : 0
+            }
+            // All of them were looked at when the store was opened, and LMDB takes the oldest ones next.
+            for index in 0..<place.count {
+                _ = try snapshot.freeRecord(place.leaf, index, freeList, isThorough: end == 0 && index < 4)
+            }
+            if freeList.depth == 1 { break }
+        }
+    }
+
+    /// Goes from the root to a leaf and looks at each page of the way.
+    private func descend(
+        _ table: TableRecord, besides: Bool = false, _ choose: (Page) -> Int?
+    ) throws(LMDBError) -> Place {
+        var number = table.root
+        var (lower, upper) = (KeyBytes.none, KeyBytes.none)
+        for level in 1..<table.depth {
+            let branch = try visit(number, isLeaf: false, table.name)
+            guard let index = choose(branch), let child = branch.child(index) else {
+                throw snapshot.error(.entries, branch, table)
+            }
+            if index > 0, let key = branch.key(index) { lower = key }
+            if index + 1 < branch.count, let key = branch.key(index + 1) { upper = key }
+            if besides {
+                for sibling in [index - 1, index + 1] where sibling >= 0 && sibling < branch.count {
+                    guard let page = branch.child(sibling) else { throw snapshot.error(.entries, branch, table) }
+                    try visitEdges(page, table, level: level + 1)
+                }
+                try visitEdge(child, table, level: level + 1) { _ in 0 }
+            }
+            number = child
+        }
+        let leaf = try visit(number, isLeaf: true, table.name)
+        return Place(leaf: leaf, count: leaf.count, lower: lower, upper: upper)
+    }
+
+    private func visitEdges(_ number: UInt64, _ table: TableRecord, level: Int) throws(LMDBError) {
+        try visitEdge(number, table, level: level) { _ in 0 }
+        try visitEdge(number, table, level: level) { $0.count - 1 }
+    }
+
+    /// The first or the last leaf below a page, and the way there.
+    private func visitEdge(
+        _ number: UInt64, _ table: TableRecord, level: Int, _ choose: (Page) -> Int
+    ) throws(LMDBError) {
+        var number = number
+        for _ in level..<table.depth {
+            let branch = try visit(number, isLeaf: false, table.name)
+            guard let child = branch.child(choose(branch)) else { throw snapshot.error(.entries, branch, table) }
+            number = child
+        }
+        _ = try visit(number, isLeaf: true, table.name)
+    }
+
+    private func visit(_ number: UInt64, isLeaf: Bool, _ table: TableName) throws(LMDBError) -> Page {
+        let page = try snapshot.page(number, isLeaf: isLeaf, table)
+        if examined.insert(number).inserted,
+            let fault = page.fault(isLeaf: isLeaf, table.content, pageCount: snapshot.pageCount)
+        {
+            throw pages.error(fault, page: number, table)
+        }
+        return page
+    }
+}

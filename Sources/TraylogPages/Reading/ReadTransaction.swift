@@ -1,0 +1,83 @@
+/// One snapshot of all databases.
+///
+/// It exists only inside of `Environment.read`: being noncopyable and lent to the closure, it cannot be stored.
+/// While it lives, pages that later commits free cannot be reused, so a long one makes the file grow: keep it under
+/// 250 ms, and resume a long scan by key in a new one.
+@safe
+@usableFromInline package struct ReadTransaction: ~Copyable {
+    /// Not retained: it lives as long as the environment keeps its transaction of LMDB.
+    @usableFromInline unowned(unsafe) let snapshot: Snapshot
+
+    /// - Parameter snapshot: not retained.
+    @inlinable
+    package init(_ snapshot: Snapshot) {
+        unsafe self.snapshot = snapshot
+    }
+
+    /// The number of the commit that the snapshot shows.
+    package var id: UInt64 {
+        unsafe snapshot.transaction
+    }
+
+    /// Calls `body` with the value of `key`, in place; nil when the key is not stored.
+    ///
+    /// - Complexity: O(log n); nothing is copied.
+    @inlinable
+    package borrowing func get<R: ~Copyable>(
+        _ database: Database, _ key: RawSpan, _ body: (RawSpan) throws -> R
+    ) throws -> R? {
+        let found = unsafe try key.withUnsafeBytes { unsafe try snapshot.value(of: $0, in: database) }
+        guard let value = unsafe found else { return nil }
+        return unsafe try body(value.bytes)
+    }
+
+    /// The same for a key of eight big-endian bytes.
+    @inlinable
+    package borrowing func get<R: ~Copyable>(
+        _ database: Database, _ key: UInt64, _ body: (RawSpan) throws -> R
+    ) throws -> R? {
+        let found = unsafe try withUnsafeBytes(of: key.bigEndian) { unsafe try snapshot.value(of: $0, in: database) }
+        guard let value = unsafe found else { return nil }
+        return unsafe try body(value.bytes)
+    }
+
+    /// Calls `body` with the value of each key, in the order of the keys, which are eight big-endian bytes each.
+    ///
+    /// Values that lie apart are waited for together.
+    ///
+    /// - Returns: the place of the first key that is not stored, at which it ends; nil when all are.
+    package borrowing func get(
+        _ database: Database, _ keys: Span<UInt64>, _ body: (Int, RawSpan) throws -> Void
+    ) throws -> Int? {
+        var values = unsafe FoundValues(repeating: nil)
+        let most = unsafe values.count
+        for start in stride(from: 0, to: keys.count, by: most) {
+            let some = keys.extracting(start..<min(start + most, keys.count))
+            unsafe try snapshot.values(of: some, in: database, &values)
+            for index in some.indices {
+                guard let value = unsafe values[index] else { return start + index }
+                unsafe try body(start + index, value.bytes)
+            }
+        }
+        return nil
+    }
+
+    /// Lends a cursor without a position over `database`.
+    @inlinable
+    package borrowing func withCursor<R: ~Copyable>(
+        _ database: Database, _ body: (inout RowCursor) throws -> R
+    ) throws -> R {
+        var cursor = unsafe try RowCursor(snapshot, database)
+        return try body(&cursor)
+    }
+
+    /// - Complexity: O(1).
+    package borrowing func statistics(_ database: Database) throws(LMDBError) -> DatabaseStatistics {
+        DatabaseStatistics(unsafe try snapshot.record(database))
+    }
+
+    /// How many pages later commits will use again.
+    package borrowing func freePages() throws(LMDBError) -> Int {
+        unsafe try snapshot.countFreePages()
+    }
+}

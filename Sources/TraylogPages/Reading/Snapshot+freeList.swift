@@ -1,0 +1,129 @@
+import TraylogPlatform
+
+extension Snapshot {
+    /// One record of the list: the pages that a commit freed, descending.
+    @safe
+    struct FreeRecord {
+        /// The commit.
+        var transaction: UInt64
+        /// The leaf it stands in.
+        var page: UInt64
+        let count: Int
+        private let numbers: UnsafeRawBufferPointer
+
+        /// Nil when the count is greater than the value.
+        @unsafe init?(transaction: UInt64, page: UInt64, _ bytes: UnsafeRawBufferPointer) {
+            guard bytes.count >= 8, bytes.count & 7 == 0 else { return nil }
+            let count = unsafe bytes.loadUnaligned(as: UInt64.self)
+            guard count <= UInt64(bytes.count / 8 - 1) else { return nil }
+            self.transaction = transaction
+            self.page = page
+            self.count = Int(count)
+            unsafe numbers = UnsafeRawBufferPointer(rebasing: bytes[8...])
+        }
+
+        /// - Parameter index: below ``count``.
+        subscript(index: Int) -> UInt64 {
+            unsafe numbers.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self)
+        }
+
+        /// Whether the pages descend, and are pages of the file.
+        func isSound(pageCount: UInt64) -> Bool {
+            var previous = pageCount
+            for index in 0..<count {
+                let number = self[index]
+                guard number < previous, number >= PageLayout.firstPage else { return false }
+                previous = number
+            }
+            return true
+        }
+    }
+
+    /// Calls `body` with the records of the list of free pages, in their order, until it returns false.
+    ///
+    /// - Throws: ``LMDBError`` for a damaged page; and what `body` throws.
+    func forEachFreeRecord(_ body: (FreeRecord) throws(LMDBError) -> Bool) throws(LMDBError) {
+        guard let table = freeList, !table.isEmpty else { return }
+        var number: UInt64? = 0
+        while let from = number {
+            let leaf = try freeLeaf(from, table)
+            for index in 0..<leaf.page.count {
+                guard try body(freeRecord(leaf.page, index, table)) else { return }
+            }
+            number = leaf.next
+        }
+    }
+
+    /// The leaf that holds the key `from`, and the least key of the leaf after it.
+    private func freeLeaf(_ from: UInt64, _ table: TableRecord) throws(LMDBError) -> (page: Page, next: UInt64?) {
+        var number = table.root
+        var upper: UInt64?
+        for _ in 1..<table.depth {
+            let branch = try page(number, isLeaf: false, .freePages)
+            guard let index = branch.childIndex(forNumber: from), let child = branch.child(index) else {
+                throw error(.entries, branch, table)
+            }
+            if index + 1 < branch.count {
+                guard let key = branch.key(index + 1)?.number, key > from else { throw error(.entries, branch, table) }
+                upper = key
+            }
+            number = child
+        }
+        return (try page(number, isLeaf: true, .freePages), upper)
+    }
+
+    /// A record, whose pages are looked at one by one if `isThorough`.
+    func freeRecord(
+        _ leaf: Page, _ index: Int, _ table: TableRecord, isThorough: Bool = true
+    ) throws(LMDBError) -> FreeRecord {
+        guard let key = leaf.key(index)?.number, let value = leaf.value(index) else {
+            throw error(.entries, leaf, table)
+        }
+        let place = Place(leaf: leaf, index: index, count: leaf.count)
+        let bytes = unsafe try self.value(at: place, .freePages)
+        guard value.byteCount == bytes.count,
+            let record = unsafe FreeRecord(transaction: key, page: leaf.number, bytes),
+            !isThorough || record.isSound(pageCount: pageCount)
+        else { throw error(.entries, leaf, table) }
+        return record
+    }
+
+    /// - Complexity: O(free pages).
+    package func countFreePages() throws(LMDBError) -> Int {
+        var count = 0
+        try forEachFreeRecord { record in
+            count += record.count
+            return true
+        }
+        return count
+    }
+
+    /// Makes sure that the commit is the one that the header says: each lists the pages that it freed under its own number,
+    /// and there always are some, after the first commits.
+    ///
+    /// A changed number could also make the newest commit look like the one before this one. Its last page gives it away,
+    /// if it made the file longer, because that number never becomes smaller. Its tables prove nothing: after a header's
+    /// page that could not be written LMDB puts the old number and the old last page back, and leaves the new tables.
+    package func checkCommits() throws(LMDBError) {
+        if let freeList, let newest = try newestFreed(freeList), newest != transaction {
+            throw pages.error(.record, page: transaction & 1, .tables)
+        }
+        guard isEarlierLonger() else { return }
+        // A commit may be under way, which writes the last page before the number.
+        OSThread.sleep(milliseconds: 2)
+        if isEarlierLonger() { throw pages.error(.record, page: ~transaction & 1, .tables) }
+    }
+
+    /// Whether the commit before this one says that the file was longer.
+    private func isEarlierLonger() -> Bool {
+        guard let other = MetaPage(pages.page(~transaction & 1)) else { return false }
+        return other.transaction &+ 1 == transaction && other.lastPage >= pageCount
+    }
+
+    /// The last commit in a list of free pages; nil when the list is empty.
+    func newestFreed(_ table: TableRecord) throws(LMDBError) -> UInt64? {
+        guard !table.isEmpty else { return nil }
+        let place = try descend(table) { $0.count - 1 }
+        return place.leaf.key(place.count - 1)?.number
+    }
+}

@@ -1,0 +1,247 @@
+import TraylogPlatform
+
+/// One commit as the pages of the file tell it, read with every number checked.
+///
+/// It belongs to a transaction of LMDB, which keeps the pages from being used again, and to one thread at a time.
+@safe
+@usableFromInline package final class Snapshot {
+    package let pages: PageMap
+    /// Of the commit; the map it was read from may be another one by now.
+    package private(set) var transaction = UInt64.max
+    private var base: UnsafeRawPointer
+    let pageShift: UInt64
+    let pageSize: Int
+    /// As the header says.
+    package private(set) var pageCount: UInt64 = 0
+    /// Those of them that are in the file.
+    private(set) var readablePages: UInt64 = 0
+    private(set) var freeList: TableRecord?
+    private(set) var tables: TableRecord?
+    private var records: [TableRecord?]
+    /// Where the last number was looked for: events of one user, or of one moment, lie close together.
+    private var lastLeaf: NumberedLeaf?
+
+    package init(_ pages: PageMap) {
+        self.pages = pages
+        unsafe base = pages.base
+        pageShift = pages.pageShift
+        pageSize = pages.pageSize
+        records = Array(repeating: nil, count: pages.tableNames.count)
+    }
+
+    /// How sure it is that the commit was read whole.
+    package enum Loading {
+        case whole
+        /// A later commit was under way; sure if that one's successor has not begun, so: if the newest is still this one.
+        case perhapsTorn
+        /// The header is of another commit already.
+        case gone
+    }
+
+    /// Whether it shows that commit already, through the present map.
+    package func shows(_ transaction: UInt64) -> Bool {
+        unsafe self.transaction == transaction && base == pages.base
+    }
+
+    /// Forgets what it shows.
+    package func forget() {
+        transaction = .max
+        lastLeaf = nil
+    }
+
+    /// The leaf that was looked at last, if a number of that table belongs into it.
+    @inline(__always)
+    func recentLeaf(_ number: UInt64, _ database: Database) -> Page? {
+        guard let lastLeaf, lastLeaf.table == database.index, lastLeaf.numbers.contains(number) else { return nil }
+        return lastLeaf.page
+    }
+
+    /// Keeps a leaf of numbers for the next look.
+    @inline(__always)
+    func keep(_ leaf: Page, _ database: Database) {
+        guard let first = leaf.key(0)?.bigEndian, let last = leaf.key(leaf.count - 1)?.bigEndian, first <= last else {
+            return
+        }
+        lastLeaf = NumberedLeaf(page: leaf, table: database.index, numbers: first...last)
+    }
+
+    /// Takes over the header's page of a commit.
+    ///
+    /// Commits write the two pages alternately, so a commit overwrites the page of the one before the last.
+    ///
+    /// - Throws: ``LMDBError/Code/corrupted`` when the page makes no sense.
+    package func load(_ wanted: UInt64) throws(LMDBError) -> Loading {
+        forget()
+        guard pages.readablePages(2) == 2 else { throw pages.error(.beyondEnd, page: 1, .tables) }
+        let meta = MetaPage(pages.page(wanted & 1))
+        let other = pages.page(~wanted & 1).number(at: 144) ?? 0
+        guard let meta else {
+            if other > wanted { return .gone }
+            throw pages.error(.record, page: wanted & 1, .tables)
+        }
+        guard meta.transaction == wanted else { return .gone }
+        take(meta)
+        transaction = wanted
+        let isBefore = other &+ 1 == wanted || other == 0 && wanted == 0
+        return isBefore ? .whole : .perhapsTorn
+    }
+
+    private func take(_ meta: MetaPage) {
+        unsafe base = pages.base
+        pageCount = meta.lastPage + 1
+        readablePages = pages.readablePages(pageCount)
+        freeList = meta.freeList
+        tables = meta.tables
+        for index in records.indices { records[index] = nil }
+        lastLeaf = nil
+    }
+
+    /// Takes over the header's page of the commit before the newest, if it shows the one after that under its number.
+    ///
+    /// - Returns: the number of that commit; nil for a header as it should be.
+    func loadRenumbered(behind newest: UInt64) -> UInt64? {
+        forget()
+        guard pages.readablePages(2) == 2, let meta = MetaPage(pages.page(~newest & 1)),
+            meta.transaction &+ 1 == newest
+        else { return nil }
+        take(meta)
+        guard let freed = try? newestFreed(meta.freeList), freed == newest + 1 else { return nil }
+        transaction = freed
+        return freed
+    }
+
+    /// A page, which must be a branch or a leaf of the table.
+    @inline(__always)
+    func page(_ number: UInt64, isLeaf: Bool, _ table: TableName) throws(LMDBError) -> Page {
+        guard number < readablePages, number >= PageLayout.firstPage else { throw unreadable(number, table) }
+        let page = unsafe Page(base: base + Int(number << pageShift), size: pageSize)
+        guard page.number == number, page.flags == (isLeaf ? PageLayout.leaf : PageLayout.branch), page.count > 0 else {
+            throw pages.error(headerFault(page, number, isLeaf: isLeaf) ?? .kind, page: number, table)
+        }
+        if !pages.isExamined(number) { try examine(page, number, isLeaf: isLeaf, table) }
+        return page
+    }
+
+    /// Asks for the first line of a page that will be looked at soon.
+    func expectPage(_ number: UInt64) {
+        guard number < readablePages else { return }
+        unsafe Memory.prefetch(base + Int(number << pageShift))
+    }
+
+    /// Looks at all of a page that was not looked at since the store was opened.
+    private func examine(_ page: Page, _ number: UInt64, isLeaf: Bool, _ table: TableName) throws(LMDBError) {
+        if let fault = pages.suspects[number] { throw pages.error(fault, page: number, table) }
+        if let fault = page.fault(isLeaf: isLeaf, table.content, pageCount: pageCount) {
+            throw pages.error(fault, page: number, table)
+        }
+        pages.markExamined(number)
+    }
+
+    private func unreadable(_ number: UInt64, _ table: TableName) -> LMDBError {
+        pages.error(number < pageCount && number >= readablePages ? .beyondEnd : .outside, page: number, table)
+    }
+
+    /// What is wrong with a page, for a list of findings; nil when it is sound.
+    func fault(of number: UInt64, isLeaf: Bool, _ table: TableName) -> PageFault? {
+        guard number >= PageLayout.firstPage, number < pageCount else { return .outside }
+        guard number < readablePages else { return .beyondEnd }
+        let page = unsafe Page(base: base + Int(number << pageShift), size: pageSize)
+        return headerFault(page, number, isLeaf: isLeaf)
+            ?? page.fault(isLeaf: isLeaf, table.content, pageCount: pageCount)
+    }
+
+    private func headerFault(_ page: Page, _ number: UInt64, isLeaf: Bool) -> PageFault? {
+        let isKind = page.flags == (isLeaf ? PageLayout.leaf : PageLayout.branch)
+        let isOther = page.flags == (isLeaf ? PageLayout.branch : PageLayout.leaf)
+        if page.number != number { return .misplaced }
+        if isOther { return .depth }
+        if !isKind { return .kind }
+        return page.count > 0 ? nil : .entries
+    }
+
+    /// The bytes of a large value.
+    @unsafe func overflow(
+        _ number: UInt64, byteCount: Int, _ table: TableName
+    ) throws(LMDBError) -> UnsafeRawBufferPointer {
+        let count = UInt64(PageLayout.overflowPages(byteCount, pageSize: pageSize))
+        guard number >= PageLayout.firstPage, number < readablePages, count <= readablePages - number else {
+            throw unreadable(number < readablePages ? min(number + count - 1, pageCount) : number, table)
+        }
+        let page = unsafe Page(base: base + Int(number << pageShift), size: pageSize)
+        // A value that became smaller in the transaction that stored it keeps its pages.
+        guard page.number == number, page.flags == PageLayout.overflow, page.overflowPages >= Int(count),
+            UInt64(page.overflowPages) <= pageCount - number
+        else {
+            throw pages.error(page.number == number ? .value : .misplaced, page: number, table)
+        }
+        if let fault = pages.suspects[number] { throw pages.error(fault, page: number, table) }
+        return unsafe UnsafeRawBufferPointer(
+            start: base + Int(number << pageShift) + PageLayout.headerBytes, count: byteCount)
+    }
+
+    /// How many pages a large value has.
+    func overflowPages(_ number: UInt64, byteCount: Int, _ table: TableName) throws(LMDBError) -> UInt64 {
+        unsafe _ = try overflow(number, byteCount: byteCount, table)
+        return UInt64(pages.page(number).overflowPages)
+    }
+
+    /// The record of a table; an empty one when the file has no such table.
+    @inline(__always)
+    func record(_ database: Database) throws(LMDBError) -> TableRecord {
+        if let record = records[database.index] { return record }
+        return try findRecord(database)
+    }
+
+    private func findRecord(_ database: Database) throws(LMDBError) -> TableRecord {
+        guard let record = try tableRecord(database.index) else {
+            throw LMDBError(
+                .missingDatabase, operation: "read", path: pages.path,
+                message: "The file has no \(pages.words(for: .named(database.index))): restore a backup.")
+        }
+        records[database.index] = record
+        return record
+    }
+
+    /// Whether the file has a table of this name, which it need not have been opened with.
+    package func hasTable(_ name: String) throws(LMDBError) -> Bool {
+        guard let tables else { return false }
+        let key = Array(name.utf8)
+        return unsafe try key.span.withUnsafeBytes { (key) throws(LMDBError) in
+            unsafe try find(KeyBytes(key), in: tables) != nil
+        }
+    }
+
+    /// The record of a table; nil when the file has none of that name.
+    package func tableRecord(_ index: Int) throws(LMDBError) -> TableRecord? {
+        guard let tables else { return nil }
+        let name = pages.tableNames[index]
+        let place: Place? = unsafe try name.span.withUnsafeBytes { (name) throws(LMDBError) in
+            unsafe try find(KeyBytes(name), in: tables)
+        }
+        guard let place else { return nil }
+        guard let value = place.leaf.value(place.index), value.flags == PageLayout.table,
+            value.byteCount == TableRecord.byteCount,
+            let record = TableRecord(
+                place.leaf, at: value.offset, name: .named(index), flags: 0, pageCount: pageCount)
+        else { throw pages.error(.record, page: place.leaf.number, .tables) }
+        return record
+    }
+}
+
+/// A leaf whose keys are numbers.
+private struct NumberedLeaf {
+    var page: Page
+    /// The table's index.
+    var table: Int
+    var numbers: ClosedRange<UInt64>
+}
+
+extension TableName {
+    var content: Page.Content {
+        switch self {
+        case .named, .other: .rows
+        case .tables: .tables
+        case .freePages: .freePages
+        }
+    }
+}

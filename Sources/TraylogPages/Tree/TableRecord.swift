@@ -1,0 +1,57 @@
+/// What LMDB keeps of a table: 48 bytes in the header or in the table of tables.
+///
+/// | offset | what |
+/// |---|---|
+/// | 4 | flags, u16 |
+/// | 6 | depth, u16 |
+/// | 8 | branch pages, u64 |
+/// | 16 | leaf pages, u64 |
+/// | 24 | pages of large values, u64 |
+/// | 32 | entries, u64 |
+/// | 40 | root, u64 |
+package struct TableRecord {
+    static let byteCount = 48
+    /// Tells whether the file was made without a directory of its own.
+    static let meaninglessFlags: UInt16 = 0x4000
+
+    /// Which one it is.
+    var name: TableName
+    var depth: Int
+    var root: UInt64
+    var branchPages: UInt64
+    var leafPages: UInt64
+    var overflowPages: UInt64
+    var entries: UInt64
+
+    var isEmpty: Bool { root == PageLayout.noPage }
+    /// Of every kind.
+    var pages: UInt64 { branchPages &+ leafPages &+ overflowPages }
+
+    /// Nil when the record makes no sense.
+    ///
+    /// - Parameters:
+    ///   - flags: those that the table must have.
+    ///   - pageCount: of the file.
+    init?(_ page: Page, at offset: Int, name: TableName, flags: UInt16, pageCount: UInt64) {
+        guard let first = page.number(at: offset), let root = page.number(at: offset + 40),
+            let branchPages = page.number(at: offset + 8), let leafPages = page.number(at: offset + 16),
+            let overflowPages = page.number(at: offset + 24), let entries = page.number(at: offset + 32)
+        else { return nil }
+        self.name = name
+        depth = Int(first >> 48)
+        self.root = root
+        self.branchPages = branchPages
+        self.leafPages = leafPages
+        self.overflowPages = overflowPages
+        self.entries = entries
+        guard UInt16(truncatingIfNeeded: first >> 32) & ~Self.meaninglessFlags == flags else { return nil }
+        guard branchPages < pageCount, leafPages < pageCount, overflowPages < pageCount else { return nil }
+        if root == PageLayout.noPage {
+            guard depth == 0, pages == 0, entries == 0 else { return nil }
+        } else {
+            guard root >= PageLayout.firstPage, root < pageCount, (1...PageLayout.maximumDepth).contains(depth),
+                leafPages > 0, (depth > 1) == (branchPages > 0), entries >= leafPages
+            else { return nil }
+        }
+    }
+}

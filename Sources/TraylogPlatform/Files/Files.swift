@@ -1,0 +1,83 @@
+import Glibc
+
+/// Names of files and directories, and what is done with files by their names.
+package enum Files {
+    /// The path without links and dots, which means the same from every directory; as given where no file exists.
+    package static func absolutePath(of path: String) -> String {
+        guard let resolved = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved)
+    }
+
+    /// The directory that a path lies in, by its text alone.
+    package static func parent(of path: String) -> String {
+        path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    }
+
+    /// Whether there is anything of this name; a link counts, wherever it leads.
+    package static func exists(_ path: String) -> Bool {
+        (try? FileStatus(path: path, followingLinks: false)) != nil
+    }
+
+    package static func remove(_ path: String) throws(SystemError) {
+        unsafe try SystemError.check(unlink(path))
+    }
+
+    /// Gives a file another name in one step, in place of a file that has it.
+    package static func rename(_ path: String, to newPath: String) throws(SystemError) {
+        unsafe try SystemError.check(Glibc.rename(path, newPath))
+    }
+
+    /// Gives a file a second name, which must be free.
+    package static func link(_ path: String, to newPath: String) throws(SystemError) {
+        unsafe try SystemError.check(Glibc.link(path, newPath))
+    }
+
+    package static func setMode(_ mode: UInt32, of path: String) throws(SystemError) {
+        unsafe try SystemError.check(chmod(path, mode))
+    }
+
+    /// Gives a file, or the link itself, to a user and a group.
+    package static func setOwner(_ owner: UInt32, group: UInt32, of path: String) throws(SystemError) {
+        unsafe try SystemError.check(lchown(path, owner, group))
+    }
+
+    /// Makes a directory of mode 0700; its parent must be there.
+    ///
+    /// - Returns: false when there is something of this name already.
+    package static func createDirectory(_ path: String) throws(SystemError) -> Bool {
+        guard unsafe mkdir(path, 0o700) == 0 else {
+            guard errno == EEXIST else { throw .last }
+            return false
+        }
+        // The umask may have taken bits that the owner needs.
+        try? setMode(0o700, of: path)
+        return true
+    }
+
+    /// Removes an empty directory.
+    package static func removeDirectory(_ path: String) throws(SystemError) {
+        unsafe try SystemError.check(rmdir(path))
+    }
+
+    /// The names in a directory, ascending, but for itself and its parent.
+    package static func names(in directory: String) throws(SystemError) -> [String] {
+        guard let stream = unsafe opendir(directory) else { throw .last }
+        defer { unsafe _ = closedir(stream) }
+        var names: [String] = []
+        while let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// Makes the content of a file, or the names in a directory, safe against power loss.
+    package static func sync(_ path: String) throws(SystemError) {
+        let file = try FileDescriptor(opening: path, .reading)
+        defer { file.close() }
+        try file.sync()
+    }
+}

@@ -1,0 +1,43 @@
+import Glibc
+
+/// An error number of the operating system (`errno`).
+package struct SystemError: Error, Hashable, Sendable {
+    package let number: Int32
+
+    package init(number: Int32) {
+        self.number = number
+    }
+
+    /// That of the call that has just failed on this thread.
+    static var last: SystemError { SystemError(number: errno) }
+
+    package static let noEntry = SystemError(number: ENOENT)
+    package static let notDirectory = SystemError(number: ENOTDIR)
+    package static let exists = SystemError(number: EEXIST)
+    package static let accessDenied = SystemError(number: EACCES)
+    package static let notPermitted = SystemError(number: EPERM)
+    package static let readOnlyFileSystem = SystemError(number: EROFS)
+    package static let noSpace = SystemError(number: ENOSPC)
+    package static let quotaExceeded = SystemError(number: EDQUOT)
+    package static let fileTooLarge = SystemError(number: EFBIG)
+    package static let outOfMemory = SystemError(number: ENOMEM)
+    /// Also what a call says that would have to wait.
+    package static let tryAgain = SystemError(number: EAGAIN)
+    package static let inputOutput = SystemError(number: EIO)
+    package static let tooManyOpenFiles = SystemError(number: EMFILE)
+    package static let tooManyOpenFilesInSystem = SystemError(number: ENFILE)
+    package static let notSupported = SystemError(number: EOPNOTSUPP)
+    package static let notImplemented = SystemError(number: ENOSYS)
+
+    /// Throws the error of a call that returned a negative number.
+    @discardableResult
+    static func check(_ result: Int32) throws(SystemError) -> Int32 {
+        guard result >= 0 else { throw .last }
+        return result
+    }
+}
+
+extension SystemError: CustomStringConvertible {
+    /// The system's words for it, such as `No such file or directory`.
+    package var description: String { unsafe String(cString: strerror(number)) }
+}

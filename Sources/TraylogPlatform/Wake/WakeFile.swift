@@ -1,0 +1,39 @@
+/// The writer's side of the file `wake`: eight bytes that tell waiting processes how far the log reaches.
+///
+/// LMDB's own files change before a commit can be read, so that watching them wakes too early; this one changes
+/// after it. It is a hint and nothing else: a write that fails is forgotten, because whoever waits looks at the log
+/// now and then in any case. Used by the writer's thread alone.
+package final class WakeFile {
+    private let directory: String
+    private var file: FileDescriptor?
+
+    /// Opens or creates the file, if that is possible.
+    package init(directory: String) {
+        self.directory = directory
+        reopen()
+    }
+
+    deinit {
+        file?.close()
+    }
+
+    static func path(in directory: String) -> String { directory + "/wake" }
+
+    /// Says that the log reaches to `head`, after the commit; some microseconds.
+    package func announce(_ head: UInt64) {
+        if isGone { reopen() }
+        unsafe withUnsafeBytes(of: head.littleEndian) { bytes in unsafe try? file?.write(bytes.bytes, at: 0) }
+    }
+
+    /// The file was never there, or somebody deleted or replaced it.
+    private var isGone: Bool {
+        let status = try? file?.status()
+        return (status?.nameCount ?? 0) == 0
+    }
+
+    private func reopen() {
+        file?.close()
+        let owner = try? FileStatus(path: directory)
+        file = try? FileDescriptor(openingOrCreating: Self.path(in: directory), owner: owner)
+    }
+}
