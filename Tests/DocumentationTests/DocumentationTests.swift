@@ -36,15 +36,6 @@ struct DocumentationTests {
         }
     }
 
-    @Test func everyDecisionIsListed() throws {
-        let list = try #require(Document.all.first { $0.path == "Docs/decisions/README.md" })
-        let records = Document.all.filter { $0.path.hasPrefix("Docs/decisions/0") }
-        #expect(!records.isEmpty)
-        for record in records {
-            #expect(list.localLinks.contains(String(record.path.dropFirst("Docs/decisions/".count))), "\(record.path)")
-        }
-    }
-
     @Test func aBlockMatchesOnlyItsOwnText() {
         let source = "import Traylog\n    // example: a\n    let a = 1\n\n      let b = 2\n    // end\n"
         let example = Example.all(in: source)
