@@ -49,17 +49,14 @@ package struct RecordBatch {
     }
 
     /// Makes an event whose payload is encoded already the next record.
-    ///
-    /// - Parameter isFirst: whether its transaction began with it; nil when that is this one.
     package mutating func append(
-        payload: RawSpan, kind: EventKind, stream: UInt32, recordedAt: Timestamp, occurredAt: Timestamp?, salt: Salt,
-        isFirst: Bool? = nil
+        payload: RawSpan, kind: EventKind, stream: UInt32, recordedAt: Timestamp, occurredAt: Timestamp?, salt: Salt
     ) {
         let seq = firstSeq + UInt64(ends.count)
         bytes.growGeometrically(for: RecordCodec.inlineBytes)
         let placement = RecordCodec.append(
             seq: seq, kind: kind, stream: stream, recordedAt: recordedAt, occurredAt: occurredAt, salt: salt,
-            payload: payload, isFirst: isFirst ?? ends.isEmpty, to: &bytes)
+            payload: payload, to: &bytes)
         if placement != .inline {
             var copy: [UInt8] = []
             copy.append(copying: payload)

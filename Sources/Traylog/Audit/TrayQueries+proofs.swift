@@ -5,12 +5,12 @@ import TraylogLMDB
 extension TrayQueries {
     /// Size and root of the Merkle tree over the log through a moment; without one, through the head.
     ///
-    /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `compacted` for a moment below the floor at which no
-    ///   transaction ended, of a large store.
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `compacted` for a time below the floor. Seqs below it
+    ///   have their tree heads for ever.
     /// - Complexity: O(log events) where the tree is stored (``Store/storeTree()``). Events after that are hashed, each
     ///   256 of them once for this store or reader.
     public func treeHead(asOf: Moment? = nil) throws(TraylogError) -> TreeHead {
-        try queries.prove { source in
+        try queries.answer { source in
             let size = try source.treeSize(asOf)
             return try queries.nodes(through: size).head(of: size)
         }
@@ -18,11 +18,13 @@ extension TrayQueries {
 
     /// The proof that an event is in the log as it was at a moment.
     ///
-    /// - Throws: ``TraylogError``: refused `unknownEvent` for 0; refused `compacted` for an event that left the log,
-    ///   of which only the hash of its leaf is left; refused `upToBeyondHead`.
+    /// An event that left the log is proved by the hash of its leaf: ``EventProof/leaf`` is nil then.
+    ///
+    /// - Throws: ``TraylogError``: refused `unknownEvent` for 0; refused `compacted` for a time below the floor;
+    ///   refused `upToBeyondHead`.
     /// - Complexity: as ``treeHead(asOf:)``.
     public func proof(of seq: Seq, asOf: Moment? = nil) throws(TraylogError) -> EventProof {
-        try queries.prove { source in
+        try queries.answer { source in
             let size = try source.treeSize(asOf)
             guard seq > .zero else { throw Refusal.unknownEvent(seq) }
             guard seq.rawValue <= size else { throw Refusal.upToBeyondHead(seq, head: Seq(size)) }
@@ -37,7 +39,7 @@ extension TrayQueries {
     ///   `old`) when `first` is after `second`.
     /// - Complexity: as ``treeHead(asOf:)``.
     public func treeGrowth(from first: Seq, to second: Seq? = nil) throws(TraylogError) -> TreeGrowth {
-        try queries.prove { source in
+        try queries.answer { source in
             let size = try source.treeSize(second.map(Moment.seq))
             guard first.rawValue <= size else {
                 guard let second else { throw Refusal.upToBeyondHead(first, head: Seq(size)) }
@@ -52,24 +54,16 @@ extension TrayQueries {
 }
 
 extension Queries {
-    /// The same as ``answer(_:)`` for what needs hashes of the tree.
-    fileprivate func prove<Answer>(_ body: (any ViewSource) throws -> Answer) throws(TraylogError) -> Answer {
-        try answer { source in
-            do { return try body(source) } catch is ForgottenNode { throw try source.basis().floor.refusal }
-        }
-    }
-
     func nodes(through size: UInt64) throws -> LogNodes { try tree.nodes(through: size, source.treeStorage) }
 
     func proof(of seq: Seq, in size: UInt64, _ nodes: LogNodes) throws -> EventProof {
-        let log = source.tables.log
-        guard let leaf = try source.environment.read({ try log.leaf(seq.rawValue, in: $0) }) else {
-            let floor = try source.basis().floor
-            throw floor.isAbove(seq.rawValue) ? floor.refusal : Refusal.unknownEvent(seq)
+        let (index, log) = (seq.rawValue - 1, source.tables.log)
+        let inclusion = try nodes.inclusionProof(ofLeaf: index, in: size)
+        let head = try nodes.head(of: size)
+        if let leaf = try source.environment.read({ try log.leaf(seq.rawValue, in: $0) }) {
+            return EventProof(leaf: leaf, head: head, inclusion: inclusion)
         }
-        return EventProof(
-            leaf: leaf, head: try nodes.head(of: size),
-            inclusion: try nodes.inclusionProof(ofLeaf: leaf.index, in: size))
+        return EventProof(leafHash: try nodes.node(level: 0, index: index), head: head, inclusion: inclusion)
     }
 }
 

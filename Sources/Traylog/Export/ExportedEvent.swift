@@ -94,7 +94,7 @@ extension StoredForm {
             throw .invalid(field: "stored.crc", reason: "is no checksum of 32 bits")
         }
         self.init(
-            stream: stream, isFirst: try members.flag("first", in: text), salt: salt,
+            stream: stream, salt: salt,
             payload: try members.base64("payload", in: text), checksum: checksum,
             last: Seq(try members.integer("last", in: text)))
     }

@@ -106,7 +106,7 @@ package struct LogExport {
         var bytes: [UInt8] = []
         bytes.append(copying: payload)
         let stored = StoredForm(
-            stream: header.stream, isFirst: header.isFirst, salt: header.salt, payload: bytes, checksum: header.crc,
+            stream: header.stream, salt: header.salt, payload: bytes, checksum: header.crc,
             last: last)
         writer.write(event, stored: stored)
         writer.newline()

@@ -123,7 +123,7 @@ extension LogRestore {
         let (event, stored) = (exported.event, exported.stored)
         batch.append(
             payload: RawSpan(_elements: stored.payload.span), kind: event.kind, stream: stored.stream,
-            recordedAt: event.recordedAt, occurredAt: event.occurredAt, salt: stored.salt, isFirst: stored.isFirst)
+            recordedAt: event.recordedAt, occurredAt: event.occurredAt, salt: stored.salt)
         guard try batch.header(event.seq.rawValue)?.crc == stored.checksum else {
             batch.truncate(from: event.seq.rawValue)
             throw Refusal.invalid(field: "stored.crc", reason: "does not match: the line is not what was exported")

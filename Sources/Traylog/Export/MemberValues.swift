@@ -42,17 +42,6 @@ struct MemberValues {
         return text
     }
 
-    /// False for one that is not there.
-    func flag(_ name: String, in text: Span<UInt8>) throws(Refusal) -> Bool {
-        guard let range = range(name) else { return false }
-        let value = text.extracting(range)
-        var scanner = JSONScanner()
-        guard let flag = scanner.boolean(in: value), scanner.offset == value.count else {
-            throw invalid(name, "must be true or false")
-        }
-        return flag
-    }
-
     func time(_ name: String, in text: Span<UInt8>) throws(Refusal) -> Timestamp {
         guard let time = Timestamp(rfc3339: try string(name, in: text)) else {
             throw invalid(name, "must be a time in RFC 3339, such as 2004-04-15T14:56:01.000Z")

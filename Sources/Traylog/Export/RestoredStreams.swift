@@ -35,6 +35,9 @@ struct RestoredStreams {
             throw Refusal.invalid(field: "user", reason: "a broadcast has none")
         case (_, let user?):
             try Limits.check(identifier: user, "user")
+            guard Pseudonym.stream(of: user) == nil else {
+                throw Refusal.invalid(field: "user", reason: "is a name that only an erasure gives")
+            }
             try add(hasher.identity(of: user, as: .user), isTopic: false, stream)
         case (.edited(let item, _), nil), (.retracted(let item), nil), (.expired(let item), nil):
             guard try isTopic(stream), try streamOf(item) == stream else {

@@ -4,8 +4,6 @@ import TraylogLog
 /// What the log holds of an event beyond what its readable members say: enough to make the record again, to the byte.
 struct StoredForm: Hashable, Sendable {
     var stream: UInt32
-    /// Whether its transaction began with it.
-    var isFirst: Bool
     var salt: Salt
     var payload: [UInt8]
     /// The checksum of the record.
@@ -22,7 +20,6 @@ extension JSONWriter {
         name("stored")
         beginObject()
         member("stream", UInt64(stored.stream))
-        if stored.isFirst { member("first", true) }
         name("salt")
         value(base64: stored.salt.bytes.span)
         name("payload")

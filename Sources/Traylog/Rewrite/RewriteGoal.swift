@@ -18,8 +18,6 @@ struct RewriteGoal {
     var floor: UInt64 = 0
     /// Where what leaves the log goes; nil to let it go.
     var archiveDirectory: String?
-    /// A tree below the floor of no more leaves stays whole.
-    var wholeTreeLeaves = TreePruning.wholeLeaves
     /// Holds the new file against a fold before it takes the place of the old one.
     var checks = true
     /// Whom to erase; nil for nobody.

@@ -14,8 +14,6 @@ struct StoreCopy {
     let floor: UInt64
     private(set) var states: StateCopy
     private(set) var log: LogCopy
-    /// What is left of the tree below the floor; nil as long as nothing left the log.
-    private var tree: TreePruning?
     let erasure: Erasure?
     /// The newest event once the copy is complete.
     private(set) var head: UInt64 = 0
@@ -67,16 +65,6 @@ struct StoreCopy {
             })
     }
 
-    /// Leaves out hashes of the tree that nobody can ask for once the events have left; after ``copyLog(through:_:progress:)``.
-    ///
-    /// - Parameter wholeLeaves: a tree below the floor of so many leaves stays whole.
-    mutating func pruneTree(wholeLeaves: UInt64) throws {
-        let storage = TreeStorage(environment: environment, table: tables.merkle, log: tables.log)
-        var pruning = try TreePruning(source: storage, target: target, floor: record.floor.seq.rawValue)
-        try pruning.run(through: floor - 1, wholeLeaves: wholeLeaves)
-        tree = pruning
-    }
-
     /// Names and what is due as they are, without the user who is erased.
     func copyRest() throws {
         let erasedName = erasure.map { NameTable.key(user: $0.user) }
@@ -95,15 +83,7 @@ struct StoreCopy {
         var tableCopy = TableCopy(from: environment, to: target)
         try tableCopy.copy(tables.meta)
         if erasure == nil { try tableCopy.copy(tables.projections.database) }
-        guard let tree, tree.sparse > 0 else {
-            try tableCopy.copy(tables.merkle.database)
-            return
-        }
-        try tableCopy.copy(tables.merkle.database) { key, _ in
-            key.byteCount != 8 || tree.keeps(key.littleEndian(at: 0, as: UInt64.self).byteSwapped)
-        }
-        let size = try environment.read { try tables.merkle.size(in: $0) }
-        try target.write { try tables.merkle.put(MerkleTable.Extent(size: size, sparse: tree.sparse), in: &$0) }
+        try tableCopy.copy(tables.merkle.database)
     }
 
     // MARK: What changed since
@@ -167,7 +147,6 @@ struct StoreCopy {
         for seq in changes.needed where log.dropped.contains(seq) {
             states.keep(seq)
             guard let (stream, body) = try log.restore(seq, in: &transaction) else { continue }
-            try tree?.put(back: seq, in: &transaction)
             changes.streams.insert(stream)
             // Whether it still holds, the tick will see.
             guard let due = DueEntry(body, seq: seq, stream: stream) else { continue }

@@ -131,7 +131,6 @@ final class StoreRewrite {
         defer { archive?.cancel() }
         try copy.copyLog(through: start.head, archive) { try progress(start.head + $0, total) }
         let name = try finish(archive, copy.log.dropped.count)
-        if floor > 0 { try copy.pruneTree(wholeLeaves: goal.wholeTreeLeaves) }
         try copy.copyRest()
         return (copy, name)
     }

@@ -58,8 +58,6 @@ struct StreamRows {
             if isNeeded(baseOf: number) { try body(key, value) }
         case PageSpace.events.rawValue:
             try takeEvents(key, value, body)
-        case StateTable.Space.root.rawValue:
-            try takeRoot(key, value, body)
         default:
             if let space = PageSpace(rawValue: space), base != .asBefore {
                 let content = try Checked.open(value, key: key)
@@ -68,20 +66,6 @@ struct StreamRows {
             }
             try body(key, value)
         }
-    }
-
-    /// A root that is its own base may leave out what its index says of events that left: nothing is folded before it.
-    private func takeRoot(_ key: RawSpan, _ value: RawSpan, _ body: (RawSpan, RawSpan) throws -> Void) throws {
-        guard trimsEvents, case .root(let applied) = base else { return try body(key, value) }
-        var reader = PackedReader(try Checked.open(value, key: key))
-        var stored = try StoredState(from: &reader)
-        guard stored.state.appliedSeq == applied, try stored.state.events.trimOpen(where: kept.contains) else {
-            return try body(key, value)
-        }
-        var bytes: [UInt8] = []
-        stored.state.packRoot(of: stored.name, into: &bytes)
-        Checked.seal(&bytes, key: key)
-        try body(key, RawSpan(_elements: bytes.span))
     }
 
     private func isNeeded(baseOf floor: UInt64) -> Bool {

@@ -102,12 +102,8 @@ struct NameTable: Sendable {
     }
 
     private static func number(_ value: RawSpan, key: RawSpan) throws(PackedError) -> UInt32 {
-        switch value.byteCount {
-        // The first stores had no checksum here.
-        case 4: break
-        case 4 + Checked.checksumBytes: try Checked.check(value, key: key)
-        default: throw .damaged("the number of a stream")
-        }
+        try Checked.check(value, key: key)
+        guard value.byteCount == 4 + Checked.checksumBytes else { throw .damaged("the number of a stream") }
         return value.littleEndian(at: 0)
     }
 }

@@ -23,7 +23,6 @@ final class CachedNodes: MerkleNodes {
     }
 
     func node(level: Int, index: UInt64) throws -> MerkleHash {
-        if nodes.isSparse(level: level, index: index) { return try nodes.node(level: level, index: index) }
         let above = level % MerkleTable.levelStep
         let base = level - above
         let tile = index >> UInt64(MerkleTable.levelStep - above)

@@ -6,22 +6,12 @@ struct LogNodes: MerkleNodes {
     let storage: TreeStorage
     /// The size of the stored tree, or an earlier one.
     let stored: UInt64
-    /// Of so many leaves only pieces may be stored.
-    let sparse: UInt64
     let tiles: TreeTail.Tiles
 
     func node(level: Int, index: UInt64) throws -> MerkleHash {
-        if isSparse(level: level, index: index), let hash = try storage.sparseNode(level: level, index: index) {
-            return hash
-        }
         let above = level % MerkleTable.levelStep
         let base = level - above
         return .reduced(try hashes(level: base, (index << UInt64(above))..<((index + 1) << UInt64(above)))[...])
-    }
-
-    /// Whether a node has to be looked for in the pieces of a tile.
-    func isSparse(level: Int, index: UInt64) -> Bool {
-        level < MerkleTable.levelStep && (index + 1) << UInt64(level) <= sparse
     }
 
     /// The hashes of a stored level, wherever they are.

@@ -6,8 +6,8 @@ import TraylogLog
 
 /// The stored part of the Merkle tree: the hashes of all leaves through some event, and of every eighth level above.
 ///
-/// Compaction and erasure may only touch events whose leaves are here (``size(in:)``), and change no root then. Far below
-/// the floor a new file has pieces of the leaves only (``SparseTile``).
+/// Compaction and erasure may only touch events whose leaves are here (``size(in:)``), and change no root then: the hash of
+/// a leaf, 32 bytes, outlives its event.
 struct MerkleTable: Sendable {
     /// Hashes in a full row: two rows to a page of LMDB.
     static let rowHashes: UInt64 = 62
@@ -16,23 +16,10 @@ struct MerkleTable: Sendable {
     static let tileWidth: UInt64 = 1 << UInt64(levelStep)
 
     private static let format: UInt8 = 1
-    /// The same with a number of leaves of which there may be pieces only.
-    private static let sparseFormat: UInt8 = 2
     /// Less than the key of any row.
     private static let sizeKey: UInt64 = 0
 
     let database: Database
-
-    /// How far the stored tree goes.
-    struct Extent: Hashable, Sendable {
-        /// The number of leaves.
-        var size: UInt64
-        /// Of so many first ones only pieces may be there; a multiple of a tile's.
-        var sparse: UInt64 = 0
-    }
-
-    /// Less than the keys of all levels.
-    static let lowestLevelKey = key(level: 63, row: 0)
 
     /// Rows of level 0 are the last ones, so that they can be appended.
     static func key(level: Int, row: UInt64) -> UInt64 { UInt64(255 - level) << 56 | row }
@@ -40,28 +27,16 @@ struct MerkleTable: Sendable {
     /// How many leaves are stored: those of all events through this seq. 0 when nobody asked for the tree yet.
     ///
     /// - Throws: ``StoreFailure`` `damaged`, ``PackedError`` `newer`, ``LMDBError``.
-    func size(in transaction: borrowing ReadTransaction) throws -> UInt64 { try extent(in: transaction).size }
-
-    /// The same with how far it is sparse.
-    func extent(in transaction: borrowing ReadTransaction) throws -> Extent {
-        try transaction.get(database, MerkleTable.sizeKey, MerkleTable.extent(of:)) ?? Extent(size: 0)
+    func size(in transaction: borrowing ReadTransaction) throws -> UInt64 {
+        try transaction.get(database, MerkleTable.sizeKey, MerkleTable.size(of:)) ?? 0
     }
 
-    /// The same in a transaction that writes, for those who are about to take events away.
-    func extent(in transaction: borrowing WriteTransaction) throws -> Extent {
-        try transaction.get(database, MerkleTable.sizeKey, MerkleTable.extent(of:)) ?? Extent(size: 0)
-    }
-
-    private static func extent(of value: RawSpan) throws -> Extent {
+    private static func size(of value: RawSpan) throws -> UInt64 {
         var reader = PackedReader(try open(value, key: sizeKey))
         let format = try reader.byte()
-        guard format == MerkleTable.format || format == sparseFormat else { throw PackedError.newer(version: format) }
+        guard format == MerkleTable.format else { throw PackedError.newer(version: format) }
         guard let size = try? reader.varint() else { throw StoreFailure.damagedTree("its size") }
-        guard format == sparseFormat else { return Extent(size: size) }
-        guard let sparse = try? reader.varint(), sparse <= size, sparse % tileWidth == 0, sparse < 1 << 56 else {
-            throw StoreFailure.damagedTree("its size")
-        }
-        return Extent(size: size, sparse: sparse)
+        return size
     }
 
     /// The stored hashes of a level.
@@ -73,20 +48,6 @@ struct MerkleTable: Sendable {
     func hashes(
         level: Int, _ range: Range<UInt64>, in transaction: borrowing ReadTransaction
     ) throws -> [MerkleHash] {
-        try hashes(range, key: { MerkleTable.key(level: level, row: $0) }, in: transaction) {
-            MerkleTable.missing(level: level, $0)
-        }
-    }
-
-    /// Hashes that stand in rows of 62.
-    ///
-    /// - Parameters:
-    ///   - key: of a row, by its number.
-    ///   - missing: the error for a hash that is not there.
-    func hashes(
-        _ range: Range<UInt64>, key: (UInt64) -> UInt64, in transaction: borrowing ReadTransaction,
-        missing: (UInt64) -> StoreFailure
-    ) throws -> [MerkleHash] {
         var hashes: [MerkleHash] = []
         hashes.reserveCapacity(range.count)
         var next = range.lowerBound
@@ -94,7 +55,7 @@ struct MerkleTable: Sendable {
             let row = next / MerkleTable.rowHashes
             let first = row * MerkleTable.rowHashes
             let end = min(range.upperBound, first + MerkleTable.rowHashes)
-            let key = key(row)
+            let key = MerkleTable.key(level: level, row: row)
             let found: Void? = try transaction.get(database, key) { value in
                 let bytes = try MerkleTable.open(value, key: key)
                 let span = RawSpan(_elements: bytes.span)
@@ -103,11 +64,11 @@ struct MerkleTable: Sendable {
                         let hash = MerkleHash(
                             bytes: span.extracting(
                                 (index * MerkleHash.byteCount)..<((index + 1) * MerkleHash.byteCount)))
-                    else { throw missing(first + UInt64(index)) }
+                    else { throw MerkleTable.missing(level: level, first + UInt64(index)) }
                     hashes.append(hash)
                 }
             }
-            guard found != nil else { throw missing(next) }
+            guard found != nil else { throw MerkleTable.missing(level: level, next) }
             next = end
         }
         return hashes
@@ -128,12 +89,8 @@ struct MerkleTable: Sendable {
     }
 
     /// Whether there is a row too many, or one that is too long, for a tree of this size.
-    func hasMoreRows(than extent: Extent, in transaction: borrowing ReadTransaction) throws -> Bool {
-        let size = extent.size
+    func hasMoreRows(than size: UInt64, in transaction: borrowing ReadTransaction) throws -> Bool {
         var (rows, level) = (1, 0)
-        if extent.sparse > 0 {
-            rows = try rowsBelowLevels(in: transaction) - Int(extent.sparse / MerkleTable.rowHashes)
-        }
         while size >> UInt64(level) > 0 {
             let hashes = size >> UInt64(level)
             let last = (hashes - 1) / MerkleTable.rowHashes
@@ -154,20 +111,17 @@ struct MerkleTable: Sendable {
         return value
     }
 
-    static func sizeRow(_ size: UInt64) -> [UInt8] { sizeRow(Extent(size: size)) }
-
-    static func sizeRow(_ extent: Extent) -> [UInt8] {
-        var value = [extent.sparse == 0 ? format : sparseFormat]
-        value.appendVarint(extent.size)
-        if extent.sparse > 0 { value.appendVarint(extent.sparse) }
+    static func sizeRow(_ size: UInt64) -> [UInt8] {
+        var value = [format]
+        value.appendVarint(size)
         seal(&value, key: sizeKey)
         return value
     }
 
     /// Writes what an extension adds; nothing when the stored tree is not the one that it was made for.
     func write(_ extension: TreeExtension, to transaction: inout WriteTransaction) throws {
-        var extent = try extent(in: transaction)
-        guard extent.size == `extension`.from else { return }
+        let size = try transaction.get(database, MerkleTable.sizeKey, MerkleTable.size(of:)) ?? 0
+        guard size == `extension`.from else { return }
         let firstNew = (`extension`.from + MerkleTable.rowHashes - 1) / MerkleTable.rowHashes
         for row in `extension`.rows {
             // New rows of leaves have the greatest keys of the table.
@@ -177,14 +131,8 @@ struct MerkleTable: Sendable {
                 try transaction.put(database, row.key, RawSpan(_elements: row.value.span))
             }
         }
-        extent.size = `extension`.to
-        try put(extent, in: &transaction)
-    }
-
-    /// Says how far the tree goes.
-    func put(_ extent: Extent, in transaction: inout WriteTransaction) throws {
-        let size = MerkleTable.sizeRow(extent)
-        try transaction.put(database, MerkleTable.sizeKey, RawSpan(_elements: size.span))
+        let newSize = MerkleTable.sizeRow(`extension`.to)
+        try transaction.put(database, MerkleTable.sizeKey, RawSpan(_elements: newSize.span))
     }
 
     static func seal(_ value: inout [UInt8], key: UInt64) {

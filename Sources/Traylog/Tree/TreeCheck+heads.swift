@@ -23,13 +23,6 @@ extension TreeCheck {
 
     private func verdict(_ tree: TreeHead, head: UInt64, sound: UInt64) -> TreeFinding {
         let subject = "the log does not extend the kept tree head of \(tree.size) events"
-        guard !forgotten.contains(tree.size) else {
-            return TreeFinding(
-                seq: nil,
-                text:
-                    "the kept tree head of \(tree.size) events cannot be checked any more: no transaction ended there, and "
-                    + "the events around it left the log")
-        }
         guard tree.size <= head else {
             return TreeFinding(
                 seq: head + 1,

@@ -28,10 +28,6 @@ struct TreeCheck {
     var storedRoots: [UInt64: MerkleHash] = [:]
     /// Hashes over the whole tiles of the stored tree, as they should be; nil where a leaf below is in question.
     var tiles: [MerkleHash?] = []
-    /// Of so many leaves only pieces are stored.
-    var sparse: UInt64 = 0
-    /// Sizes of kept tree heads inside of a piece.
-    var forgotten: Set<UInt64> = []
 
     init(storage: TreeStorage, floor: UInt64, kept: [TreeHead]) {
         self.storage = storage
@@ -44,13 +40,11 @@ struct TreeCheck {
         if stored > head {
             add(head + 1, "the stored tree has the leaves of \(stored - head) more events than the log has events")
         }
-        let width = MerkleTable.tileWidth
-        sparse = min(try storage.environment.read { try storage.table.extent(in: $0).sparse }, head / width * width)
         note()
         var next: UInt64 = 0
         while next < head {
-            let end = min(head, next + TreeStorage.leavesPerTransaction, next < sparse ? sparse : .max)
-            guard try next < sparse ? checkSparse(next..<end) : check(next..<end, stored: min(stored, head)) else {
+            let end = min(head, next + TreeStorage.leavesPerTransaction)
+            guard try check(next..<end, stored: min(stored, head)) else {
                 // A forged number can make the log seem endless.
                 add(
                     next + 1,
@@ -180,8 +174,7 @@ struct TreeCheck {
         let table = storage.table
         let hasMore = try storage.environment.read { transaction in
             // A writer may extend it meanwhile.
-            let extent = try table.extent(in: transaction)
-            return try extent.size == stored && table.hasMoreRows(than: extent, in: transaction)
+            try table.size(in: transaction) == stored && table.hasMoreRows(than: stored, in: transaction)
         }
         if hasMore {
             add(stored + 1, "the stored tree has hashes of event \(stored + 1) or later ones, which it should not have")

@@ -18,8 +18,7 @@ final class TreeTail: Sendable {
     /// The nodes of the tree through `head`, after a look at the events that were appended since the last call.
     func nodes(through head: UInt64, _ storage: TreeStorage) throws -> LogNodes {
         try tiles.withLock { tiles in
-            let extent = try storage.environment.read { try storage.table.extent(in: $0) }
-            let stored = extent.size
+            let stored = try storage.size
             let storedTiles = stored / MerkleTable.tileWidth
             if storedTiles >= tiles.end { tiles = Tiles(first: storedTiles) }
             let step = TreeStorage.leavesPerTransaction / MerkleTable.tileWidth
@@ -29,7 +28,7 @@ final class TreeTail: Sendable {
                 let leaves = (tiles.end * MerkleTable.tileWidth)..<(next * MerkleTable.tileWidth)
                 tiles.hashes += try storage.hashed(leaves).tiles
             }
-            return LogNodes(storage: storage, stored: stored, sparse: extent.sparse, tiles: tiles)
+            return LogNodes(storage: storage, stored: stored, tiles: tiles)
         }
     }
 }

@@ -36,7 +36,7 @@ extension TreeHead: Codable {
     }
 }
 
-/// `{"seq","leafIndex","treeSize","rootHash","leafHash","leaf","path"}`
+/// `{"seq","leafIndex","treeSize","rootHash","leafHash","leaf","path"}`, without `leaf` where it is not known any more.
 extension EventProof: Codable {
     private enum CodingKeys: String, CodingKey {
         case seq, leafIndex, leafHash, leaf, path
@@ -45,29 +45,34 @@ extension EventProof: Codable {
     /// - Throws: also where the members contradict each other.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        let text = try container.decode(String.self, forKey: .leaf)
-        guard let bytes = Base64Text.decode(text), let leaf = EventLeaf(bytes: bytes),
-            leaf.hash == (try container.decode(MerkleHash.self, forKey: .leafHash)),
-            leaf.seq == (try container.decode(UInt64.self, forKey: .seq))
+        let head = try TreeHead(from: decoder)
+        self.init(
+            leafHash: try container.decode(MerkleHash.self, forKey: .leafHash), head: head,
+            inclusion: InclusionProof(
+                leafIndex: try container.decode(UInt64.self, forKey: .leafIndex), treeSize: head.size,
+                path: try container.decode([MerkleHash].self, forKey: .path)))
+        let seq = try container.decode(UInt64.self, forKey: .seq)
+        guard seq > 0, seq - 1 == inclusion.leafIndex else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .seq, in: container, debugDescription: "not the event of this leaf")
+        }
+        guard let text = try container.decodeIfPresent(String.self, forKey: .leaf) else { return }
+        guard let bytes = Base64Text.decode(text), let leaf = EventLeaf(bytes: bytes), leaf.hash == leafHash,
+            leaf.seq == seq
         else {
             throw DecodingError.dataCorruptedError(
                 forKey: .leaf, in: container, debugDescription: "not the leaf of this event, in Base64")
         }
-        let head = try TreeHead(from: decoder)
-        self.init(
-            leaf: leaf, head: head,
-            inclusion: InclusionProof(
-                leafIndex: try container.decode(UInt64.self, forKey: .leafIndex), treeSize: head.size,
-                path: try container.decode([MerkleHash].self, forKey: .path)))
+        self.leaf = leaf
     }
 
     public func encode(to encoder: any Encoder) throws {
         try head.encode(to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(leaf.seq, forKey: .seq)
+        try container.encode(seq, forKey: .seq)
         try container.encode(inclusion.leafIndex, forKey: .leafIndex)
-        try container.encode(leaf.hash, forKey: .leafHash)
-        try container.encode(Base64Text.encode(leaf.bytes), forKey: .leaf)
+        try container.encode(leafHash, forKey: .leafHash)
+        try container.encodeIfPresent(leaf.map { Base64Text.encode($0.bytes) }, forKey: .leaf)
         try container.encode(inclusion.path, forKey: .path)
     }
 }

@@ -41,20 +41,6 @@ package struct EventIndex: Hashable, Sendable {
     }
 }
 
-extension EventIndex {
-    /// Takes events out of the run that still grows; the last one stays, because the next one is told from it.
-    ///
-    /// - Returns: whether there were such.
-    package mutating func trimOpen(where isKept: (UInt64) -> Bool) throws(PackedError) -> Bool {
-        guard !open.packed.isEmpty else { return false }
-        let seqs = try open.seqs()
-        let left = seqs.filter { $0 == last || isKept($0) }
-        guard left.count < seqs.count, let first = left.first else { return false }
-        open = Page(first: first, seqs: left)
-        return true
-    }
-}
-
 extension EventIndex.Page {
     /// Of some seqs, ascending, none below `first`.
     package init(first: UInt64, seqs: [UInt64]) {

@@ -47,7 +47,7 @@ extension RecordCodec {
         // The checksum comes first, so that a flipped bit of the version is not taken for a newer format.
         let matches = checksum(seq: seq, record: record) == record.littleEndian(at: 0, as: UInt32.self)
         let flags = RecordFlags(rawValue: record.littleEndian(at: 6))
-        guard matches || flags.subtracting(.first) == .chunked else {
+        guard matches || flags == .chunked else {
             throw CodecError(.damaged, seq: seq, "its checksum does not match")
         }
         let header = try RecordHeader.read(record, seq: seq)

@@ -23,16 +23,14 @@ package enum RecordCodec {
     ///   - stream: the surrogate of the user or the topic; 0 for the store itself.
     ///   - occurredAt: `Int64.min` milliseconds would read back as nil.
     ///   - payload: from ``PayloadEncoder``; at most ``largestPayloadBytes``.
-    ///   - isFirst: whether its transaction begins with it.
     /// - Returns: whether the payload is in the record, or must be stored in chunks in the same transaction.
     package static func append(
         seq: UInt64, kind: EventKind, stream: UInt32, recordedAt: Timestamp, occurredAt: Timestamp?,
-        salt: Salt, payload: RawSpan, isFirst: Bool = false, to buffer: inout [UInt8]
+        salt: Salt, payload: RawSpan, to buffer: inout [UInt8]
     ) -> Placement {
         precondition(payload.byteCount <= largestPayloadBytes, "a command that large must be refused")
         let isInline = payload.byteCount <= inlinePayloadBytes
-        var flags: RecordFlags = isInline ? [] : .chunked
-        if isFirst { flags.insert(.first) }
+        let flags: RecordFlags = isInline ? [] : .chunked
         let header = RecordHeader(
             crc: 0, kindNumber: kind.rawValue, flags: flags, stream: stream,
             recordedAt: recordedAt, occurredAt: occurredAt, salt: salt)
@@ -55,14 +53,14 @@ package enum RecordCodec {
     /// The salt goes, too: who still had it could find a short payload by guessing.
     ///
     /// - Parameters:
-    ///   - header: of the record as it was; its salt and checksum are replaced, and of its flags all but `first`.
+    ///   - header: of the record as it was; its salt, checksum and flags are replaced.
     ///   - digest: SHA-256(salt ‖ payload), 32 bytes, so that the leaf of the Merkle tree stays the same.
     package static func appendErased(
         seq: UInt64, header: RecordHeader, digest: RawSpan, to buffer: inout [UInt8]
     ) {
         precondition(digest.byteCount == digestBytes, "a SHA-256 has 32 bytes")
         var header = header
-        header.flags = header.isFirst ? [.erased, .first] : .erased
+        header.flags = .erased
         header.salt = Salt(0, 0)
         let start = buffer.count
         buffer.append(addingCapacity: RecordHeader.byteCount + digestBytes) { output in

@@ -7,10 +7,6 @@ package struct RecordFlags: OptionSet, Hashable, Sendable {
     package static let chunked = RecordFlags(rawValue: 1 << 0)
     /// The payload is gone for good; SHA-256(salt ‖ payload) stands in its place.
     package static let erased = RecordFlags(rawValue: 1 << 1)
-
-    /// The event is the first one of its transaction: one could see the log end right before it.
-    package static let first = RecordFlags(rawValue: 1 << 2)
-
     /// What this version can read; a record with any other bit is newer.
-    static let known: RecordFlags = [.chunked, .erased, .first]
+    static let known: RecordFlags = [.chunked, .erased]
 }

@@ -25,7 +25,6 @@ package struct RecordHeader: Hashable, Sendable {
     package var kind: EventKind? { EventKind(rawValue: kindNumber) }
     package var isChunked: Bool { flags.contains(.chunked) }
     package var isErased: Bool { flags.contains(.erased) }
-    package var isFirst: Bool { flags.contains(.first) }
 
     /// That of an event whose payload is at hand, wherever its record will keep it; without a checksum.
     package init(

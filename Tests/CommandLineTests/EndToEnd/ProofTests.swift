@@ -113,9 +113,13 @@ struct ProofTests {
             #expect(try store.run("mark-all", "ada", "deleted").status == 0)
             #expect(try store.run("notify", "ada").status == 0)
             let head = try store.run("tree-head", "--json").text
+            let before = try store.run("prove", "2", "--as-of", "7", "--json").text
+                .replacing(/"leaf":"[A-Za-z0-9+\/]{83}="/, with: #""leaf":"LEAF""#)
             let growth = try store.run("prove-consistency", "4", "8", "--json").text
             #expect(try store.run("compact", "--before", "8").status == 0)
-            #expect(try store.run("prove", "2").status == 65)
+            let gone = try store.run("prove", "2", "--as-of", "7", "--json").text
+            #expect(form(gone).contains(#""leafHash":"HASH","path":["HASH","HASH","HASH"]"#))
+            #expect(gone.replacing(#""path""#, with: #""leaf":"LEAF","path""#) == before)
             #expect(try store.run("prove-consistency", "4", "8", "--json").text == growth)
             let verified = try store.run("verify", "--tree-head", "-", input: head)
             #expect(verified.status == 0)

@@ -39,8 +39,7 @@ enum PayloadOracle {
         var again: [UInt8] = []
         _ = RecordCodec.append(
             seq: 7, kind: kind, stream: header.stream, recordedAt: header.recordedAt, occurredAt: header.occurredAt,
-            salt: header.salt, payload: RawSpan(_elements: payload.span), isFirst: header.flags.contains(.first),
-            to: &again)
+            salt: header.salt, payload: RawSpan(_elements: payload.span), to: &again)
         return again == bytes ? nil : "the record is written in another way"
     }
 

@@ -52,8 +52,7 @@ struct Forgery {
             streamOf.append(stored.stream)
             batch.append(
                 payload: RawSpan(_elements: stored.payload.span), kind: event.kind, stream: stored.stream,
-                recordedAt: event.recordedAt, occurredAt: event.occurredAt, salt: stored.salt,
-                isFirst: stored.isFirst)
+                recordedAt: event.recordedAt, occurredAt: event.occurredAt, salt: stored.salt)
             stored.checksum = try batch.header(event.seq.rawValue)?.crc ?? 0
             var writer = JSONWriter()
             writer.write(event, stored: stored)

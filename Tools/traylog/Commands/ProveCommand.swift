@@ -9,7 +9,8 @@ struct ProveCommand: StoreCommand {
             The proof is the event's leaf and the hashes beside its way to the root (RFC 9162, 2.1.3); SHA-256 is all \
             that is needed to verify it. It binds only against a tree head that was kept elsewhere: compare its \
             treeSize and rootHash, or ask with --as-of for the proof in that tree. The leaf has a salted hash of the \
-            event's content, which 'traylog export' prints with its salt.
+            event's content, which 'traylog export' prints with its salt. Of an event that left the log only the leaf's \
+            hash is known.
 
             EXAMPLES
               traylog prove 17
@@ -30,7 +31,7 @@ struct ProveCommand: StoreCommand {
                 try output.json { $0.write(proof) }
             } else {
                 var facts: [(String, Cell)] = [
-                    ("event", Cell(seq)), ("leaf hash", Cell(proof.leaf.hash.hex)),
+                    ("event", Cell(seq)), ("leaf hash", Cell(proof.leafHash.hex)),
                     ("tree size", Cell(proof.head.size)),
                     ("root hash", Cell(proof.head.root.hex)),
                 ]

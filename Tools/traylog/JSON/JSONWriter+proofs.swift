@@ -13,13 +13,15 @@ extension JSONWriter {
 
     mutating func write(_ proof: EventProof) {
         beginObject()
-        member("seq", proof.leaf.seq)
+        member("seq", proof.seq)
         member("leafIndex", proof.inclusion.leafIndex)
         member("treeSize", proof.head.size)
         member("rootHash", proof.head.root.hex)
-        member("leafHash", proof.leaf.hash.hex)
-        name("leaf")
-        value(base64: proof.leaf.bytes.span)
+        member("leafHash", proof.leafHash.hex)
+        if let leaf = proof.leaf {
+            name("leaf")
+            value(base64: leaf.bytes.span)
+        }
         path(proof.inclusion.path)
         endObject()
     }

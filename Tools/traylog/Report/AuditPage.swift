@@ -107,7 +107,7 @@ struct AuditPage {
 
     private static func words(_ proof: EventProof) -> String {
         let path = proof.inclusion.path.map { "<li><code>\($0.hex)</code></li>" }.joined()
-        return "<p>Leaf \(proof.inclusion.leafIndex) of \(proof.head.size): <code>\(proof.leaf.hash.hex)</code></p>"
+        return "<p>Leaf \(proof.inclusion.leafIndex) of \(proof.head.size): <code>\(proof.leafHash.hex)</code></p>"
             + (path.isEmpty ? "" : "<ol>\(path)</ol>")
     }
 

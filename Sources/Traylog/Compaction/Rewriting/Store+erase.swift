@@ -70,14 +70,6 @@ extension Store {
         let view = try queries.source.view(of: user, at: nil)
         // A pseudonym stands for nobody.
         guard view.pages.stream != 0, Pseudonym.stream(of: user) != view.pages.stream else { return report }
-        guard try queries.source.stream(of: Pseudonym.name(ofStream: view.pages.stream)) == nil else {
-            // Only in logs that are older than the rule that nobody is called so.
-            throw Refusal.invalid(
-                field: "user",
-                reason:
-                    "would be called \(Pseudonym.name(ofStream: view.pages.stream)), as another user is; erase that one "
-                    + "first")
-        }
         var erasure = Erasure(user: user, stream: view.pages.stream, actor: actor, device: device)
         for entry in try view.state.keys.entries(load: view.pages.load(.keys)) {
             erasure.keyedEvents.insert(entry.seq)
