@@ -1,16 +1,16 @@
 import TraylogLog
 
-/// A place in an archive: at an event, or behind the last. Holds one block in memory. For one thread.
+/// A place in an archive: at an event, or after the last. Holds one block in memory. For one thread.
 package struct ArchiveCursor {
-    /// Of the event; nil behind the last.
+    /// The seq of the event; nil after the last.
     package private(set) var seq: UInt64?
     private let reader: ArchiveReader
     private let zstd = ZstdDecompressor()
-    /// The block that is loaded, and its events.
+    /// The index of the loaded block; -1 for none.
     private var index = -1
     private var block: [UInt8] = []
     private var event = ArchivedEvent(seq: 0, record: 0..<0, payload: 0..<0)
-    /// Behind the event.
+    /// The offset after the event.
     private var offset = 0
     private var eventsLeft: UInt32 = 0
 
@@ -62,7 +62,7 @@ package struct ArchiveCursor {
     private mutating func load(_ wanted: Int) throws(ArchiveError) {
         let previous = wanted == index + 1 ? seq : nil
         (seq, index) = (nil, wanted)
-        // Its memory is given back at once: many archives may be open.
+        // Not kept, because many archives may be open.
         var stored: [UInt8] = []
         let row = reader.blocks[wanted]
         try reader.load(row, into: &block, stored: &stored, with: zstd)
@@ -85,4 +85,60 @@ package struct ArchiveCursor {
         }
         seq = next.seq
     }
+}
+
+/// A place in the merged events of several archives. Holds one block of each archive that has events on both sides of
+/// the place. For one thread.
+package struct ArchiveSetCursor {
+    /// The seq of the event; nil after the last.
+    package private(set) var seq: UInt64?
+    /// The archives with only later events, by their first event, the next one last.
+    private var waiting: [Ranked<ArchiveReader>]
+    private var open: [Ranked<ArchiveCursor>] = []
+    /// The index of the open cursor that is at the event.
+    private var current = 0
+
+    /// An archive with its place in the set. Of an event in several archives, the lower place counts.
+    private struct Ranked<Value> {
+        var rank: Int
+        var value: Value
+    }
+
+    init(_ readers: [ArchiveReader], from seq: UInt64) throws(ArchiveError) {
+        waiting = readers.enumerated().map { Ranked(rank: $0.offset, value: $0.element) }
+            .filter { $0.value.summary.events > 0 && $0.value.summary.last >= seq }
+            .sorted { ($0.value.summary.first, $0.rank) > ($1.value.summary.first, $1.rank) }
+        try settle(from: seq)
+    }
+
+    /// Goes to the next event.
+    package mutating func advance() throws(ArchiveError) {
+        guard let seq else { return }
+        for index in open.indices where open[index].value.seq == seq { try open[index].value.advance() }
+        open.removeAll { $0.value.seq == nil }
+        try settle(from: seq + 1)
+    }
+
+    /// Lends record and payload of the event, unchecked but for the checksum of the block; there must be one.
+    package func withEvent<R, E: Error>(
+        _ body: (_ record: RawSpan, _ payload: RawSpan) throws(E) -> R
+    ) throws(E) -> R {
+        precondition(seq != nil, "behind the last event")
+        return try open[current].value.withEvent(body)
+    }
+
+    /// Opens the archives that begin at or before the lowest event, and moves there.
+    private mutating func settle(from start: UInt64) throws(ArchiveError) {
+        while true {
+            let lowest = open.indices.min { key(open[$0]) < key(open[$1]) }
+            seq = lowest.flatMap { open[$0].value.seq }
+            current = lowest ?? 0
+            guard let next = waiting.last, next.value.summary.first <= seq ?? .max else { return }
+            waiting.removeLast()
+            let cursor = try next.value.cursor(from: start)
+            if cursor.seq != nil { open.append(Ranked(rank: next.rank, value: cursor)) }
+        }
+    }
+
+    private func key(_ cursor: Ranked<ArchiveCursor>) -> (UInt64, Int) { (cursor.value.seq ?? .max, cursor.rank) }
 }

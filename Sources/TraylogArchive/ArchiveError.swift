@@ -1,23 +1,23 @@
-/// What is wrong with an archive, or with the directory that has them: a failure, never a refusal.
+/// A failure of an archive, or of a directory of archives.
 package struct ArchiveError: Error, Hashable, Sendable {
     package enum Code: Hashable, Sendable {
         /// No such directory or file.
         case notFound
         /// The directory has no archives.
         case noArchives
-        /// Something else than an archive.
+        /// The file is not an archive.
         case notAnArchive
-        /// Written by a newer Traylog.
+        /// A newer Traylog wrote the archive.
         case newer
-        /// Its end is missing.
+        /// The end of the file is missing.
         case truncated
-        /// Its bytes are not what was written.
+        /// The bytes are not those that were written.
         case damaged
-        /// It holds events of another store.
+        /// The archive holds events of another store.
         case otherStore
         case permissionDenied
         case diskFull
-        /// Where no archives can be written.
+        /// Archives cannot be written to the directory.
         case unusableDirectory
         /// Any other error of the operating system.
         case inputOutput
@@ -26,9 +26,9 @@ package struct ArchiveError: Error, Hashable, Sendable {
     package let code: Code
     /// The file or directory.
     package let path: String
-    /// The event concerned, where one is known.
+    /// The event concerned, if it is known.
     package let seq: UInt64?
-    /// What is wrong, without what to do about it.
+    /// The cause, without advice.
     package let reason: String
 
     package init(_ code: Code, path: String, seq: UInt64? = nil, _ reason: String) {
@@ -38,7 +38,7 @@ package struct ArchiveError: Error, Hashable, Sendable {
         self.reason = reason
     }
 
-    /// What is wrong, where, and what to do about it.
+    /// The place, the cause, and what to do about it.
     package var message: String {
         let event = seq.map { "event \($0): " } ?? ""
         return "\(path): \(event)\(reason); \(advice)"

@@ -4,9 +4,9 @@ extension ArchiveReader {
     /// Checks every byte: blocks, order, counts, each event's own checksum, and the checksum of the whole file.
     ///
     /// - Parameters:
-    ///   - finding: gets each thing that is wrong; after damage to a block nothing of the block is looked at.
-    ///   - progress: events checked, and all.
-    ///   - event: gets each event that is sound.
+    ///   - finding: called for each fault. The events of a damaged block are not looked at.
+    ///   - progress: called with the number of events checked, and of all events.
+    ///   - event: called for each sound event.
     /// - Throws: what `event` throws, and ``ArchiveError`` `inputOutput`.
     package func verify(
         finding: (ArchiveError) -> Void, progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },
@@ -36,7 +36,7 @@ extension ArchiveReader {
         if let error = try wholeFileDamage() { finding(error) }
     }
 
-    /// Checks that record and payload of an event are what was written.
+    /// Checks that record and payload of an event are those that were written.
     package func verify(seq: UInt64, record: RawSpan, payload: RawSpan) throws(ArchiveError) {
         do throws(CodecError) {
             try ArchivedEvent.verify(seq: seq, record: record, payload: payload)
@@ -45,7 +45,7 @@ extension ArchiveReader {
         }
     }
 
-    /// What a writer asks of the file that it has just written.
+    /// Checks a file that was just written.
     func check(_ written: ArchiveFooter, _ header: ArchiveHeader) throws(ArchiveError) {
         guard footer == written, summary.header == header else {
             throw ArchiveError(.damaged, path: file.path, "what was written does not read back")
@@ -93,7 +93,7 @@ extension ArchiveReader {
     }
 }
 
-/// What the verification of one archive knows from one block to the next.
+/// The state of a verification, from one block to the next.
 private struct ArchiveCheck {
     let file: ArchiveFile
     /// The seq of the last event so far.

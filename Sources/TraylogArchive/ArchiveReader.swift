@@ -2,8 +2,8 @@ import TraylogLog
 
 /// An archive open for reading, from any number of threads.
 ///
-/// Holds the file open and the index of its blocks in memory: 32 bytes for each 256 KiB of events. A replaced file is read
-/// on as it was.
+/// Holds the file open and the index of its blocks in memory: 32 bytes for each 256 KiB of events. It keeps reading the
+/// old file when an archive is replaced.
 package final class ArchiveReader: Sendable {
     package let summary: ArchiveSummary
     package var path: String { file.path }
@@ -11,7 +11,7 @@ package final class ArchiveReader: Sendable {
     let footer: ArchiveFooter
     let blocks: [ArchiveBlock]
 
-    /// Opens a file and checks header, footer and index; the blocks are checked as they are read.
+    /// Opens a file and checks header, footer and index. Blocks are checked when they are read.
     ///
     /// - Throws: ``ArchiveError``: `notFound`, `notAnArchive`, `newer`, `truncated`, `damaged`, `permissionDenied`.
     package static func open(_ path: String) throws(ArchiveError) -> ArchiveReader {
@@ -51,7 +51,8 @@ package final class ArchiveReader: Sendable {
         try ArchiveCursor(self, from: seq)
     }
 
-    /// Lends record and payload of one event, unchecked but for the checksum of its block; nil when it is not in here.
+    /// Lends record and payload of one event, of which only the block's checksum was checked; nil when the archive does
+    /// not hold the event.
     package func event<R>(_ seq: UInt64, _ body: (_ record: RawSpan, _ payload: RawSpan) throws -> R) throws -> R? {
         let cursor = try cursor(from: seq)
         guard cursor.seq == seq else { return nil }
@@ -60,7 +61,7 @@ package final class ArchiveReader: Sendable {
 }
 
 extension ArchiveReader {
-    /// The index, whose rows leave no byte between header and index to anybody else.
+    /// Reads the index, and checks that its blocks fill the file between header and index.
     private static func index(
         of file: ArchiveFile, _ footer: ArchiveFooter, end: UInt64
     ) throws(ArchiveError) -> [ArchiveBlock] {
@@ -89,7 +90,7 @@ extension ArchiveReader {
                 block.rawBytes <= ArchiveBlock.largestRawBytes
             else { return false }
             first = block.first
-            // A sum of offsets that the file has, and of sizes of 32 bits: far below an overflow.
+            // The offset lies in the file and the sizes have 32 bits, so the sum cannot overflow.
             end = block.end
             events += UInt64(block.events)
             rawBytes += UInt64(block.rawBytes)

@@ -1,20 +1,19 @@
 import TraylogLog
 
-/// Replaces events of an archive, for an erasure: by what is left of them when their payload is gone.
+/// Replaces events of an archive by their erased records.
 package enum ArchiveRewriter {
-    /// Copies an archive with other records in the place of some, and puts the copy in its place in one step. Killed
-    /// before, the archive is as it was, and the next writer or rewriter in the directory takes the unfinished copy
-    /// away.
+    /// Copies an archive with some records replaced, and then renames the copy into its place.
     ///
-    /// When nothing is replaced, the file stays as it is.
+    /// A process that is killed before leaves the archive unchanged; the next writer or rewriter in the directory
+    /// deletes the unfinished copy. Without replacements the file stays unchanged, too.
     ///
     /// - Parameters:
-    ///   - path: of the archive. Who has it open reads on from what it was.
-    ///   - replacement: the record that takes the place of an event, whole, without chunks; nil keeps the event.
-    ///   - progress: events copied, and all.
-    /// - Returns: how many were replaced.
-    /// - Throws: ``ArchiveError``, also for damage anywhere in the archive, which then stays as it was; ``CodecError`` for
-    ///   a replacement that is no record of the event; what `replacement` throws.
+    ///   - path: the archive. Readers that have it open keep reading the old file.
+    ///   - replacement: returns the whole record, without chunks, that replaces an event; nil keeps the event.
+    ///   - progress: called with the number of events copied, and of all events.
+    /// - Returns: how many events were replaced.
+    /// - Throws: ``ArchiveError``, also for damage anywhere in the archive, which then stays unchanged; ``CodecError`` for
+    ///   a replacement that is not a record of the event; what `replacement` throws.
     @discardableResult
     package static func rewrite(
         _ path: String,
@@ -29,7 +28,7 @@ package enum ArchiveRewriter {
         var cursor = try reader.cursor()
         while let seq = cursor.seq {
             try cursor.withEvent { record, payload in
-                // Damage must not be written anew under a checksum that is right.
+                // Damage must not be written again under a valid checksum.
                 try reader.verify(seq: seq, record: record, payload: payload)
                 guard let other = try replacement(seq, record, payload) else {
                     return try writer.append(seq: seq, record: record, payload: payload)

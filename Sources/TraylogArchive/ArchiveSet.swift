@@ -1,13 +1,13 @@
-/// All archives of a directory, as one run of events.
+/// The archives of a directory, as one run of events.
 package struct ArchiveSet: Sendable {
     /// The directory.
     package let path: String
-    /// By floor, then by name.
+    /// Ordered by floor, then by name.
     let readers: [ArchiveReader]
 
-    /// Opens every file of `directory` whose name ends with `.archive`; unfinished ones have other names.
+    /// Opens every file of `directory` with a name that ends with `.archive`. Unfinished files have other names.
     ///
-    /// - Parameter store: the one whose archives they must be; ``StoreIdentity/none`` takes those of any store.
+    /// - Parameter store: the store that the archives must belong to; ``StoreIdentity/none`` accepts any.
     /// - Throws: ``ArchiveError``: `noArchives`, `otherStore`, and as ``ArchiveReader/open(_:)`` with the file.
     package static func open(_ directory: String, store: StoreIdentity) throws(ArchiveError) -> ArchiveSet {
         let directory = ArchiveDirectory(directory)
@@ -28,7 +28,7 @@ package struct ArchiveSet: Sendable {
         }
     }
 
-    /// The paths of a directory's archives, ascending by name, without a look at them: each may be damaged.
+    /// The paths of a directory's archives, ascending by name. The files are not opened, so each may be damaged.
     ///
     /// - Throws: ``ArchiveError`` `notFound`, `noArchives`, `permissionDenied`.
     package static func paths(in directory: String) throws(ArchiveError) -> [String] {
@@ -42,7 +42,7 @@ package struct ArchiveSet: Sendable {
 
     package var summaries: [ArchiveSummary] { readers.map(\.summary) }
 
-    /// Events from `seq` on, each once: of an event in several archives, that of the first.
+    /// Events from `seq` on, each once. Of an event in several archives, the first archive's counts.
     package func cursor(from seq: UInt64 = 0) throws(ArchiveError) -> ArchiveSetCursor {
         try ArchiveSetCursor(readers, from: seq)
     }

@@ -1,7 +1,7 @@
 import TraylogLog
 
-/// Writes one archive. It has its name when ``finish()`` has read all of it back; before that, and after an error, there
-/// is no archive. For one thread.
+/// Writes one archive. The file gets its name after ``finish()`` has read all of it back. Before that, and after an
+/// error, there is no archive. For one thread.
 ///
 /// ```swift
 /// let writer = try ArchiveWriter(directory: path, header: ArchiveHeader(store: identity, through: floor))
@@ -9,14 +9,14 @@ import TraylogLog
 /// let summary = try writer.finish()
 /// ```
 package final class ArchiveWriter {
-    /// The name that the file is to get, without the directory.
+    /// The name that the file will get, without the directory.
     package let name: String
     package private(set) var events: UInt64 = 0
     private let header: ArchiveHeader
-    /// Nil once it is finished, or given up.
+    /// Nil after ``finish()``, ``cancel()`` and failed writes.
     private var partial: PartialFile?
     private let zstd = ZstdCompressor()
-    /// The events of the block that is being filled.
+    /// The events of the present block.
     private var block: [UInt8] = []
     private var blockFirst: UInt64 = 0
     private var blockEvents: UInt32 = 0
@@ -26,8 +26,8 @@ package final class ArchiveWriter {
     private var offset: UInt64 = 0
     private var fileChecksum: UInt32 = 0
 
-    /// Begins a file in `directory`, which is made (0700) where it is missing, and takes away what runs left there that
-    /// were killed.
+    /// Begins a file in `directory`. It creates the directory (0700) if it is missing, and deletes the leftovers of
+    /// processes that were killed.
     ///
     /// - Throws: ``ArchiveError``: `unusableDirectory`, `permissionDenied`, `diskFull`.
     package convenience init(directory: String, header: ArchiveHeader) throws {
@@ -37,7 +37,7 @@ package final class ArchiveWriter {
         try self.init(directory, header, name: nil)
     }
 
-    /// - Parameter name: that of the archive which is to be replaced; nil for a new one.
+    /// - Parameter name: the name of the archive to replace; nil for a new one.
     init(_ directory: ArchiveDirectory, _ header: ArchiveHeader, name: String?) throws(ArchiveError) {
         let partial = try PartialFile(in: directory, name: name) { ArchiveDirectory.newName(through: header.through) }
         self.name = partial.name
@@ -52,9 +52,9 @@ package final class ArchiveWriter {
     /// - Parameters:
     ///   - seq: above 0, and above that of the event before.
     ///   - record: as in the log.
-    ///   - payload: put together, where the log keeps it in chunks; else empty.
-    /// - Throws: ``CodecError`` when these are not the bytes of that event; ``ArchiveError`` `diskFull` and others of
-    ///   writing, after which nothing can be added.
+    ///   - payload: the payload of a chunked record, put together; empty for any other.
+    /// - Throws: ``CodecError`` when the bytes are not those of the event; ``ArchiveError`` when they cannot be written,
+    ///   `diskFull` for example. After that nothing can be added.
     package func append(seq: UInt64, record: RawSpan, payload: RawSpan) throws {
         precondition(seq > last, "events come in their order")
         try ArchivedEvent.verify(seq: seq, record: record, payload: payload)
@@ -67,15 +67,15 @@ package final class ArchiveWriter {
         if block.count >= ArchiveBlock.usualRawBytes { try closeBlock(file()) }
     }
 
-    /// Makes the archive durable, reads it back, checks all of it, and gives it its name. Afterwards nothing can be added.
+    /// Makes the archive durable, reads it back, checks all of it, and names it. Afterwards nothing can be added.
     ///
-    /// - Throws: ``ArchiveError``; then there is no archive.
+    /// - Throws: ``ArchiveError``. Then there is no archive.
     package func finish() throws(ArchiveError) -> ArchiveSummary {
         guard var partial = partial.take() else { preconditionFailure("an archive is finished once") }
         return try finish(&partial)
     }
 
-    /// Takes the unfinished file away; so does letting go of the writer.
+    /// Deletes the unfinished file, as releasing the writer does.
     package func cancel() {
         partial = nil
     }
@@ -107,7 +107,7 @@ extension ArchiveWriter {
     /// Compresses the events so far, if there are any, and writes them.
     private func closeBlock(_ file: ArchiveFile) throws(ArchiveError) {
         guard blockEvents > 0 else { return }
-        // Out of `self` while they are lent, and back with their memory at the end.
+        // Moved out of `self` while they are borrowed, and back at the end to keep their memory.
         var (raw, stored): ([UInt8], [UInt8]) = ([], [])
         swap(&raw, &block)
         swap(&stored, &self.stored)
@@ -125,7 +125,7 @@ extension ArchiveWriter {
         swap(&stored, &self.stored)
     }
 
-    /// What stands before the compressed bytes; also adds the block to the index.
+    /// The frame before the compressed bytes. Also adds the block to the index.
     private func frame(of raw: borrowing [UInt8], _ stored: borrowing [UInt8]) -> [UInt8] {
         var row = ArchiveBlock(
             first: blockFirst, offset: offset, storedBytes: UInt32(stored.count), rawBytes: UInt32(raw.count),
@@ -142,7 +142,7 @@ extension ArchiveWriter {
         do throws(ArchiveError) {
             try file.write(RawSpan(_elements: bytes.span))
         } catch {
-            // A block that is written in part has no place in an archive.
+            // Part of a block may be written, so the file is useless.
             partial = nil
             throw error
         }

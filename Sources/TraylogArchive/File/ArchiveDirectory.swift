@@ -1,9 +1,9 @@
 import TraylogPlatform
 
-/// A directory with archives, and the unfinished files of runs that write into it.
+/// A directory of archives, finished and unfinished.
 struct ArchiveDirectory: Hashable, Sendable {
     static let ending = ".archive"
-    /// What the name of an unfinished file ends with, after the name that it is to get.
+    /// The name of an unfinished file is its final name with this ending.
     static let partialEnding = ".partial"
 
     let path: String
@@ -14,7 +14,7 @@ struct ArchiveDirectory: Hashable, Sendable {
         self.path = path
     }
 
-    /// `traylog-FLOOR-RANDOM.archive`, so that names sort by floors.
+    /// `traylog-FLOOR-RANDOM.archive`, so that names sort by floor.
     static func newName(through: UInt64) -> String {
         let digits = String(through)
         let random = String(UInt32.random(in: 0...UInt32.max), radix: 16)
@@ -24,7 +24,7 @@ struct ArchiveDirectory: Hashable, Sendable {
 
     func path(of name: String) -> String { "\(path)/\(name)" }
 
-    /// Makes the directory (0700) where it is missing; its parent must be there.
+    /// Creates the directory (0700) if it is missing. Its parent must exist.
     func create() throws(ArchiveError) {
         let isNew: Bool
         do {
@@ -39,7 +39,7 @@ struct ArchiveDirectory: Hashable, Sendable {
         }
     }
 
-    /// Makes the names in it safe against power loss.
+    /// Makes the directory's entries durable.
     func sync() throws(ArchiveError) {
         try ArchiveError.attempt(path, Files.sync(path))
     }
@@ -49,7 +49,7 @@ struct ArchiveDirectory: Hashable, Sendable {
         try names().filter { $0.hasSuffix(Self.ending) }
     }
 
-    /// Takes away the unfinished files of runs that were killed; those of runs under way are locked, and stay.
+    /// Deletes the unfinished files of processes that were killed. Those of running processes are locked, and stay.
     func removeLeftovers() throws(ArchiveError) {
         for name in try names() where name.hasPrefix("traylog-") && name.hasSuffix(Self.ending + Self.partialEnding) {
             let file = path(of: name)

@@ -1,7 +1,7 @@
 import TraylogPlatform
 
 extension ArchiveError {
-    /// What an error of the operating system means for a file or directory of archives.
+    /// The error for an error of the operating system.
     static func system(_ error: SystemError, path: String) -> ArchiveError {
         switch error {
         case .noEntry, .notDirectory: ArchiveError(.notFound, path: path, "there is no such file or directory")

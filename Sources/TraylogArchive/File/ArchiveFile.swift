@@ -1,6 +1,6 @@
 import TraylogPlatform
 
-/// An open file; closed with the last reference. What is read has a position, what is written goes to the end.
+/// An open file, closed with the last reference. Reads are at an offset, writes at the end.
 final class ArchiveFile: Sendable {
     let path: String
     private let file: FileDescriptor
@@ -15,9 +15,9 @@ final class ArchiveFile: Sendable {
         }
     }
 
-    /// Makes a new file of mode 0600, locked for as long as it is open here.
+    /// Creates a file of mode 0600, locked as long as it is open here.
     ///
-    /// - Returns: nil when there is one, or when somebody took it for a leftover before it was locked.
+    /// - Returns: nil when the file exists, or when another process took it for a leftover before it was locked.
     init?(creating path: String) throws(ArchiveError) {
         do {
             file = try FileDescriptor(opening: path, [.readingAndWriting, .creating, .exclusive, .refusingLinks])
@@ -73,14 +73,14 @@ final class ArchiveFile: Sendable {
         try ArchiveError.attempt(path, file.append(bytes))
     }
 
-    /// Makes what was written safe against power loss.
+    /// Makes the written bytes durable.
     func sync() throws(ArchiveError) {
         try ArchiveError.attempt(path, file.sync())
     }
 }
 
 extension [UInt8] {
-    /// Keeps the memory where it is enough; new bytes are 0.
+    /// Changes the size, and keeps the memory if it is large enough. New bytes are 0.
     mutating func resize(to count: Int) {
         if self.count > count {
             removeLast(self.count - count)

@@ -1,19 +1,19 @@
 import TraylogPlatform
 
-/// A file that is being written under another name, and gets its own when it is whole.
+/// A file that is written under a temporary name, and renamed when it is complete.
 struct PartialFile: ~Copyable {
     let file: ArchiveFile
     let directory: ArchiveDirectory
-    /// What it is to be called.
+    /// The final name.
     let name: String
     private var isPublished = false
 
     var path: String { file.path }
 
-    /// - Parameter name: nil chooses new ones with `newName` until one is free.
+    /// - Parameter name: the final name; nil tries names from `newName` until one is free.
     init(in directory: ArchiveDirectory, name: String?, newName: () -> String) throws(ArchiveError) {
         self.directory = directory
-        // Another try only where names collide, or somebody takes the file for a leftover.
+        // Tries again when names collide, or when another process takes the file for a leftover.
         for _ in 0..<100 {
             let candidate = name ?? newName()
             if name == nil, Files.exists(directory.path(of: candidate)) { continue }
@@ -31,7 +31,7 @@ struct PartialFile: ~Copyable {
         if !isPublished { try? Files.remove(file.path) }
     }
 
-    /// Gives the file its name in one step, and makes that safe against power loss.
+    /// Renames the file to its final name, durably.
     mutating func publish() throws(ArchiveError) {
         let target = directory.path(of: name)
         try ArchiveError.attempt(target, Files.rename(file.path, to: target))

@@ -1,4 +1,0 @@
-/// What zstd says went wrong.
-struct ZstdFailure: Error {
-    let reason: String
-}
