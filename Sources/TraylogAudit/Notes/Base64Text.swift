@@ -1,4 +1,4 @@
-/// Base64 as of RFC 4648, section 4: with padding, without line ends.
+/// Base64 (RFC 4648, section 4), with padding and without line ends.
 enum Base64Text {
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
@@ -14,7 +14,7 @@ enum Base64Text {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// - Returns: nil for what ``encode(_:)`` would not have made.
+    /// Decodes a text; nil when ``encode(_:)`` cannot have made it.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let letters = Array(text.utf8)
         guard letters.count % 4 == 0 else { return nil }

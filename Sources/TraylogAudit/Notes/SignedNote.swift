@@ -1,27 +1,27 @@
-/// A text with signatures under it (C2SP signed-note).
+/// A text with signatures (C2SP signed-note).
 public struct SignedNote: Hashable, Sendable {
     public struct Signature: Hashable, Sendable {
-        /// Of the key, as it names itself.
+        /// The name of the key.
         public var name: String
         /// The four bytes that tell keys of one name apart, then the signature.
         var bytes: [UInt8]
     }
 
     private static let dash = "\u{2014} "
-    /// Of a note, and of the lines below its text.
+    /// The size limit of a note, in bytes.
     private static let longest = 1 << 20
     private static let mostSignatures = 100
 
-    /// Ends with a line feed.
+    /// The signed text. It ends with a line feed.
     public let body: String
     public private(set) var signatures: [Signature] = []
 
-    /// - Parameter text: lines, each with a line feed at its end, none of them empty at the end.
+    /// - Parameter text: lines that end with a line feed; the last one is not empty.
     public init(text: String) {
         body = text
     }
 
-    /// A note as it is stored and sent.
+    /// Reads the ``text`` of a note.
     ///
     /// - Throws: ``NoteError`` `malformedNote`.
     public init(parsing note: String) throws(NoteError) {
@@ -47,7 +47,7 @@ public struct SignedNote: Hashable, Sendable {
         return Signature(name: String(parts[0]), bytes: bytes)
     }
 
-    /// As it is stored and sent.
+    /// The note with its signatures, in the form to store and send.
     public var text: String {
         body + "\n"
             + signatures.map { "\(SignedNote.dash)\($0.name) \(Base64Text.encode($0.bytes))\n" }.joined()
@@ -60,7 +60,7 @@ public struct SignedNote: Hashable, Sendable {
         signatures.append(Signature(name: key.publicKey.name, bytes: key.publicKey.id + (try key.sign(body))))
     }
 
-    /// Checks that the holder of `key` has signed this text; signatures of other keys mean nothing.
+    /// Checks that the holder of `key` signed this text. Signatures of other keys are ignored.
     ///
     /// - Throws: ``NoteError`` `unsigned`, `wrongSignature`.
     public func verify(with key: NotePublicKey) throws(NoteError) {
@@ -69,5 +69,47 @@ public struct SignedNote: Hashable, Sendable {
         guard own.contains(where: { key.isValid(Array($0.bytes.dropFirst(4)), of: body) }) else {
             throw .wrongSignature(of: key.name)
         }
+    }
+}
+
+/// A tree head as a text to sign (C2SP tlog-checkpoint): origin, size and root, each on a line.
+public struct Checkpoint: Hashable, Sendable {
+    /// The name of the log, which is also the name of the key that signs.
+    public var origin: String
+    public var head: TreeHead
+    /// Further lines. They have no meaning here, and are kept.
+    public var extensions: [String]
+
+    public init(origin: String, head: TreeHead, extensions: [String] = []) {
+        self.origin = origin
+        self.head = head
+        self.extensions = extensions
+    }
+
+    public var text: String {
+        ([origin, String(head.size), Base64Text.encode(head.root.bytes)] + extensions).map { $0 + "\n" }.joined()
+    }
+
+    /// Reads the text of a note.
+    ///
+    /// - Throws: ``NoteError`` `malformedNote`.
+    public init(_ text: String) throws(NoteError) {
+        guard text.hasSuffix("\n") else { throw .malformedNote("its text does not end with a line feed") }
+        let lines = text.dropLast().split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count >= 3, !lines.contains("") else { throw .malformedNote("origin, size or root is missing") }
+        guard let size = UInt64(lines[1]), String(size) == lines[1] else { throw .malformedNote("the size") }
+        guard let bytes = Base64Text.decode(lines[2]), let root = MerkleHash(bytes: bytes) else {
+            throw .malformedNote("the root")
+        }
+        self.init(
+            origin: String(lines[0]), head: TreeHead(size: size, root: root),
+            extensions: lines.dropFirst(3).map(String.init))
+    }
+
+    /// - Throws: ``NoteError``.
+    public func signed(with key: NotePrivateKey) throws(NoteError) -> SignedNote {
+        var note = SignedNote(text: text)
+        try note.sign(with: key)
+        return note
     }
 }

@@ -1,8 +1,30 @@
-/// Where the hashes of a tree come from: a store, an array, another machine.
+/// How many leaves a tree has, and the hash over all of them.
 ///
-/// Only nodes over a whole power of two of leaves are asked for, so that none ever changes while the tree grows.
+/// Two logs with equal tree heads hold the same events in the same order. Keep it in another place than the log, because
+/// whoever can rewrite the log can rewrite a tree head beside it.
+///
+/// As JSON: `{"treeSize","rootHash"}`.
+public struct TreeHead: Hashable, Sendable, Codable {
+    /// The number of leaves: the seq of the newest event.
+    public var size: UInt64
+    public var root: MerkleHash
+
+    private enum CodingKeys: String, CodingKey {
+        case size = "treeSize"
+        case root = "rootHash"
+    }
+
+    public init(size: UInt64, root: MerkleHash) {
+        self.size = size
+        self.root = root
+    }
+}
+
+/// The hashes of a tree, from a store, an array or another machine.
+///
+/// Only nodes over a whole power of two of leaves are asked for. They never change while the tree grows.
 public protocol MerkleNodes {
-    /// The hash over the leaves from `index << level` on, `1 << level` of them; at level 0 that of a leaf.
+    /// The hash over `1 << level` leaves, from leaf `index << level` on. At level 0 it is the hash of a leaf.
     func node(level: Int, index: UInt64) throws -> MerkleHash
 }
 
@@ -18,8 +40,8 @@ extension MerkleNodes {
         TreeHead(size: size, root: try root(of: size))
     }
 
-    /// The hash over leaves of which the first one's index is a multiple of a power of two that is not below their
-    /// number: what is below a node of some tree.
+    /// The hash over the leaves below a node of some tree: the first index is a multiple of a power of two that is at
+    /// least their number.
     private func hash(over leaves: Range<UInt64>) throws -> MerkleHash {
         var end = leaves.upperBound
         var rest = end - leaves.lowerBound
@@ -58,7 +80,7 @@ extension MerkleNodes {
 
     /// The proof that the tree over `second` leaves begins with that over `first` (RFC 9162, 2.1.4.1).
     ///
-    /// - Parameter first: at most `second`. Of 0, and of `second`, the path is empty.
+    /// - Parameter first: at most `second`. For 0 and for `second` the path is empty.
     /// - Complexity: O(log second) nodes.
     public func consistencyProof(from first: UInt64, to second: UInt64) throws -> ConsistencyProof {
         precondition(first <= second, "a tree does not shrink")
@@ -75,7 +97,7 @@ extension MerkleNodes {
                     start = middle
                 }
             }
-            // Left out where it is the whole first tree, whose root the verifier has.
+            // Left out when it is the whole first tree, because the verifier has its root.
             if start > 0 { path.append(try hash(over: start..<end)) }
         }
         return ConsistencyProof(first: first, second: second, path: path.reversed())
@@ -86,5 +108,39 @@ extension UInt64 {
     /// The greatest power of two that is less than a number above 1.
     fileprivate var largestPowerOfTwoBelow: UInt64 {
         1 << UInt64(63 - (self - 1).leadingZeroBitCount)
+    }
+}
+
+/// Computes the head of a tree leaf by leaf, in memory for a few hashes. An auditor uses it on an exported log.
+public struct MerkleAccumulator: Sendable {
+    public private(set) var size: UInt64 = 0
+    /// The roots of the complete subtrees, the greatest first: one for each bit of ``size``.
+    private var subtrees: [MerkleHash] = []
+
+    public init() {}
+
+    /// - Complexity: one hash for each leaf, on average.
+    public mutating func append(leafHash: MerkleHash) { append(subtree: leafHash, level: 0) }
+
+    /// Appends `1 << level` leaves at once, given the hash over them.
+    ///
+    /// - Precondition: ``size`` is a multiple of `1 << level`.
+    public mutating func append(subtree: MerkleHash, level: Int) {
+        precondition(size & ((1 << UInt64(level)) - 1) == 0, "subtrees begin at multiples of their size")
+        var hash = subtree
+        var bits = size >> UInt64(level)
+        while bits & 1 == 1 {
+            hash = .node(subtrees.removeLast(), hash)
+            bits >>= 1
+        }
+        subtrees.append(hash)
+        size += 1 << UInt64(level)
+    }
+
+    /// - Complexity: O(log size) hashes.
+    public var head: TreeHead {
+        guard var root = subtrees.last else { return TreeHead(size: 0, root: .ofEmptyTree) }
+        for subtree in subtrees.dropLast().reversed() { root = .node(subtree, root) }
+        return TreeHead(size: size, root: root)
     }
 }

@@ -15,34 +15,13 @@ extension MerkleHash: Codable {
     }
 }
 
-/// `{"treeSize","rootHash"}`
-extension TreeHead: Codable {
-    private enum CodingKeys: String, CodingKey {
-        case size = "treeSize"
-        case root = "rootHash"
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        self.init(
-            size: try container.decode(UInt64.self, forKey: .size),
-            root: try container.decode(MerkleHash.self, forKey: .root))
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(size, forKey: .size)
-        try container.encode(root, forKey: .root)
-    }
-}
-
-/// `{"seq","leafIndex","treeSize","rootHash","leafHash","leaf","path"}`, without `leaf` where it is not known any more.
+/// `{"seq","leafIndex","treeSize","rootHash","leafHash","leaf","path"}`; without `leaf` for an event that left the log.
 extension EventProof: Codable {
     private enum CodingKeys: String, CodingKey {
         case seq, leafIndex, leafHash, leaf, path
     }
 
-    /// - Throws: also where the members contradict each other.
+    /// - Throws: `DecodingError`, also when the members contradict each other.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let head = try TreeHead(from: decoder)

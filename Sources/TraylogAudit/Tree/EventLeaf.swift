@@ -1,21 +1,21 @@
-/// What the tree says about one event: all of its header, and of its content only a salted hash.
+/// One leaf of the tree: the header of an event, and a salted hash of its content.
 ///
-/// The 62 bytes are in Docs/format.md, "Leaf". They stay the same when the event's content is erased.
+/// Docs/format.md, "Leaf", has the 62 bytes. They do not change when the event's content is erased.
 public struct EventLeaf: Hashable, Sendable {
     public static let byteCount = 62
-    /// Stands for an absent ``occurredAt``.
+    /// Encodes an absent ``occurredAt``.
     private static let noTime = Int64.min
 
-    /// Of the format of the record; 1.
+    /// The version of the record's format; 1.
     public var version: UInt8
     /// The number of the event's kind.
     public var kind: UInt8
-    /// The surrogate number of the user or the topic.
+    /// The number that stands for the user or the topic.
     public var stream: UInt32
     public var seq: UInt64
     /// Milliseconds since 1970-01-01T00:00:00Z.
     public var recordedAt: Int64
-    /// The same; nil when the caller did not say.
+    /// Milliseconds since 1970-01-01T00:00:00Z; nil when the caller did not say.
     public var occurredAt: Int64?
     /// SHA-256(salt ‖ payload).
     public var digest: MerkleHash
@@ -33,12 +33,12 @@ public struct EventLeaf: Hashable, Sendable {
         self.digest = digest
     }
 
-    /// Whether the event had this content: the salt and the payload as `traylog export` prints them.
+    /// Whether the event had this content. `traylog export` prints the salt and the payload.
     public func commits(toPayload payload: [UInt8], salt: [UInt8]) -> Bool {
         digest == .sha256(RawSpan(_elements: salt.span), RawSpan(_elements: payload.span))
     }
 
-    /// Its place in the tree.
+    /// The index of the leaf in the tree.
     public var index: UInt64 { seq &- 1 }
 
     public var bytes: [UInt8] {
@@ -46,7 +46,7 @@ public struct EventLeaf: Hashable, Sendable {
         return (1...EventLeaf.byteCount).map { message[$0] }
     }
 
-    /// Of its 62 bytes; nil of any other number.
+    /// Reads the 62 bytes of a leaf; nil for any other number of bytes.
     public init?(bytes: [UInt8]) {
         guard bytes.count == EventLeaf.byteCount, let digest = MerkleHash(bytes: Array(bytes[30...])) else {
             return nil
@@ -68,7 +68,7 @@ public struct EventLeaf: Hashable, Sendable {
         return .sha256(RawSpan(_elements: message.span))
     }
 
-    /// What is hashed: the byte 0, then the leaf.
+    /// The bytes that are hashed: 0, then the leaf.
     private var message: InlineArray<63, UInt8> {
         var message = InlineArray<63, UInt8>(repeating: 0)
         message[1] = version
@@ -76,7 +76,7 @@ public struct EventLeaf: Hashable, Sendable {
         let words = digest.words
         var bytes = message.mutableSpan
         unsafe bytes.withUnsafeMutableBytes { bytes in
-            // Sound: all of it lies within the 63 bytes.
+            // Sound: every store is within the 63 bytes.
             unsafe bytes.storeBytes(of: stream.littleEndian, toByteOffset: 3, as: UInt32.self)
             unsafe bytes.storeBytes(of: seq.littleEndian, toByteOffset: 7, as: UInt64.self)
             unsafe bytes.storeBytes(of: recordedAt.littleEndian, toByteOffset: 15, as: Int64.self)

@@ -1,12 +1,12 @@
 import CTraylogCrypto
 
-/// SHA-256 and Ed25519 as the system has them: OpenSSL's `libcrypto`.
+/// SHA-256 and Ed25519 from the system's OpenSSL (`libcrypto`).
 ///
-/// No other file calls a cryptographic library. A port to a system without OpenSSL writes this file anew.
+/// No other file calls a cryptographic library. A port to a system without OpenSSL replaces this file.
 enum SystemCryptography {
     /// The SHA-256 of one piece followed by another (FIPS 180-4).
     static func sha256(_ first: RawSpan, _ second: RawSpan) -> MerkleHash {
-        // Sound: the pieces are read during the call only, and the digest has the 32 bytes that the call writes.
+        // Sound: the pieces are read only during the call, and the digest has the 32 bytes that the call writes.
         unsafe first.withUnsafeBytes { first in
             unsafe second.withUnsafeBytes { second in
                 var words: MerkleHash.Words = (0, 0, 0, 0)
@@ -20,7 +20,7 @@ enum SystemCryptography {
         }
     }
 
-    /// The public key of an Ed25519 private key (RFC 8032); nil where `seed` is not one.
+    /// The public key of an Ed25519 private key (RFC 8032); nil when `seed` is not one.
     static func ed25519PublicKey(of seed: [UInt8]) -> [UInt8]? {
         guard seed.count == 32 else { return nil }
         var key = [UInt8](repeating: 0, count: 32)
@@ -28,7 +28,7 @@ enum SystemCryptography {
         return unsafe traylog_ed25519_public(seed, &key) == 1 ? key : nil
     }
 
-    /// The 64 bytes of an Ed25519 signature (RFC 8032); nil where `seed` is not a private key.
+    /// The 64 bytes of an Ed25519 signature (RFC 8032); nil when `seed` is not a private key.
     static func ed25519Signature(of message: [UInt8], seed: [UInt8]) -> [UInt8]? {
         guard seed.count == 32 else { return nil }
         var signature = [UInt8](repeating: 0, count: 64)
