@@ -1,20 +1,20 @@
-/// Stored bytes that cannot be read as an event: a failure, never a refusal.
+/// Stored bytes that cannot be read as an event. A failure, never a refusal.
 package struct CodecError: Error, Hashable, Sendable {
     package enum Code: Hashable, Sendable {
-        /// The bytes are not what was written: run `traylog verify`, then restore a backup.
+        /// The bytes are not those that were written: run `traylog verify`, then restore a backup.
         case damaged
-        /// Fewer bytes than their own header says: run `traylog verify`, then restore a backup.
+        /// There are fewer bytes than their header says: run `traylog verify`, then restore a backup.
         case truncated
-        /// Written by a newer Traylog: use that one.
+        /// A newer Traylog wrote the event: open the store with that version.
         case newer
-        /// The payload was erased for good; header and digest are all that is left, and nothing is wrong.
+        /// The payload was erased on purpose; only header and digest are left.
         case erased
     }
 
     package let code: Code
-    /// The event whose bytes they are; nil when the caller did not say.
+    /// The event; nil when the caller did not say.
     package let seq: UInt64?
-    /// What is wrong, without what to do about it.
+    /// The cause, without advice.
     package let reason: String
 
     package init(_ code: Code, seq: UInt64?, _ reason: String) {
@@ -23,7 +23,7 @@ package struct CodecError: Error, Hashable, Sendable {
         self.reason = reason
     }
 
-    /// What is wrong and what to do about it.
+    /// The cause, and what to do about it.
     package var message: String {
         let subject = seq.map { "event \($0)" } ?? "an event"
         return switch code {
@@ -39,4 +39,48 @@ package struct CodecError: Error, Hashable, Sendable {
 
 extension CodecError: CustomStringConvertible {
     package var description: String { message }
+}
+
+/// A payload that cannot be decoded. The decoder adds the event (``CodecError``).
+package enum PayloadFault: Error, Hashable, Sendable {
+    /// A field extends beyond the end of the payload.
+    case truncated
+    /// No field of a Protocol Buffers message begins at this offset.
+    case malformed(offset: Int)
+    /// The value of the field is out of range, or of another wire type.
+    case badValue(FieldNumber)
+    case badText(FieldNumber)
+    case missing(FieldNumber)
+    /// Two fields exclude each other.
+    case contradiction(FieldNumber, FieldNumber)
+    /// Only a later version can give the value a meaning.
+    case newerValue(FieldNumber, UInt64)
+    /// This version does not know the kind of the event.
+    case newerKind(UInt8)
+    case erased
+}
+
+extension CodecError {
+    package init(_ fault: PayloadFault, seq: UInt64) {
+        switch fault {
+        case .truncated:
+            self.init(.truncated, seq: seq, "its payload ends inside of a field")
+        case .malformed(let offset):
+            self.init(.damaged, seq: seq, "no field begins at byte \(offset) of its payload")
+        case .badValue(let field):
+            self.init(.damaged, seq: seq, "the value of its field `\(field)` cannot be one")
+        case .badText(let field):
+            self.init(.damaged, seq: seq, "its field `\(field)` is not UTF-8")
+        case .missing(let field):
+            self.init(.damaged, seq: seq, "its field `\(field)` is missing")
+        case .contradiction(let first, let second):
+            self.init(.damaged, seq: seq, "its fields `\(first)` and `\(second)` exclude each other")
+        case .newerValue(let field, let value):
+            self.init(.newer, seq: seq, "its field `\(field)` has the value \(value)")
+        case .newerKind(let number):
+            self.init(.newer, seq: seq, "its kind has the number \(number)")
+        case .erased:
+            self.init(.erased, seq: seq, "only its kind and times are left")
+        }
+    }
 }

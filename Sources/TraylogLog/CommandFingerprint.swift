@@ -4,13 +4,13 @@ import TraylogDomain
 ///
 /// SipHash-2-4 under the key (0, 0) of: the kind of the event (u8), `occurredAt` (i64, little-endian; `Int64.min`
 /// when absent), the command's fields in the encoding of the payload, and the items as they were named. Values
-/// are the effective ones (an absent actor is the user, defaults are left out); positions and items are as given:
-/// an item named by its key makes another command than the same item named by its seq, and so does an absent
-/// `upTo` than the head. The bytes are part of the format (Docs/format.md): stored numbers must stay comparable.
+/// are the effective ones: an absent actor is the user, and defaults are left out. Positions and items are as given:
+/// an item named by its key and one named by its seq make different commands, as do an absent `upTo` and the head.
+/// The bytes are part of the format (Docs/format.md), because stored fingerprints must stay comparable.
 package enum CommandFingerprint {
-    /// Never 0, which stands for "no key".
+    /// The fingerprint of a command; never 0, which means "no key".
     ///
-    /// - Complexity: linear in the size of the command; allocates one buffer.
+    /// - Complexity: O(size of the command). Allocates one buffer.
     package static func of(_ command: borrowing Command) -> UInt64 {
         let hash = SipHash24.hash(bytes(of: command).span, key0: 0, key1: 0)
         return hash == 0 ? 1 : hash
@@ -66,7 +66,7 @@ extension PayloadWriter {
             put(item, &bytes)
         case .undo(let event):
             put(.event, event, &bytes)
-        case .subscribe, .unsubscribe, .erase:
+        case .subscribe, .unsubscribe:
             break
         }
     }
@@ -83,7 +83,7 @@ extension PayloadWriter {
 }
 
 extension CommandFingerprint {
-    /// Field 64, bytes: only in what is hashed, never in an event.
+    /// The tag of field 64, of bytes, which is hashed but never stored.
     fileprivate static let itemKeyTag: UInt64 = 64 << 3 | 2
 }
 
@@ -105,7 +105,6 @@ extension Command.Action {
         case .unsubscribe: .unsubscribed
         case .broadcast: .broadcast
         case .undo: .undone
-        case .erase: .erased
         }
     }
 
@@ -116,7 +115,7 @@ extension Command.Action {
         }
     }
 
-    /// The bytes of strings and lists, which a bound for the size needs.
+    /// The bytes of strings and lists, for a bound of the size.
     fileprivate var variableBytes: Int {
         switch self {
         case .notify(let content): content.variableBytes
@@ -127,7 +126,7 @@ extension Command.Action {
         case .snooze(let item, _), .wake(let item), .retract(let item): item.variableBytes
         case .edit(let item, let edit): item.variableBytes + edit.variableBytes
         case .subscribe(let topic), .unsubscribe(let topic): topic.utf8.count
-        case .seeTray, .undo, .erase: 0
+        case .seeTray, .undo: 0
         }
     }
 }

@@ -4,7 +4,7 @@ import TraylogPages
 
 /// The log: records by seq, and the chunks of large payloads, in two tables of the environment.
 ///
-/// Every read checks the record's checksum, so that damage is an error and never an answer.
+/// Reads check the record's checksum, unless they say otherwise, so that damage is an error and never an answer.
 package struct EventLog: Sendable {
     package static let tableNames = ["log", "chunks"]
 
@@ -16,7 +16,7 @@ package struct EventLog: Sendable {
         largePayloads = environment.database("chunks")
     }
 
-    /// The newest event's seq and when it was recorded.
+    /// The seq and the time of recording of the newest event.
     package struct Head: Hashable, Sendable {
         package var seq: UInt64 = 0
         package var recordedAt = Timestamp(milliseconds: .min)
@@ -69,7 +69,7 @@ package struct EventLog: Sendable {
         }
     }
 
-    /// What is left of an erased event; nil for all others.
+    /// The skeleton of an erased event; nil for any other event.
     package static func skeleton(_ seq: UInt64, _ record: RawSpan) throws(CodecError) -> Event? {
         let header = try RecordHeader.read(record, seq: seq)
         guard header.isErased else { return nil }
@@ -91,13 +91,13 @@ package struct EventLog: Sendable {
         try transaction.get(records, seqs, body)
     }
 
-    /// Makes of a new item the one that an event brought, as it was then.
+    /// Decodes the item that an event brought into an empty one, without edits and marks.
     package func fill(
         _ item: inout Item, from seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction
     ) throws {
         let header = try RecordHeader.read(record, seq: seq)
         guard !header.isErased else {
-            // Of an erased event nothing is left but its times.
+            // An erased event has only its times.
             _ = try EventLog.skeleton(seq, record)
             (item.recordedAt, item.occurredAt) = (header.recordedAt, header.occurredAt)
             return
@@ -114,7 +114,7 @@ package struct EventLog: Sendable {
         try transaction.get(records, seq) { try body($0) }
     }
 
-    /// What the fold needs of the event; nil when the log does not hold it.
+    /// The event's fact; nil when the log does not hold the event.
     package func fact(
         _ seq: UInt64, hasher: IdentityHasher, in transaction: borrowing ReadTransaction
     ) throws -> Fact? {
@@ -126,11 +126,11 @@ package struct EventLog: Sendable {
         }
     }
 
-    /// Visits the records from `seq` on, unchecked, while `body` says so.
+    /// Visits the records from `seq` on, unchecked, as long as `body` returns true.
     ///
     /// - Parameter floor: events below it may be missing.
-    /// - Returns: the seq to go on with.
-    /// - Throws: any other gap in the log is ``CodecError`` `damaged`; and what `body` throws.
+    /// - Returns: the seq after the last one visited.
+    /// - Throws: ``CodecError`` `damaged` for any other gap in the log; what `body` throws.
     @discardableResult
     package func forEachRecord(
         from seq: UInt64, floor: UInt64 = 0, in transaction: borrowing ReadTransaction,
@@ -155,7 +155,7 @@ package struct EventLog: Sendable {
         }
     }
 
-    /// Lends the payload of a record of the log, wherever it lies, after checking it.
+    /// Lends the payload of a record, inline or chunked, after checking both.
     package func withPayload<R>(
         of seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction,
         _ body: (RecordHeader, RawSpan) throws -> R
@@ -212,5 +212,22 @@ extension [UInt8] {
         // Nothing appended to an empty array would still be written to the storage that all empty arrays share.
         guard bytes.byteCount > 0 else { return }
         append(addingCapacity: bytes.byteCount) { $0.append(copying: bytes) }
+    }
+}
+
+extension EventLog {
+    /// Lends the payload of a record whose header was read, after checking both.
+    ///
+    /// - Throws: ``CodecError``, `erased` for an event without a payload; ``LMDBError``; what `body` throws.
+    @inline(__always)
+    package func withPayload<R>(
+        of seq: UInt64, _ header: RecordHeader, _ record: RawSpan, in transaction: borrowing ReadTransaction,
+        _ body: (RawSpan) throws -> R
+    ) throws -> R {
+        guard case .inline(let range) = try RecordCodec.body(seq: seq, header: header, record: record) else {
+            return try withPayload(of: seq, record, in: transaction) { try body($1) }
+        }
+        try RecordCodec.verifyChecksum(seq: seq, record: record)
+        return try body(record.extracting(range))
     }
 }

@@ -1,11 +1,11 @@
 import TraylogDomain
 import TraylogPages
 
-/// The bytes of one event of the log, copied out of it.
+/// A copy of the bytes of one event of the log.
 package struct LogRow: Hashable, Sendable {
     package let seq: UInt64
     package let record: [UInt8]
-    /// Put together where the log keeps it in chunks; empty where it is in the record, or erased.
+    /// The payload of a chunked record, put together; empty when it is in the record, or erased.
     package let payload: [UInt8]
 
     package init(seq: UInt64, record: RawSpan, payload: RawSpan) {
@@ -50,17 +50,43 @@ package struct LogRow: Hashable, Sendable {
 extension EventLog {
     /// The bytes of an event; nil when the log does not hold it.
     ///
-    /// - Throws: ``CodecError`` for chunks that are missing or damaged; what is in the record is unchecked.
+    /// - Throws: ``CodecError`` for chunks that are missing or damaged. The record itself is unchecked.
     package func row(_ seq: UInt64, in transaction: borrowing ReadTransaction) throws -> LogRow? {
         try record(seq, in: transaction) { try row(seq, $0, in: transaction) }
     }
 
-    /// The same for a record that is at hand.
+    /// The bytes of an event, given its record.
     package func row(_ seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction) throws -> LogRow {
         let header = try RecordHeader.read(record, seq: seq)
         guard header.isChunked else { return LogRow(seq: seq, record: record, payload: RawSpan()) }
         return try withPayload(of: seq, record, in: transaction) { _, payload in
             LogRow(seq: seq, record: record, payload: payload)
+        }
+    }
+
+    /// The tables, for copying rows as they are.
+    package var tables: (log: Database, chunks: Database) { (records, largePayloads) }
+
+    /// Visits the stored chunks of a large payload, in order.
+    package func forEachChunk(
+        of seq: UInt64, in transaction: borrowing ReadTransaction,
+        _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Void
+    ) throws {
+        var start: [UInt8] = []
+        RecordCodec.appendChunkKey(seq: seq, index: 0, to: &start)
+        try transaction.withCursor(largePayloads) { cursor in
+            var found = try cursor.seek(RawSpan(_elements: start.span))
+            while found {
+                let isOurs = try cursor.withEntry { key, value in
+                    guard key.byteCount == RecordCodec.chunkKeyBytes,
+                        key.littleEndian(at: 0, as: UInt64.self).byteSwapped == seq
+                    else { return false }
+                    try body(key, value)
+                    return true
+                }
+                guard isOurs else { return }
+                found = try cursor.next()
+            }
         }
     }
 }

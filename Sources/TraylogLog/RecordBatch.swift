@@ -1,11 +1,14 @@
 import TraylogDomain
+import TraylogLMDB
+import TraylogPages
+import TraylogPlatform
 
-/// The records of one transaction, encoded and waiting to be written.
+/// The encoded records of one transaction, waiting to be written.
 package struct RecordBatch {
     /// The seq of the first record.
     package private(set) var firstSeq: UInt64
     private var bytes: [UInt8] = []
-    /// Where each record ends in ``bytes``.
+    /// The end of each record in ``bytes``.
     private var ends: [Int] = []
     private var large: [(seq: UInt64, payload: [UInt8])] = []
     private var scratch: [UInt8] = []
@@ -16,12 +19,12 @@ package struct RecordBatch {
 
     package var count: Int { ends.count }
     package var isEmpty: Bool { ends.isEmpty }
-    /// The seq that the next record gets.
+    /// The seq of the next record.
     package var nextSeq: UInt64 { firstSeq + UInt64(ends.count) }
-    /// What the records take, chunks included.
+    /// The size of the records, with chunks.
     package var byteCount: Int { bytes.count + large.reduce(0) { $0 + $1.payload.count } }
 
-    /// Starts anew and keeps the memory.
+    /// Starts again and keeps the memory.
     package mutating func reset(firstSeq: UInt64) {
         self.firstSeq = firstSeq
         let isUsual = bytes.count < 32 << 20
@@ -35,7 +38,7 @@ package struct RecordBatch {
         _ command: borrowing Command, body: borrowing Event.Body, kind: EventKind, fingerprint: UInt64,
         stream: UInt32, recordedAt: Timestamp, salt: Salt
     ) {
-        // Out of `self` while it is lent, and back with its memory at the end.
+        // Moved out of `self` while it is borrowed, and back at the end to keep its memory.
         var payload: [UInt8] = []
         swap(&payload, &scratch)
         payload.removeAll(keepingCapacity: true)
@@ -48,7 +51,7 @@ package struct RecordBatch {
         swap(&payload, &scratch)
     }
 
-    /// Makes an event whose payload is encoded already the next record.
+    /// Adds an event with an encoded payload as the next record.
     package mutating func append(
         payload: RawSpan, kind: EventKind, stream: UInt32, recordedAt: Timestamp, occurredAt: Timestamp?, salt: Salt
     ) {
@@ -65,7 +68,7 @@ package struct RecordBatch {
         ends.append(bytes.count)
     }
 
-    /// Takes the records from `seq` on back.
+    /// Removes the records from `seq` on.
     package mutating func truncate(from seq: UInt64) {
         let kept = Int(seq - firstSeq)
         guard kept < ends.count else { return }
@@ -75,7 +78,7 @@ package struct RecordBatch {
         large.removeAll { $0.seq >= seq }
     }
 
-    /// The event of a record of this batch; nil when `seq` is none of its.
+    /// The event of a record of this batch; nil when the batch does not have it.
     package func event(_ seq: UInt64) throws(CodecError) -> Event? {
         guard seq >= firstSeq, seq < nextSeq else { return nil }
         return try withRecord(seq) { (record) throws(CodecError) in
@@ -91,7 +94,7 @@ package struct RecordBatch {
         }
     }
 
-    /// The header of a record of this batch; nil when `seq` is none of its.
+    /// The header of a record of this batch; nil when the batch does not have it.
     package func header(_ seq: UInt64) throws(CodecError) -> RecordHeader? {
         guard seq >= firstSeq, seq < nextSeq else { return nil }
         return try withRecord(seq) { (record) throws(CodecError) in try RecordHeader.read(record, seq: seq) }
@@ -105,4 +108,30 @@ package struct RecordBatch {
 
     var records: (bytes: [UInt8], ends: [Int]) { (bytes, ends) }
     var largePayloads: [(seq: UInt64, payload: [UInt8])] { large }
+}
+
+extension EventLog {
+    /// Appends an event that no command caused.
+    ///
+    /// - Returns: the new head.
+    package func append(
+        _ body: Event.Body, of user: String? = nil, stream: UInt32 = 0, actor: String? = nil, device: String? = nil,
+        after head: Head, to transaction: inout WriteTransaction
+    ) throws(LMDBError) -> Head {
+        var head = head
+        head.seq += 1
+        head.recordedAt = max(head.recordedAt, Timestamp(milliseconds: SystemClock.nowMilliseconds()))
+        var payload: [UInt8] = []
+        PayloadEncoder.append(
+            user: user, key: nil, actor: actor, device: device, commandFingerprint: 0, body: body, unknownFields: [],
+            to: &payload)
+        var random = RandomPool()
+        let (first, second) = random.next16()
+        var batch = RecordBatch(firstSeq: head.seq)
+        batch.append(
+            payload: RawSpan(_elements: payload.span), kind: body.kind, stream: stream, recordedAt: head.recordedAt,
+            occurredAt: nil, salt: Salt(first, second))
+        try append(batch, to: &transaction)
+        return head
+    }
 }

@@ -46,7 +46,7 @@ import TraylogDomain
             Command(user: "u", .retract(.seq(1)), key: "k"),
             Command(user: "u", .subscribe(topic: "t"), key: "k"),
             Command(user: "u", .unsubscribe(topic: "t"), key: "k"),
-            Command(user: "u", .undo(event: 1), key: "k"), Command(user: "u", .erase, key: "k"),
+            Command(user: "u", .undo(event: 1), key: "k"),
         ]
         let fingerprints = commands.map { CommandFingerprint.of($0) }
         #expect(Set(fingerprints).count == commands.count)

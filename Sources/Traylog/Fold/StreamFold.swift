@@ -123,11 +123,3 @@ struct StreamFold: Sendable {
         folded.landmark = landmark
     }
 }
-
-extension TrayState {
-    /// Makes room for what some events bring, so that it does not move while it grows.
-    fileprivate mutating func reserve(events count: Int) {
-        tail.entries.reserveCapacity(min(count, TrayState.tailLimit))
-        events.open.packed.reserveCapacity(min(2 * count + 2, 520))
-    }
-}

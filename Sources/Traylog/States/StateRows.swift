@@ -23,27 +23,11 @@ extension TrayState {
         bytes.append(contentsOf: text.utf8)
         pack(into: &bytes)
     }
-
-    /// Lets go of the pages that were stored when the state had applied `seq`.
-    mutating func forgetPages(storedThrough seq: UInt64) {
-        if !pages.isEmpty { pages.removeAll { $0.changedBy <= seq } }
-        if !obsoletePages.isEmpty { obsoletePages.removeAll { $0.by <= seq } }
-        if !events.sealed.isEmpty { events.sealed.removeAll { $0.last <= seq } }
-        keys.forgetPages(storedThrough: seq)
-        collapseKeys.forgetPages(storedThrough: seq)
-        moved.forgetPages(storedThrough: seq)
-        voided.forgetPages(storedThrough: seq)
-    }
 }
 
 extension KeyIndex {
     fileprivate func packPages(into rows: inout RowBuffer, _ stream: UInt32, _ space: PageSpace) {
         for page in obsolete { rows.delete(stream, .page(space), page.first) }
         for page in pages { rows.append(stream, .page(space), page.first) { page.pack(into: &$0) } }
-    }
-
-    fileprivate mutating func forgetPages(storedThrough seq: UInt64) {
-        if !pages.isEmpty { pages.removeAll { $0.changedBy <= seq } }
-        if !obsolete.isEmpty { obsolete.removeAll { $0.by <= seq } }
     }
 }

@@ -1,29 +1,32 @@
 extension Command {
     /// Checks every limit that does not depend on the store's state.
     ///
-    /// - Parameter dataIsJSON: `data` is known to be JSON, so that it need not be read again.
-    /// - Throws: ``Refusal/invalid(field:reason:)`` with the field that is wrong.
+    /// - Parameter dataIsJSON: skips reading `data` again, when a JSON reader has passed it.
+    /// - Throws: ``Refusal/invalid(field:reason:)`` with the first field that is wrong.
     /// - Complexity: O(n) in the command's bytes.
     package func validate(dataIsJSON: Bool = false) throws(Refusal) {
         try checkUser()
-        try Limits.check(identifier: key, "key")
-        try Limits.check(time: occurredAt, "occurredAt")
-        try Limits.check(identifier: actor, "actor")
-        try Limits.check(identifier: device, "device")
+        try Command.check(key, occurredAt, actor, device)
         try checkAction(dataIsJSON: dataIsJSON)
     }
 
-    /// The same for a `notify` in its parts, which spares a copy of the whole.
+    /// Checks a `notify` that comes in its parts, which spares a copy of the whole.
     package static func validateNotify(
         user: String?, key: String?, occurredAt: Timestamp?, actor: String?, device: String?, _ content: Content
     ) throws(Refusal) {
         try Limits.check(identifier: user, "user")
         guard user != nil else { throw missingUser }
+        try check(key, occurredAt, actor, device)
+        try content.validate(dataIsJSON: false)
+    }
+
+    private static func check(
+        _ key: String?, _ occurredAt: Timestamp?, _ actor: String?, _ device: String?
+    ) throws(Refusal) {
         try Limits.check(identifier: key, "key")
         try Limits.check(time: occurredAt, "occurredAt")
         try Limits.check(identifier: actor, "actor")
         try Limits.check(identifier: device, "device")
-        try content.validate(dataIsJSON: false)
     }
 
     private static var missingUser: Refusal { .invalid(field: "user", reason: "is missing") }
@@ -63,7 +66,7 @@ extension Command {
             try Command.check(item, "item")
             try edit.validate(dataIsJSON: dataIsJSON)
         case .subscribe(let topic), .unsubscribe(let topic): try Limits.check(identifier: topic, "topic")
-        case .seeTray, .undo, .erase: break
+        case .seeTray, .undo: break
         }
     }
 
@@ -77,5 +80,46 @@ extension Command {
 
     private static func check(_ item: ItemReference, _ field: String) throws(Refusal) {
         if case .key(let key) = item { try Limits.check(identifier: key, field) }
+    }
+}
+
+extension Content {
+    /// Checks the limits of every field.
+    func validate(dataIsJSON: Bool) throws(Refusal) {
+        try Limits.check(identifier: thread, "thread")
+        try Limits.check(identifier: category, "category")
+        try Limits.check(text: title, atMost: Limits.titleBytes, "title")
+        try Limits.check(text: body, atMost: Limits.bodyBytes, "body")
+        try Limits.check(identifier: summaryArgument, "summaryArgument")
+        try Limits.check(time: expiresAt, "expiresAt")
+        try Limits.check(identifier: collapseKey, "collapseKey")
+        try Limits.check(data: data, isJSON: dataIsJSON)
+    }
+}
+
+extension ContentEdit {
+    /// Checks the limits of every field that is set, and that any field changes.
+    func validate(dataIsJSON: Bool) throws(Refusal) {
+        guard !fields.isEmpty else {
+            throw .invalid(
+                field: "edit",
+                reason: "needs any of title, body, summaryArgument, summaryCount, level, expiresAt and data")
+        }
+        try Limits.check(text: title.value, atMost: Limits.titleBytes, "title")
+        try Limits.check(text: body.value, atMost: Limits.bodyBytes, "body")
+        try Limits.check(identifier: summaryArgument.value, "summaryArgument")
+        try Limits.check(time: expiresAt.value, "expiresAt")
+        try Limits.check(data: data.value, isJSON: dataIsJSON)
+        // In JSON both would read `"data":null`.
+        if let data = data.value, JSONScanner.isNull(data.utf8Span.span) {
+            throw .invalid(field: "data", reason: "is null, which clears it; clear it instead")
+        }
+    }
+}
+
+extension Change {
+    /// The new value, where one is set.
+    var value: Value? {
+        if case .set(let value) = self { value } else { nil }
     }
 }

@@ -1,18 +1,18 @@
-/// What a caller asks of the store.
+/// A request to change a tray, or a topic.
 ///
 /// A command is refused (``Refusal``, nothing stored), unchanged (nothing stored), a duplicate of an earlier
 /// one with the same key (nothing stored), or it appends exactly one event.
 public struct Command: Hashable, Sendable {
-    /// Whose tray; needed by every action but `broadcast`, and by `edit` and `retract` of a broadcast.
+    /// The owner of the tray. Required, except by `broadcast` and by `edit` and `retract` of a broadcast.
     public var user: String?
     public var action: Action
     /// Idempotency key, scoped to the user (a broadcast's: to the topic).
     public var key: String?
-    /// When it happened, as the caller claims: kept and shown, it orders nothing.
+    /// When it happened, as the caller claims. Kept and shown; it does not affect the order of events.
     public var occurredAt: Timestamp?
-    /// Who acted; the user when absent.
+    /// Who acted. When absent, the user did.
     public var actor: String?
-    /// From where.
+    /// The device that the actor used.
     public var device: String?
 
     public init(
@@ -29,7 +29,7 @@ public struct Command: Hashable, Sendable {
 }
 
 extension Command {
-    /// The kinds of command with their own fields; the rules are in spec.md, section 4.
+    /// The kinds of command, each with its own fields. `Docs/choices.md` has the rules that leave room for doubt.
     public enum Action: Hashable, Sendable {
         case notify(Content)
         /// Every item at or below the position (the head when nil) becomes seen.
@@ -41,7 +41,7 @@ extension Command {
         case unmute(MuteScope)
         case snooze(ItemReference, until: Timestamp)
         case wake(ItemReference)
-        /// With a user: an item notified to that user. Without: a broadcast, for everyone.
+        /// With a user: edits an item notified to that user. Without: edits a broadcast, for everyone.
         case edit(ItemReference, ContentEdit)
         case retract(ItemReference)
         case subscribe(topic: String)
@@ -49,48 +49,29 @@ extension Command {
         case broadcast(topic: String, Content)
         /// Voids one earlier `traySeen`, `marked` or `allMarked` of the same user.
         case undo(event: Seq)
-        case erase
     }
 }
 
-/// An item as a command names it.
+/// Names an item in a command.
 public enum ItemReference: Hashable, Sendable {
     case seq(Seq)
-    /// The idempotency key of the `notify` that brought it, of the same user.
+    /// The idempotency key of the `notify` that brought it. Keys belong to one user.
     case key(String)
 }
 
-/// What `mark` sets on single items.
-public enum Mark: UInt8, Hashable, Sendable, CaseIterable {
-    case seen = 0
-    case read = 1
-    case unread = 2
-    case archived = 3
-    case unarchived = 4
-    case deleted = 5
-    case restored = 6
-}
-
-/// What `markAll` sets.
-public enum BulkMark: UInt8, Hashable, Sendable, CaseIterable {
-    case seen = 0
-    case read = 1
-    case archived = 2
-    case deleted = 3
-}
-
-/// Which items a `markAll` covers: those that match every part.
+/// The items that a `markAll` covers: those that match every part.
 public struct Selection: Hashable, Sendable {
     /// All threads, the app-level group, or one thread.
     public enum Thread: Hashable, Sendable {
         case any
+        /// The app-level group: items without a thread.
         case unthreaded
         case named(String)
     }
 
     public var thread: Thread
     public var category: String?
-    /// Items at this position or below; the head when nil.
+    /// The highest position that is covered; the head when nil.
     public var upTo: Seq?
 
     public init(thread: Thread = .any, category: String? = nil, upTo: Seq? = nil) {
@@ -100,8 +81,26 @@ public struct Selection: Hashable, Sendable {
     }
 }
 
-/// What a `mute` silences the counts of.
+/// The items that a `mute` leaves out of the counts: one thread or one category.
 public enum MuteScope: Hashable, Sendable {
     case thread(String)
     case category(String)
+}
+
+/// The outcome of a command that was not refused.
+public enum Receipt: Hashable, Sendable {
+    /// Stored durably as the event with this seq.
+    case appended(Seq)
+    /// Nothing would change, so nothing was stored.
+    case unchanged
+    /// An equal command with the same key is stored already, as the event with this seq.
+    case duplicate(Seq)
+
+    /// The seq of the event that holds the command's effect; nil when unchanged.
+    public var seq: Seq? {
+        switch self {
+        case .appended(let seq), .duplicate(let seq): seq
+        case .unchanged: nil
+        }
+    }
 }

@@ -6,27 +6,27 @@ public enum InterruptionLevel: UInt8, Hashable, Sendable, CaseIterable {
     case critical = 3
 }
 
-/// What a publisher says about an item: the fields of `notify` and `broadcast`.
+/// The part of an item that its publisher writes: the fields of `notify` and `broadcast`.
 ///
-/// Limits are those of ``Limits``; they are checked when the command is performed.
+/// The limits are in ``Limits``. They are checked when the command is performed.
 public struct Content: Hashable, Sendable {
-    /// The conversation or object that the item belongs to; nil puts it in the app-level group.
+    /// The conversation or object that the item belongs to. Without one, it is in the app-level group.
     public var thread: String?
     public var category: String?
     public var title: String?
     public var body: String?
-    /// Who or what a summary names: "5 more notifications from ARGUMENT".
+    /// The person or thing that a summary names: "5 more notifications from ARGUMENT".
     public var summaryArgument: String?
     /// How many notifications this item stands for in a summary.
     public var summaryCount: UInt32
-    /// In the inbox on request only, and never counted.
+    /// A silent item is never counted, and an inbox shows it on request only.
     public var silent: Bool
     public var level: InterruptionLevel
-    /// When a tick may expire the item.
+    /// The time from which a tick may expire the item.
     public var expiresAt: Timestamp?
-    /// A live item of the same user with the same key is superseded. Not allowed in a broadcast.
+    /// The item supersedes live items of the same user with the same collapse key. Not allowed in a broadcast.
     public var collapseKey: String?
-    /// Any JSON value as its text, kept byte for byte.
+    /// A JSON value as text, kept byte for byte.
     public var data: String?
 
     public init(
@@ -47,4 +47,45 @@ public struct Content: Hashable, Sendable {
         self.collapseKey = collapseKey
         self.data = data
     }
+}
+
+extension InterruptionLevel {
+    /// The name that JSON and the command line use.
+    public var name: String {
+        switch self {
+        case .passive: "passive"
+        case .active: "active"
+        case .timeSensitive: "timeSensitive"
+        case .critical: "critical"
+        }
+    }
+
+    public init?(name: String) {
+        guard let level = InterruptionLevel.names.value(name) else { return nil }
+        self = level
+    }
+
+    static let names = NameTable(allCases) { $0.name }
+}
+
+/// The effect of an edit on one field.
+public enum Change<Value: Hashable & Sendable>: Hashable, Sendable {
+    case keep
+    /// Removes the value. A field with a default returns to it.
+    case clear
+    case set(Value)
+}
+
+/// Changes to an item in place: each field is kept, cleared or set.
+public struct ContentEdit: Hashable, Sendable {
+    public var title: Change<String> = .keep
+    public var body: Change<String> = .keep
+    public var summaryArgument: Change<String> = .keep
+    public var summaryCount: Change<UInt32> = .keep
+    public var level: Change<InterruptionLevel> = .keep
+    public var expiresAt: Change<Timestamp> = .keep
+    /// JSON text, as in ``Content/data``.
+    public var data: Change<String> = .keep
+
+    public init() {}
 }

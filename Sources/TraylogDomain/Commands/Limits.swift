@@ -1,17 +1,78 @@
-/// How large the parts of a command may be (spec.md, section 4).
+/// How large the parts of a command may be. A command over a limit is refused as ``Refusal/invalid(field:reason:)``.
 public enum Limits {
-    /// user, topic, thread, category, key, collapseKey, actor, device and summaryArgument, in bytes of UTF-8;
-    /// not empty and without control characters (U+0000…U+001F, U+007F…U+009F).
+    /// The size of user, topic, thread, category, key, collapseKey, actor, device and summaryArgument, in bytes of
+    /// UTF-8. They must not be empty or have control characters (U+0000…U+001F, U+007F…U+009F).
     public static let identifierBytes = 256
     public static let titleBytes = 1_024
     public static let bodyBytes = 16 * 1_024
     public static let dataBytes = 64 * 1_024
-    /// One JSON line of `append`.
+    /// The size of one JSON line of `append`.
     public static let commandLineBytes = 1_024 * 1_024
     /// Items in one `mark`.
     public static let markedItems = 1_000
-    /// Items (or threads) in one page.
+    /// Items, or threads, in one page.
     public static let pageItems = 100
-    /// Items in a page when the caller does not say.
+    /// Items in a page when the query gives no limit.
     public static let defaultPageItems = 20
+}
+
+extension Limits {
+    /// Refuses an identifier that is empty, too long or has a control character.
+    package static func check(identifier: String, _ field: String) throws(Refusal) {
+        let bytes = identifier.utf8Span.span
+        guard !bytes.isEmpty else { throw .invalid(field: field, reason: "must not be empty") }
+        guard bytes.count <= identifierBytes else {
+            throw .invalid(field: field, reason: "is longer than \(identifierBytes) bytes")
+        }
+        guard !hasControlCharacter(bytes) else {
+            throw .invalid(field: field, reason: "has a control character")
+        }
+    }
+
+    package static func check(identifier: String?, _ field: String) throws(Refusal) {
+        if let identifier { try check(identifier: identifier, field) }
+    }
+
+    /// Refuses a text that is too long. It may be empty and have any characters.
+    package static func check(text: String?, atMost limit: Int, _ field: String) throws(Refusal) {
+        guard let text, text.utf8.count > limit else { return }
+        throw .invalid(field: field, reason: "is longer than \(limit) bytes")
+    }
+
+    /// Refuses a time that RFC 3339 cannot write.
+    package static func check(time: Timestamp?, _ field: String) throws(Refusal) {
+        guard let time, !Timestamp.rfc3339Range.contains(time) else { return }
+        throw .invalid(field: field, reason: "is outside of the years 0000 to 9999")
+    }
+
+    /// Refuses data that is too long or not JSON.
+    ///
+    /// - Parameter isJSON: skips the second check, for data that a JSON reader has passed.
+    package static func check(data: String?, isJSON: Bool) throws(Refusal) {
+        guard let data else { return }
+        try check(text: data, atMost: dataBytes, "data")
+        if !isJSON, let fault = JSONScanner.fault(in: data.utf8Span.span) {
+            throw .invalid(field: "data", reason: fault.description)
+        }
+    }
+
+    /// Whether UTF-8 holds any of U+0000…U+001F and U+007F…U+009F.
+    static func hasControlCharacter(_ bytes: Span<UInt8>) -> Bool {
+        var offset = 0
+        while offset &+ 8 <= bytes.count {
+            let word = bytes.word(at: offset)
+            let suspects =
+                ByteSearch.below(0x20, in: word) | ByteSearch.equal(word, to: 0x7f)
+                | ByteSearch.equal(word, to: 0xc2)
+            guard suspects == 0 else { break }
+            offset &+= 8
+        }
+        while offset < bytes.count {
+            let byte = bytes[offset]
+            offset &+= 1
+            if byte < 0x20 || byte == 0x7f { return true }
+            if byte == 0xc2, offset < bytes.count, bytes[offset] < 0xa0 { return true }
+        }
+        return false
+    }
 }

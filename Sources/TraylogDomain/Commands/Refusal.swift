@@ -2,18 +2,18 @@
 public enum Refusal: Error, Hashable, Sendable {
     /// Malformed, over a limit, or an unknown field or kind.
     case invalid(field: String, reason: String)
-    /// Never in this user's tray; or no broadcast, where no user is given.
+    /// The item was never in this user's tray or, in a command without a user, is not a broadcast.
     case unknownItem(ItemReference)
-    /// Superseded, retracted or expired (or, for snooze and wake, deleted).
+    /// The item was superseded, retracted or expired or, for `snooze` and `wake`, deleted.
     case itemGone(Seq)
     case notSnoozed(Seq)
     case upToBeyondHead(Seq, head: Seq)
-    /// What an undo names is no event of this user.
+    /// The event to undo is not an event of this user.
     case unknownEvent(Seq)
     case notUndoable(Seq, kind: EventKind)
     /// The key belongs to a different command, stored as `seq`.
     case keyConflict(key: String, seq: Seq)
-    /// Below the floor: compacted away.
+    /// The query or command needs events that a compaction took out of the log.
     case compacted(floor: Seq, archive: String?)
 }
 
@@ -33,7 +33,7 @@ extension Refusal {
         }
     }
 
-    /// What happened and what to do about it, in one sentence or two.
+    /// An explanation of one or two sentences, with what to do next where there is something to do.
     public var message: String {
         switch self {
         case .invalid(let field, let reason):
@@ -63,4 +63,13 @@ extension Refusal {
 
 extension Refusal: CustomStringConvertible {
     public var description: String { "\(name): \(message)" }
+}
+
+extension Refusal {
+    /// The start of a text from outside, short enough to be shown in a message.
+    package static func excerpt(_ text: String) -> String {
+        let limit = 64
+        let start = text.unicodeScalars.prefix(limit)
+        return start.endIndex == text.unicodeScalars.endIndex ? text : String(start) + "…"
+    }
 }

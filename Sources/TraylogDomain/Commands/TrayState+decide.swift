@@ -1,15 +1,17 @@
-/// What a command comes to, given its user's state.
+/// The outcome of a command, given its user's state.
 package enum Decision: Hashable, Sendable {
     case unchanged
-    /// The key's command is stored already.
+    /// The command with this key is stored already.
     case duplicate(Seq)
     case append(Event.Body)
 }
 
 extension Command {
-    /// The event this command causes, where that does not depend on the user's state; nil where it does.
+    /// The event that this command causes whatever the user's state is; nil when it depends on the state.
     ///
     /// Such a command can be made durable before the state is even loaded.
+    ///
+    /// - Throws: ``Refusal/upToBeyondHead(_:head:)``.
     package func decideBlindly(head: UInt64) throws(Refusal) -> Event.Body? {
         guard key == nil else { return nil }
         switch action {
@@ -22,11 +24,11 @@ extension Command {
 }
 
 extension TrayState {
-    /// What `command`, which is valid by itself, comes to.
+    /// Decides a command that is valid by itself.
     ///
     /// - Parameters:
     ///   - head: the seq of the newest event of the log.
-    ///   - fingerprint: the command's, when it has a key.
+    ///   - fingerprint: identifies the command, when it has a key.
     /// - Throws: ``Refusal``, or what `source` throws.
     package func decide(
         _ command: Command, head: UInt64, fingerprint: UInt64, hasher: IdentityHasher, source: some StateSource
@@ -72,13 +74,10 @@ extension TrayState {
             return .append(.broadcast(topic: topic, content))
         case .undo(let event):
             return try decideUndo(of: event, by: command, head: head, source: source)
-        case .erase:
-            throw Refusal.invalid(
-                field: "kind", reason: "an erasure is no command of a batch: use `traylog erase`, or `Store.erase`")
         }
     }
 
-    /// The event that carries a key, and the fingerprint of its command; nil when none does.
+    /// The event that carries a key, and the fingerprint of its command; nil when no event does.
     private func answered(
         _ key: String, hasher: IdentityHasher, source: some StateSource
     ) throws -> (seq: UInt64, fingerprint: UInt64?)? {
@@ -86,8 +85,8 @@ extension TrayState {
         return try TrayState.carrier(of: key, among: seqs, source: source)
     }
 
-    /// The one of some events, whose keys have the same identity, that carries a key, and the fingerprint of its command;
-    /// nil when none does.
+    /// Of events whose keys have the same identity, the one that carries `key`, and the fingerprint of its command; nil
+    /// when none does.
     package static func carrier(
         of key: String, among seqs: [UInt64], source: some StateSource
     ) throws -> (seq: UInt64, fingerprint: UInt64?)? {
@@ -117,7 +116,7 @@ extension TrayState {
             let before = flags
             mark.apply(to: &flags)
             guard flags != before else { continue }
-            // What it showed left the log while it was deleted.
+            // Its content may have left the log while it was deleted.
             if mark == .restored, let refusal = try source.compaction(of: entry.seq) { throw refusal }
             changing.append(Seq(entry.seq))
         }
@@ -150,7 +149,7 @@ extension TrayState {
         if let refusal = try source.compaction(of: entry.seq) {
             throw entry.flags.contains(.gone) ? Refusal.itemGone(Seq(entry.seq)) : refusal
         }
-        // What a topic brought is its publisher's, not the user's.
+        // A broadcast belongs to its topic's publisher.
         if command.user != nil, try source.event(entry.seq).user == nil { throw Refusal.unknownItem(reference) }
         guard !entry.flags.contains(.gone) else { throw Refusal.itemGone(Seq(entry.seq)) }
         return try shown(entry, stored: source)
@@ -164,7 +163,7 @@ extension TrayState {
         return entry
     }
 
-    /// The entry with what its page says of it.
+    /// The entry with its overrides.
     package func shown(_ entry: ItemEntry, stored: some StatePages) throws -> ShownItem {
         let page = try page(at: entry.position, stored: stored)
         return ShownItem(
@@ -186,7 +185,7 @@ extension TrayState {
             if let entry = try entry(of: seq.rawValue, stored: source) { return entry }
         case .key(let key):
             for seq in try keys.seqs(of: hasher.identity(of: key, as: .key), load: source.load(.keys)) {
-                // Of an event that left the log, only the identity is known.
+                // Of an event that left the log, only the key's identity is known.
                 if try source.compaction(of: seq) == nil {
                     guard try source.event(seq).key.hasSameBytes(as: key) else { continue }
                 }
@@ -201,7 +200,7 @@ extension TrayState {
         let index = position == .max ? tail.entries.count : tail.firstIndex(atOrAbove: position + 1)
         if index > 0 { return tail.entries[index - 1].position }
         var newest: UInt64 = 0
-        // As a rule in the first page; those below count when every item of it was woken.
+        // Usually in the first page. Pages below matter when every item of that one was woken.
         try forEachSealedPage(below: position == .max ? .max : position + 1, stored: stored) { page in
             let inPage = position == .max ? page.entries.count : page.firstIndex(atOrAbove: position + 1)
             if inPage > 0 { newest = page.entries[inPage - 1].position }
@@ -212,7 +211,7 @@ extension TrayState {
 }
 
 extension Seq? {
-    /// The position that an optional `upTo` means.
+    /// The position that an optional `upTo` stands for: the head when there is none.
     fileprivate func within(_ head: UInt64) throws(Refusal) -> UInt64 {
         guard let upTo = self else { return head }
         guard upTo.rawValue <= head else { throw .upToBeyondHead(upTo, head: Seq(head)) }

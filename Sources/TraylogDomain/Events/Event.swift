@@ -1,19 +1,19 @@
 /// An immutable fact in the log.
 public struct Event: Hashable, Sendable {
     public var seq: Seq
-    /// Stamped by the store; never decreases along the log.
+    /// The time of recording, by the store's clock. It never decreases along the log.
     public var recordedAt: Timestamp
-    /// What the caller claimed.
+    /// The time that the caller claimed.
     public var occurredAt: Timestamp?
-    /// Whose tray; nil for a broadcast and what happens to it for everyone, and for `compacted`.
+    /// The owner of the tray; nil for a broadcast, for its edits, retraction and expiry, and for `compacted`.
     public var user: String?
     public var key: String?
     public var actor: String?
     public var device: String?
     public var body: Body
-    /// Fields of a newer writer that this version does not know, as encoded; kept on every round trip.
+    /// The encoded fields that this version does not know. They are kept on every round trip.
     package var unknownFields: [UInt8]
-    /// Identifies the command that a keyed event answers; 0 without a key.
+    /// Identifies the command that caused a keyed event; 0 without a key.
     package var commandFingerprint: UInt64
 
     package init(
@@ -35,13 +35,13 @@ public struct Event: Hashable, Sendable {
 }
 
 extension Event {
-    /// What happened. Items and events are named by seq; the values are those that were stored.
+    /// The fact that the event states. Items and events are named by seq.
     public enum Body: Hashable, Sendable {
         case notified(Content)
         case traySeen(upTo: Seq)
-        /// Only the items that changed.
+        /// `items` has only the items that changed.
         case marked(Mark, items: [Seq])
-        /// `upTo` is always present.
+        /// ``Selection/upTo`` is always present.
         case allMarked(BulkMark, Selection)
         case muted(MuteScope)
         case unmuted(MuteScope)
@@ -55,8 +55,91 @@ extension Event {
         case undone(event: Seq)
         case expired(item: Seq)
         case erased
-        /// All that is left of an event after its user was erased: that there was one of this kind.
+        /// The event's user was erased; only the kind and the time are left.
         case redacted(EventKind)
         case compacted(through: Seq, dropped: UInt64, archive: String?)
+    }
+}
+
+/// The kind of an event. The raw values are stored and never reused.
+public enum EventKind: UInt8, Hashable, Sendable, CaseIterable {
+    case notified = 1
+    case traySeen = 2
+    case marked = 3
+    case allMarked = 4
+    case muted = 5
+    case unmuted = 6
+    case snoozed = 7
+    case woken = 8
+    case edited = 9
+    case retracted = 10
+    case subscribed = 11
+    case unsubscribed = 12
+    case broadcast = 13
+    case undone = 14
+    case expired = 15
+    case erased = 16
+    case compacted = 17
+}
+
+extension EventKind {
+    /// The name in JSON and on the command line, such as `notified`.
+    public var name: String { "\(self)" }
+
+    /// Whether an `undo` can void it.
+    public var isUndoable: Bool {
+        switch self {
+        case .traySeen, .marked, .allMarked: true
+        default: false
+        }
+    }
+
+    public init?(name: some StringProtocol) {
+        guard let kind = EventKind.allCases.first(where: { $0.name == name }) else { return nil }
+        self = kind
+    }
+}
+
+extension Event {
+    public var kind: EventKind { body.kind }
+}
+
+extension Event.Body {
+    public var kind: EventKind {
+        switch self {
+        case .notified: .notified
+        case .traySeen: .traySeen
+        case .marked: .marked
+        case .allMarked: .allMarked
+        case .muted: .muted
+        case .unmuted: .unmuted
+        case .snoozed: .snoozed
+        case .woken: .woken
+        case .edited: .edited
+        case .retracted: .retracted
+        case .subscribed: .subscribed
+        case .unsubscribed: .unsubscribed
+        case .broadcast: .broadcast
+        case .undone: .undone
+        case .expired: .expired
+        case .erased: .erased
+        case .redacted(let kind): kind
+        case .compacted: .compacted
+        }
+    }
+}
+
+/// Names an erased user by the number of the stream, which tells nothing about the person.
+package enum Pseudonym {
+    private static let start = "erased-"
+
+    package static func name(ofStream stream: UInt32) -> String { "\(start)\(stream)" }
+
+    /// The stream of a pseudonym; nil for any other name.
+    package static func stream(of name: String) -> UInt32? {
+        guard name.hasPrefix(start), let stream = UInt32(name.dropFirst(start.count)),
+            self.name(ofStream: stream) == name
+        else { return nil }
+        return stream
     }
 }

@@ -1,6 +1,6 @@
-/// What the fold needs to know of an event: numbers only.
+/// An event reduced to the numbers that the fold needs.
 ///
-/// Strings that are only compared stand as identities (``IdentityHasher``); 0 stands for "none".
+/// Strings that are only compared are identities (``IdentityHasher``); 0 means "none".
 package struct Fact: Hashable, Sendable {
     package var seq: UInt64
     package var kind: EventKind
@@ -10,7 +10,7 @@ package struct Fact: Hashable, Sendable {
     package var mark: UInt8 = 0
     /// `allMarked`: only items without a thread.
     package var isUnthreaded = false
-    /// `edited`: which fields the event sets or clears.
+    /// `edited`: the fields that the event sets or clears.
     package var edited: ContentFields = []
     package var summaryCount: UInt32 = 1
     package var thread: UInt64 = 0
@@ -19,8 +19,8 @@ package struct Fact: Hashable, Sendable {
     package var collapse: UInt64 = 0
     /// The idempotency key's identity.
     package var key: UInt64 = 0
-    /// `traySeen`, `allMarked`: the position; `edited`, `retracted`, `snoozed`, `woken`, `expired`: the item;
-    /// `undone`: the event; `subscribed`, `unsubscribed`: the topic's identity.
+    /// The one number that the event refers to. Its meaning depends on the kind: see ``upTo``, ``item``, ``undoneEvent``
+    /// and ``topic``, which name it.
     package var target: UInt64 = 0
     /// `marked`: the items that change, ascending.
     package var items: [UInt64] = []
@@ -29,9 +29,37 @@ package struct Fact: Hashable, Sendable {
         self.seq = seq
         self.kind = kind
     }
+
+    /// `traySeen`, `allMarked`: the highest position that is covered.
+    @inlinable
+    package var upTo: UInt64 {
+        get { target }
+        set { target = newValue }
+    }
+
+    /// `edited`, `retracted`, `snoozed`, `woken`, `expired`: the item.
+    @inlinable
+    package var item: UInt64 {
+        get { target }
+        set { target = newValue }
+    }
+
+    /// `undone`: the event that is undone.
+    @inlinable
+    package var undoneEvent: UInt64 {
+        get { target }
+        set { target = newValue }
+    }
+
+    /// `subscribed`, `unsubscribed`: the identity of the topic.
+    @inlinable
+    package var topic: UInt64 {
+        get { target }
+        set { target = newValue }
+    }
 }
 
-/// The fields of an item that later events can replace; the raw values are stored.
+/// The fields of an item that later events can replace. The raw values are stored.
 package struct ContentFields: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -43,6 +71,89 @@ package struct ContentFields: OptionSet, Hashable, Sendable {
     package static let level = ContentFields(rawValue: 1 << 4)
     package static let expiresAt = ContentFields(rawValue: 1 << 5)
     package static let data = ContentFields(rawValue: 1 << 6)
-    /// Not content: when a snooze ends.
+    /// The end of a snooze; not a part of the content.
     package static let snoozedUntil = ContentFields(rawValue: 1 << 7)
+}
+
+extension Fact {
+    /// The fact that `event` states.
+    package init(_ event: borrowing Event, hasher: IdentityHasher) {
+        self.init(seq: event.seq.rawValue, body: event.body, key: event.key, hasher: hasher)
+    }
+
+    package init(seq: UInt64, body: borrowing Event.Body, key: String?, hasher: IdentityHasher) {
+        self.init(seq: seq, kind: body.kind)
+        self.key = hasher.identity(of: key, as: .key)
+        switch copy body {
+        case .notified(let content), .broadcast(_, let content):
+            setContent(content, hasher)
+        case .traySeen(let upTo):
+            self.upTo = upTo.rawValue
+        case .marked(let mark, let items):
+            self.mark = mark.rawValue
+            self.items = items.map(\.rawValue)
+        case .allMarked(let mark, let selection):
+            self.mark = mark.rawValue
+            upTo = selection.upTo?.rawValue ?? 0
+            category = hasher.identity(of: selection.category, as: .category)
+            switch selection.thread {
+            case .any: break
+            case .unthreaded: isUnthreaded = true
+            case .named(let name): thread = hasher.identity(of: name, as: .thread)
+            }
+        case .muted(let scope), .unmuted(let scope):
+            switch scope {
+            case .thread(let name): thread = hasher.identity(of: name, as: .thread)
+            case .category(let name): category = hasher.identity(of: name, as: .category)
+            }
+        case .edited(let item, let edit):
+            self.item = item.rawValue
+            edited = edit.fields
+            if case .set(let text) = edit.summaryArgument {
+                argument = hasher.identity(of: text, as: .summaryArgument)
+            }
+            if case .set(let count) = edit.summaryCount { summaryCount = count }
+        case .snoozed(let item, _), .woken(let item), .retracted(let item), .expired(let item):
+            self.item = item.rawValue
+        case .undone(let event):
+            undoneEvent = event.rawValue
+        case .subscribed(let topic), .unsubscribed(let topic):
+            self.topic = hasher.identity(of: topic, as: .topic)
+        case .erased, .compacted:
+            break
+        case .redacted:
+            kind = .erased
+        }
+    }
+
+    /// The fact of a `notified`, without a copy of its content.
+    package init(seq: UInt64, notified content: borrowing Content, key: borrowing String?, hasher: IdentityHasher) {
+        self.init(seq: seq, kind: .notified)
+        self.key = hasher.identity(of: key, as: .key)
+        setContent(content, hasher)
+    }
+
+    private mutating func setContent(_ content: borrowing Content, _ hasher: IdentityHasher) {
+        isSilent = content.silent
+        summaryCount = content.summaryCount
+        thread = hasher.identity(of: content.thread, as: .thread)
+        category = hasher.identity(of: content.category, as: .category)
+        argument = hasher.identity(of: content.summaryArgument, as: .summaryArgument)
+        collapse = hasher.identity(of: content.collapseKey, as: .collapseKey)
+    }
+}
+
+extension ContentEdit {
+    /// The fields that the edit sets or clears.
+    package var fields: ContentFields {
+        var fields: ContentFields = []
+        if title != .keep { fields.insert(.title) }
+        if body != .keep { fields.insert(.body) }
+        if summaryArgument != .keep { fields.insert(.summaryArgument) }
+        if summaryCount != .keep { fields.insert(.summaryCount) }
+        if level != .keep { fields.insert(.level) }
+        if expiresAt != .keep { fields.insert(.expiresAt) }
+        if data != .keep { fields.insert(.data) }
+        return fields
+    }
 }

@@ -1,8 +1,8 @@
-/// A run of a user's items in ascending position: what is loaded, changed and stored as a whole.
+/// A run of a user's items in ascending position. It is loaded, changed and stored as a whole.
 package struct ItemPage: Hashable, Sendable {
-    /// The position of the first entry; names the page among its user's.
+    /// The position of the first entry. It names the page among those of the user.
     package var first: UInt64
-    /// The seq of the newest range mark that the entries show.
+    /// The seq of the newest range mark that was applied to the entries.
     package var markedThrough: UInt64 = 0
     /// The seq of the event that changed the page last.
     package var changedBy: UInt64 = 0
@@ -12,7 +12,7 @@ package struct ItemPage: Hashable, Sendable {
 
     package init(first: UInt64) { self.first = first }
 
-    /// Where the entry at `position` stands; nil when there is none. O(log n).
+    /// The index of the entry at `position`; nil when there is none. O(log n).
     package func index(at position: UInt64) -> Int? {
         let index = firstIndex(atOrAbove: position)
         guard index < entries.count, entries[index].position == position else { return nil }
@@ -47,7 +47,7 @@ package struct ItemPage: Hashable, Sendable {
         }
     }
 
-    /// Takes one entry out, with its overrides.
+    /// Removes one entry, with its overrides.
     package mutating func remove(at index: Int) -> (entry: ItemEntry, overrides: [ItemOverride]) {
         let entry = entries.remove(at: index)
         guard !overrides.isEmpty else { return (entry, []) }
@@ -56,7 +56,7 @@ package struct ItemPage: Hashable, Sendable {
         return (entry, taken)
     }
 
-    /// Takes the entries from `index` on, with their overrides, into a page of their own.
+    /// Moves the entries from `index` on, with their overrides, to a new page.
     package mutating func split(at index: Int) -> ItemPage {
         var upper = ItemPage(first: entries[index].position)
         upper.markedThrough = markedThrough
@@ -71,7 +71,7 @@ package struct ItemPage: Hashable, Sendable {
         return upper
     }
 
-    /// Applies the range marks that the entries do not show yet.
+    /// Applies the range marks that the entries lack.
     package mutating func catchUp(with marks: [RangeMark]) {
         for mark in marks where mark.seq > markedThrough {
             for index in entries.indices where mark.covers(entries[index]) {
@@ -80,4 +80,51 @@ package struct ItemPage: Hashable, Sendable {
             markedThrough = mark.seq
         }
     }
+}
+
+/// One item in a tray: its position, its flags, and the identities that counts need.
+///
+/// The content stays in the log.
+package struct ItemEntry: Hashable, Sendable {
+    package var seq: UInt64
+    package var position: UInt64
+    /// Identities (``IdentityHasher``); 0 for none.
+    package var thread: UInt64
+    package var category: UInt64
+    package var argument: UInt64
+    package var summaryCount: UInt32
+    package var flags: ItemFlags
+}
+
+/// The state bits of an item. The raw values are stored.
+package struct ItemFlags: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    package static let seen = ItemFlags(rawValue: 1 << 0)
+    package static let read = ItemFlags(rawValue: 1 << 1)
+    package static let archived = ItemFlags(rawValue: 1 << 2)
+    package static let deleted = ItemFlags(rawValue: 1 << 3)
+    /// Superseded, retracted or expired.
+    package static let gone = ItemFlags(rawValue: 1 << 4)
+    package static let silent = ItemFlags(rawValue: 1 << 5)
+    package static let muted = ItemFlags(rawValue: 1 << 6)
+    package static let snoozed = ItemFlags(rawValue: 1 << 7)
+
+    /// Not deleted and not gone.
+    package var isLive: Bool { isDisjoint(with: [.deleted, .gone]) }
+    /// Live, not archived, not snoozed.
+    package var isInInbox: Bool { isDisjoint(with: [.deleted, .gone, .archived, .snoozed]) }
+    /// In the inbox and not silent.
+    package var isListed: Bool { isDisjoint(with: [.deleted, .gone, .archived, .snoozed, .silent]) }
+    /// Listed and not muted.
+    package var isCounted: Bool { isDisjoint(with: [.deleted, .gone, .archived, .snoozed, .silent, .muted]) }
+}
+
+/// Names the event that holds the present value of one field of an item, when that is not the event that brought it.
+package struct ItemOverride: Hashable, Sendable {
+    package var item: UInt64
+    /// One bit of ``ContentFields``.
+    package var field: ContentFields
+    package var event: UInt64
 }

@@ -1,4 +1,4 @@
-/// From identities of keys to the events that carried them: recent ones at hand, older ones in pages by identity.
+/// Maps identities of keys to the events that carried them: recent entries in memory, older ones in pages by identity.
 package struct KeyIndex: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         package var identity: UInt64
@@ -22,20 +22,20 @@ package struct KeyIndex: Hashable, Sendable {
     static let recentLimit = 64
     static let pageLimit = 128
 
-    /// In the order of arrival.
+    /// The newest entries, in order of arrival.
     package var recent: [Entry] = []
-    /// How many pages there are, at hand or not.
+    /// The number of pages, in memory and stored.
     package var pageCount: UInt64 = 0
     /// Pages that changed since they were stored, ascending.
     package var pages: [Page] = []
-    /// Stored pages that are no part of the index any more, until they are deleted.
+    /// Stored pages that no longer belong to the index, until they are deleted.
     package var obsolete: [ObsoletePage] = []
 
     package init() {}
 
     package var isEmpty: Bool { recent.isEmpty && pageCount == 0 }
 
-    /// The seqs under `identity`, ascending but for recent ones, which come last.
+    /// The seqs under `identity`, ascending; those of recent entries come last.
     package func seqs(of identity: UInt64, load: (UInt64) throws -> Page?) throws -> [UInt64] {
         var found: [UInt64] = []
         if pageCount > 0, let page = try page(holding: identity, load: load) {
@@ -49,7 +49,7 @@ package struct KeyIndex: Hashable, Sendable {
         return found
     }
 
-    /// Adds an entry of the event `seq`; now and then moves the recent ones into their pages.
+    /// Adds an entry of event `seq`. A full list of recent entries moves into the pages.
     package mutating func insert(_ identity: UInt64, seq: UInt64, load: (UInt64) throws -> Page?) throws {
         recent.append(Entry(identity: identity, seq: seq))
         guard recent.count >= KeyIndex.recentLimit else { return }
@@ -57,7 +57,7 @@ package struct KeyIndex: Hashable, Sendable {
         recent.removeAll(keepingCapacity: true)
     }
 
-    /// Takes the entry away, if it is there; `event` is what causes it.
+    /// Removes the entry, if it is there, because of `event`.
     package mutating func remove(
         _ identity: UInt64, seq: UInt64, by event: UInt64, load: (UInt64) throws -> Page?
     ) throws {
@@ -93,7 +93,7 @@ package struct KeyIndex: Hashable, Sendable {
         keep(page)
     }
 
-    /// The page that holds `identity` if any does: the greatest `first` at or below it, at hand or stored.
+    /// The page that holds `identity` if any does: that with the greatest `first` at or below it, in memory or stored.
     private func page(holding identity: UInt64, load: (UInt64) throws -> Page?) throws -> Page? {
         let near = pages.last { $0.first <= identity }
         guard UInt64(pages.count) < pageCount else { return near }
@@ -111,9 +111,9 @@ package struct KeyIndex: Hashable, Sendable {
         return near
     }
 
-    /// Every entry, in no order that means anything.
+    /// Every entry, in no particular order.
     ///
-    /// - Complexity: O(entries), and every page is loaded.
+    /// - Complexity: O(entries). Loads every page.
     package func entries(load: (UInt64) throws -> Page?) throws -> [Entry] {
         var found = recent
         var bound = UInt64.max
@@ -136,6 +136,11 @@ package struct KeyIndex: Hashable, Sendable {
         } else {
             pages.insert(page, at: index)
         }
+    }
+
+    mutating func forgetPages(storedThrough seq: UInt64) {
+        if !pages.isEmpty { pages.removeAll { $0.changedBy <= seq } }
+        if !obsolete.isEmpty { obsolete.removeAll { $0.by <= seq } }
     }
 }
 
@@ -163,5 +168,51 @@ extension KeyIndex.Page {
         upper.entries = Array(entries[index...])
         entries.removeSubrange(index...)
         return upper
+    }
+}
+
+extension KeyIndex {
+    /// Appends the page count and the recent entries. Pages are stored separately.
+    func packRecent(into bytes: inout [UInt8]) {
+        bytes.appendVarint(pageCount)
+        bytes.appendVarint(UInt64(recent.count))
+        for entry in recent {
+            bytes.appendFixed64(entry.identity)
+            bytes.appendVarint(entry.seq)
+        }
+    }
+
+    init(from reader: inout PackedReader) throws(PackedError) {
+        pageCount = try reader.varint()
+        let count = try reader.count(minimumBytes: 9)
+        recent.reserveCapacity(count)
+        for _ in 0..<count {
+            let identity = try reader.fixed64()
+            recent.append(Entry(identity: identity, seq: try reader.varint()))
+        }
+    }
+}
+
+extension KeyIndex.Page {
+    package func pack(into bytes: inout [UInt8]) {
+        bytes.appendFixed64(first)
+        bytes.appendVarint(changedBy)
+        bytes.appendVarint(UInt64(entries.count))
+        for entry in entries {
+            bytes.appendFixed64(entry.identity)
+            bytes.appendVarint(entry.seq)
+        }
+    }
+
+    package init(from reader: inout PackedReader) throws(PackedError) {
+        self.init(first: try reader.fixed64())
+        changedBy = try reader.varint()
+        let count = try reader.count(minimumBytes: 9)
+        entries.reserveCapacity(count)
+        for _ in 0..<count {
+            let identity = try reader.fixed64()
+            guard identity >= entries.last?.identity ?? first else { throw .damaged("key order") }
+            entries.append(KeyIndex.Entry(identity: identity, seq: try reader.varint()))
+        }
     }
 }

@@ -1,13 +1,13 @@
 extension TrayState {
-    /// Folds one event of the stream in; an event that the state holds already changes nothing.
+    /// Folds one event of the stream in. An event that the state holds already changes nothing.
     ///
-    /// The one fold of the program: live appends, catching up, replay and recovery all come here, by way of
-    /// ``catchUp(own:through:stored:history:next:landmark:)``, which alone can carry out an `undone`: here it is noted
-    /// only. Total: what a log of ours cannot hold (a mark on an unknown item, say) changes nothing.
+    /// This is the only fold: live appends, catching up, replay and recovery all come here, by way of
+    /// ``catchUp(own:through:stored:history:skipping:next:landmark:)``. An `undone` is only noted here; `catchUp` carries
+    /// it out. Total: an event that makes no sense, such as a mark on an unknown item, changes nothing.
     ///
     /// - Throws: what `stored` throws; the state is then unusable.
-    /// - Complexity: O(1) amortised for `notified`; for marks, the items named; for range marks, the items at hand and
-    ///   the pages above the position.
+    /// - Complexity: O(1) amortised for `notified`; O(items named) for a mark; for a range mark, O(items in the tail and
+    ///   in the pages above the position).
     package mutating func apply(_ fact: borrowing Fact, stored: some StatePages) throws {
         guard fact.seq > appliedSeq else { return }
         step(to: fact.seq)
@@ -15,14 +15,14 @@ extension TrayState {
         try index(fact, stored: stored)
     }
 
-    /// Folds in an event that was undone: it is known, and did nothing.
+    /// Folds in an event that was undone: it can be looked up, but has no effect.
     package mutating func pass(_ fact: borrowing Fact, stored: some StatePages) throws {
         guard fact.seq > appliedSeq else { return }
         step(to: fact.seq)
         try index(fact, stored: stored)
     }
 
-    /// Folds in one event of a topic that the user is subscribed to, or has items from.
+    /// Folds in one event of a topic that the user is subscribed to or has items from.
     package mutating func apply(_ fact: borrowing Fact, ofTopic topic: UInt64, stored: some StatePages) throws {
         guard fact.seq > appliedSeq else { return }
         step(to: fact.seq)
@@ -40,12 +40,12 @@ extension TrayState {
         if folded % landmarkDistance == 0 { lastLandmark = seq }
     }
 
-    /// Makes the event part of what can be looked up.
+    /// Adds the event to the indexes.
     private mutating func index(_ fact: borrowing Fact, stored: some StatePages) throws {
         let seq = fact.seq
         events.append(seq)
         if fact.key != 0 { try keys.insert(fact.key, seq: seq) { try stored.keys(.keys, at: $0) } }
-        if fact.kind == .undone { try voided.insert(fact.target, seq: seq, load: stored.load(.voided)) }
+        if fact.kind == .undone { try voided.insert(fact.undoneEvent, seq: seq, load: stored.load(.voided)) }
     }
 
     private mutating func carryOut(_ fact: borrowing Fact, stored: some StatePages) throws {
@@ -53,7 +53,7 @@ extension TrayState {
         case .notified, .broadcast:
             try add(fact, stored: stored)
         case .traySeen:
-            try see(upTo: fact.target, stored: stored)
+            try see(upTo: fact.upTo, stored: stored)
         case .marked:
             guard let mark = Mark(rawValue: fact.mark) else { break }
             for item in fact.items { try self.mark(item, mark, by: fact.seq, stored: stored) }
@@ -69,22 +69,22 @@ extension TrayState {
         case .edited:
             try edit(fact, stored: stored)
         case .retracted, .expired:
-            try change(fact.target, by: fact.seq, stored: stored) { page, index in
+            try change(fact.item, by: fact.seq, stored: stored) { page, index in
                 page.entries[index].flags.insert(.gone)
             }
         case .snoozed:
             let seq = fact.seq
-            let item = fact.target
+            let item = fact.item
             try changeUnlessGone(item, by: seq, stored: stored) { page, index in
                 page.entries[index].flags.insert(.snoozed)
                 page.override(item, .snoozedUntil, by: seq)
             }
         case .woken:
-            try wake(fact.target, at: fact.seq, stored: stored)
+            try wake(fact.item, at: fact.seq, stored: stored)
         case .subscribed:
-            subscribe(to: fact.target)
+            subscribe(to: fact.topic)
         case .unsubscribed:
-            unsubscribe(from: fact.target)
+            unsubscribe(from: fact.topic)
         case .undone, .erased, .compacted:
             break
         }
@@ -106,7 +106,7 @@ extension TrayState {
         append(entry)
     }
 
-    /// Adds an entry at the newest position, which is that of the event being folded.
+    /// Adds an entry at the newest position: the seq of the event being folded.
     mutating func append(_ entry: ItemEntry) {
         if tail.entries.isEmpty { tail.first = entry.position }
         tail.entries.append(entry)
@@ -121,7 +121,7 @@ extension TrayState {
         for item in candidates {
             guard let entry = try entry(of: item, stored: stored) else { continue }
             guard entry.flags.isLive else {
-                // A deleted one can be restored, and is superseded then by the next.
+                // A deleted item can be restored; then the next one supersedes it.
                 if entry.flags.contains(.gone) { try forget(collapse, item, by: seq, stored: stored) }
                 continue
             }
@@ -148,7 +148,7 @@ extension TrayState {
     }
 
     private mutating func edit(_ fact: borrowing Fact, stored: some StatePages) throws {
-        let item = fact.target
+        let item = fact.item
         let seq = fact.seq
         let edited = fact.edited
         let argument = fact.argument
@@ -165,7 +165,7 @@ extension TrayState {
 }
 
 extension Mark {
-    /// What the mark makes of an item's flags; items that are gone stay as they are.
+    /// Changes the flags of an item. Items that are gone stay as they are.
     package func apply(to flags: inout ItemFlags) {
         guard !flags.contains(.gone) else { return }
         switch self {

@@ -1,16 +1,15 @@
 extension TrayState {
-    /// Folds in what the state does not hold yet: the user's own events and those of topics, in the order of their
-    /// seqs.
+    /// Folds in the events that the state does not hold yet: the user's own and those of topics, in the order of seqs.
     ///
     /// - Parameters:
     ///   - first: the user's own event to begin with; 0 for none.
     ///   - end: the last event to fold.
-    ///   - voided: events that are passed over, because they were undone.
-    ///   - next: the user's own event after a given one; 0 for none.
-    ///   - landmark: told of each state that is worth keeping, when it is reached.
+    ///   - voided: events to pass over, because they were undone.
+    ///   - next: returns the user's own event after a given one; 0 for none.
+    ///   - landmark: called with each state that is worth keeping, when it is reached.
     /// - Returns: the user's own event after `end`; 0 for none.
     /// - Throws: what `stored`, `history` and `next` throw; the state is then unusable.
-    /// - Complexity: that of ``apply(_:stored:)`` for each event; without topics nothing is looked up beside them.
+    /// - Complexity: ``apply(_:stored:)`` for each event. A user without topics costs no other lookups.
     @discardableResult
     package mutating func catchUp<History: FoldHistory>(
         own first: UInt64, through end: UInt64, stored: some StatePages, history: History,
@@ -46,7 +45,7 @@ extension TrayState {
         }
     }
 
-    /// Events of the state's topics that it does not hold, in descending order.
+    /// The events of the state's topics that it does not hold, in descending order.
     private func pendingTopicEvents(
         through end: UInt64, _ history: some FoldHistory
     ) throws -> [(seq: UInt64, topic: UInt64)] {
@@ -63,7 +62,7 @@ extension TrayState {
 }
 
 extension EventKind {
-    /// Whether other topics may matter to the user after such an event.
+    /// Whether the user's set of topics can differ after such an event.
     fileprivate var changesTopics: Bool {
         switch self {
         case .subscribed, .unsubscribed, .undone: true

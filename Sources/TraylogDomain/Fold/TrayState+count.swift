@@ -3,7 +3,7 @@ extension TrayState {
         entry.flags.contains(.seen) || entry.position <= seenMark
     }
 
-    /// Adds what an item stands for to the counts, or takes it away.
+    /// Adds an item to the counts, or takes it away.
     mutating func count(_ entry: ItemEntry, adding: Bool) {
         guard entry.flags.isListed else { return }
         let one: UInt64 = adding ? 1 : .max
@@ -32,7 +32,7 @@ extension TrayState {
     }
 }
 
-/// What a set of items adds up to, where it is cheaper to count what stays than to take away what goes.
+/// The counts of a set of items.
 struct Counts {
     var total: UInt64 = 0
     var unseen: UInt64 = 0
@@ -41,9 +41,11 @@ struct Counts {
 }
 
 extension TrayState {
-    /// What the items above `position` that match add up to.
+    /// The counts of the items above `position`, of one category or of all (0).
     ///
-    /// - Complexity: O(the items above it).
+    /// A range mark counts what it leaves rather than taking away what it covers, because little lies above it.
+    ///
+    /// - Complexity: O(items above `position`).
     func counts(above position: UInt64, category: UInt64, stored: some StatePages) throws -> Counts {
         var scratch = TrayState()
         scratch.seenMark = seenMark

@@ -1,5 +1,5 @@
 extension TrayState {
-    /// The entry of an item of this user; nil when it never was in the tray.
+    /// The entry of an item; nil when it was never in this tray.
     package func entry(of item: UInt64, stored: some StatePages) throws -> ItemEntry? {
         let position = try position(of: item, stored: stored)
         guard let page = try page(at: position, stored: stored), let index = page.index(at: position),
@@ -8,13 +8,13 @@ extension TrayState {
         return page.entries[index]
     }
 
-    /// Where an item stands if it is in the tray: its seq, until it was woken.
+    /// The position of an item, if it is in the tray: its seq, until it is woken.
     func position(of item: UInt64, stored: some StatePages) throws -> UInt64 {
         guard !moved.isEmpty else { return item }
         return try moved.seqs(of: item, load: stored.load(.moved)).last ?? item
     }
 
-    /// The page that the item at `position` stands in if any does, with every mark applied.
+    /// The page that holds the item at `position`, if there is one, with every mark applied.
     package func page(at position: UInt64, stored: some StatePages) throws -> ItemPage? {
         if !tail.entries.isEmpty, position >= tail.first { return tail }
         return try sealedPage(at: position, stored: stored)
@@ -43,7 +43,7 @@ extension TrayState {
         return nil
     }
 
-    /// Visits sealed pages from the newest whose first position is below `limit` to the oldest, while `body` says so.
+    /// Visits the sealed pages that begin below position `limit`, newest first, as long as `body` returns true.
     package func forEachSealedPage(
         below limit: UInt64, stored: some StatePages, _ body: (ItemPage) throws -> Bool
     ) throws {
@@ -54,7 +54,7 @@ extension TrayState {
         }
     }
 
-    /// Changes one item in place and keeps the counts right; an item that never was in the tray is left alone.
+    /// Changes one item in place and keeps the counts right. An item that was never in the tray is left alone.
     mutating func change(
         _ item: UInt64, by seq: UInt64, stored: some StatePages,
         _ body: (inout ItemPage, Int) -> Void
@@ -77,7 +77,7 @@ extension TrayState {
         keep(page)
     }
 
-    /// The same; an item that is gone is left alone, too.
+    /// Like ``change(_:by:stored:_:)``, but leaves an item alone that is gone.
     mutating func changeUnlessGone(
         _ item: UInt64, by seq: UInt64, stored: some StatePages,
         _ body: (inout ItemPage, Int) -> Void
@@ -87,7 +87,7 @@ extension TrayState {
         }
     }
 
-    /// Brings a snoozed item back, to the newest position; one that is gone stays where it is.
+    /// Brings a snoozed item back to the newest position. An item that is gone stays where it is.
     mutating func wake(_ item: UInt64, at seq: UInt64, stored: some StatePages) throws {
         guard let found = try entry(of: item, stored: stored), !found.flags.contains(.gone),
             var (entry, overrides) = try takeOut(found, by: seq, stored: stored)
@@ -101,7 +101,7 @@ extension TrayState {
         append(entry)
     }
 
-    /// Takes an entry out of its page, with its overrides and what it counts for.
+    /// Takes an entry out of its page and out of the counts.
     private mutating func takeOut(
         _ entry: ItemEntry, by seq: UInt64, stored: some StatePages
     ) throws -> (entry: ItemEntry, overrides: [ItemOverride])? {
@@ -118,7 +118,7 @@ extension TrayState {
         return taken
     }
 
-    /// Holds a changed sealed page until it is stored; one that has become too large is split.
+    /// Holds a changed sealed page until it is stored. A page that has become too large is split.
     mutating func keep(_ page: ItemPage) {
         guard page.entries.count > 1, page.packedByteBound > ItemPage.packedByteLimit else { return replace(page) }
         var lower = page
@@ -138,7 +138,7 @@ extension TrayState {
         }
     }
 
-    /// Moves the oldest entries at hand into a sealed page.
+    /// Moves the oldest entries of the tail into a sealed page.
     mutating func seal(by seq: UInt64) {
         var sealed = tail
         tail = sealed.split(at: TrayState.sealedEntries)
@@ -146,5 +146,22 @@ extension TrayState {
         sealed.changedBy = seq
         sealedPages &+= 1
         keep(sealed)
+    }
+
+    /// Drops the pages that were stored after the state had applied `seq`.
+    package mutating func forgetPages(storedThrough seq: UInt64) {
+        if !pages.isEmpty { pages.removeAll { $0.changedBy <= seq } }
+        if !obsoletePages.isEmpty { obsoletePages.removeAll { $0.by <= seq } }
+        if !events.sealed.isEmpty { events.sealed.removeAll { $0.last <= seq } }
+        keys.forgetPages(storedThrough: seq)
+        collapseKeys.forgetPages(storedThrough: seq)
+        moved.forgetPages(storedThrough: seq)
+        voided.forgetPages(storedThrough: seq)
+    }
+
+    /// Makes room for the entries and seqs of `count` events, so that the arrays do not move while they grow.
+    package mutating func reserve(events count: Int) {
+        tail.entries.reserveCapacity(min(count, TrayState.tailLimit))
+        events.open.packed.reserveCapacity(min(2 * count + 2, 520))
     }
 }

@@ -1,3 +1,62 @@
+/// A mark on every item of a user that matches, at or below a position.
+///
+/// Stored pages get the mark when they are next loaded, so that marking a million items is one small value.
+package struct RangeMark: Hashable, Sendable {
+    /// The event that made the mark.
+    package var seq: UInt64
+    package var mark: BulkMark
+    package var upTo: UInt64
+    /// Identities; 0 means any.
+    package var thread: UInt64 = 0
+    package var category: UInt64 = 0
+    package var onlyUnthreaded = false
+
+    package init(seq: UInt64, mark: BulkMark, upTo: UInt64) {
+        self.seq = seq
+        self.mark = mark
+        self.upTo = upTo
+    }
+
+    package init?(_ fact: borrowing Fact) {
+        guard let mark = BulkMark(rawValue: fact.mark) else { return nil }
+        self.init(seq: fact.seq, mark: mark, upTo: fact.upTo)
+        thread = fact.thread
+        category = fact.category
+        onlyUnthreaded = fact.isUnthreaded
+    }
+
+    /// Whether it covers every item up to the position, whatever the thread and category.
+    package var isUnfiltered: Bool { thread == 0 && category == 0 && !onlyUnthreaded }
+    /// Whether it covers one category in all threads.
+    package var isCategoryOnly: Bool { thread == 0 && category != 0 && !onlyUnthreaded }
+    /// Whether it covers only items in the inbox: `archived` and `deleted` do.
+    package var takesFromInbox: Bool { mark == .archived || mark == .deleted }
+
+    package func matches(_ entry: ItemEntry) -> Bool {
+        (thread == 0 || entry.thread == thread) && (category == 0 || entry.category == category)
+            && (!onlyUnthreaded || entry.thread == 0)
+    }
+
+    package func covers(_ entry: ItemEntry) -> Bool {
+        entry.position <= upTo && matches(entry) && (!takesFromInbox || entry.flags.isInInbox)
+    }
+
+    package func apply(to flags: inout ItemFlags) {
+        switch mark {
+        case .seen: flags.insert(.seen)
+        case .read: flags.formUnion([.seen, .read])
+        case .archived: flags.insert(.archived)
+        case .deleted: flags.insert(.deleted)
+        }
+    }
+
+    /// Whether a page that gets this mark no longer needs the earlier mark `other`.
+    func subsumes(_ other: RangeMark) -> Bool {
+        mark == other.mark && upTo >= other.upTo && thread == other.thread && category == other.category
+            && onlyUnthreaded == other.onlyUnthreaded
+    }
+}
+
 extension TrayState {
     /// Every item at or below `position` becomes seen.
     mutating func see(upTo position: UInt64, stored: some StatePages) throws {
@@ -8,7 +67,7 @@ extension TrayState {
 
     /// Applies a mark to every item that it covers.
     mutating func apply(_ mark: RangeMark, stored: some StatePages) throws {
-        // What is left of these counts is exactly what lies above the position, which is little or nothing as a rule.
+        // These counts become those of the items above the position, of which there are usually few or none.
         if mark.isUnfiltered || (mark.isCategoryOnly && !mark.takesFromInbox) {
             let above = try counts(above: mark.upTo, category: mark.category, stored: stored)
             markTail(mark, counting: false)
@@ -65,8 +124,8 @@ extension TrayState {
         if categories[index].unseen == 0, categories[index].unread == 0 { categories.remove(at: index) }
     }
 
-    /// Marks sealed pages for which no count is at hand: counts them one by one, changes them if they are few, and
-    /// leaves the mark to their next load if they are many.
+    /// Applies a mark that the counts cannot be derived from: counts the items of each sealed page. A few pages are
+    /// changed at once; many get the mark at their next load.
     private mutating func markSealedPages(_ mark: RangeMark, stored: some StatePages) throws {
         guard sealedPages > 0 else { return }
         var counts = self
@@ -94,7 +153,7 @@ extension TrayState {
         }
     }
 
-    /// Leaves the mark to each sealed page's next load.
+    /// Leaves the mark to the next load of each sealed page.
     private mutating func postpone(_ mark: RangeMark, stored: some StatePages) throws {
         guard sealedPages > 0 else { return }
         if mark.takesFromInbox {
@@ -106,7 +165,7 @@ extension TrayState {
         if rangeMarks.count > TrayState.rangeMarkLimit { try settle(by: mark.seq, stored: stored) }
     }
 
-    /// Brings every sealed page up to the marks, so that none has to wait any longer.
+    /// Applies the waiting marks to every sealed page, and forgets them.
     private mutating func settle(by seq: UInt64, stored: some StatePages) throws {
         var settled: [ItemPage] = []
         try forEachSealedPage(below: .max, stored: stored) { original in

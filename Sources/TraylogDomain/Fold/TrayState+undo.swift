@@ -1,9 +1,9 @@
 extension TrayState {
-    /// Carries out an `undone`: folds anew without the event that it names, and without those undone before.
+    /// Carries out an `undone`: folds again without the event that it names, and without those undone before.
     mutating func undo<History: FoldHistory>(
         _ fact: borrowing Fact, stored: some StatePages, history: History
     ) throws {
-        let voiding = Voiding(event: fact.target, undone: fact.seq)
+        let voiding = Voiding(event: fact.undoneEvent, undone: fact.seq)
         let voidings = try voidings(stored: stored) + [voiding]
         var refolded = try TrayState.state(
             at: fact.seq - 1, of: self, without: voidings, stored: stored, history: history)
@@ -12,17 +12,17 @@ extension TrayState {
         try pass(fact, stored: stored)
     }
 
-    /// Every event that was undone so far.
+    /// The events that were undone so far.
     package func voidings(stored: some StatePages) throws -> [Voiding] {
         guard !voided.isEmpty else { return [] }
         return try voided.entries(load: stored.load(.voided)).map { Voiding(event: $0.identity, undone: $0.seq) }
     }
 
-    /// The user's state right after `seq`, which `newer` holds already.
+    /// The user's state right after `seq`.
     ///
     /// - Parameters:
-    ///   - newer: a later state of the user, which knows the user's events; its own pages are those of `stored`.
-    ///   - voidings: what was undone by then.
+    ///   - newer: a later state of the user, which knows the user's events. `stored` has its pages.
+    ///   - voidings: the events that were undone by then.
     /// - Returns: the state, and the stored pages that belong to it.
     /// - Complexity: folds at most the facts between two landmarks, and more only across an undone event.
     package static func state<History: FoldHistory>(
@@ -48,7 +48,7 @@ extension TrayState {
         return (state, base?.pages)
     }
 
-    /// The newest landmark that shows no event which was undone only later.
+    /// The newest landmark without the effect of an event that was undone later.
     private static func landmark<History: FoldHistory>(
         atOrBefore seq: UInt64, _ voidings: [Voiding], _ history: History
     ) throws -> Landmark<History.Pages>? {
@@ -67,11 +67,11 @@ extension TrayState {
 }
 
 extension TrayState {
-    /// Takes the place of `old`, which showed the event that is undone now.
+    /// Takes the place of `old`, which still has the effect of the event that is undone now.
     ///
-    /// What is looked up by event or key stays that of `old`: an event that was undone has been all the same. Pages
-    /// that changed since, in the one fold or in the other, are at hand afterwards, as of the event that undoes; pages
-    /// that only the old one had are obsolete.
+    /// The indexes by event and key stay those of `old`, because the undone event still exists. Pages that changed since
+    /// that event, in either fold, are held in memory afterwards and count as changed by the `undone`. Pages that only
+    /// `old` had become obsolete.
     fileprivate mutating func replace<Pages: StatePages>(
         _ old: TrayState, voiding: Voiding, kept: Pages?, history: some FoldHistory
     ) throws {
@@ -93,7 +93,7 @@ extension TrayState {
     }
 }
 
-/// A page as an undo sees it.
+/// A page that an undo can replace.
 private protocol ReplaceablePage {
     var first: UInt64 { get }
     var changedBy: UInt64 { get set }
@@ -102,23 +102,23 @@ private protocol ReplaceablePage {
 extension ItemPage: ReplaceablePage {}
 extension KeyIndex.Page: ReplaceablePage {}
 
-/// How the pages of a fold without an event take the place of those of the fold with it.
+/// Replaces the pages of the fold with an event by those of the fold without it.
 private struct Replacement {
     let voiding: Voiding
-    /// Pages in the store that the voided event or a later one changed.
+    /// The stored pages that the voided event or a later one changed.
     let stored: [UInt64]
 
     /// - Parameters:
-    ///   - new: at hand after the fold without the event.
-    ///   - old: at hand after the fold with it.
-    ///   - kept: the stored page as the new fold found it, with the greatest `first` at or below the one given.
+    ///   - new: the pages in memory after the fold without the event.
+    ///   - old: the pages in memory after the fold with it.
+    ///   - kept: returns the stored page that the new fold found, with the greatest `first` at or below the one given.
     func pages<Page: ReplaceablePage>(
         _ new: [Page], _ old: [Page], obsolete: [ObsoletePage], kept: (UInt64) throws -> Page?
     ) throws -> (pages: [Page], obsolete: [ObsoletePage]) {
         var pages: [UInt64: Page] = [:]
         var affected = Set(stored)
         for page in old where page.changedBy >= voiding.event { affected.insert(page.first) }
-        // Others are the same in both folds, and as the old one has them in the store or at hand.
+        // The other pages are equal in both folds; the old one has them in the store or in memory.
         for page in old where !affected.contains(page.first) { pages[page.first] = page }
         for var page in new where page.changedBy >= voiding.event || affected.contains(page.first) {
             page.changedBy = voiding.undone

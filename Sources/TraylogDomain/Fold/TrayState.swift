@@ -1,72 +1,73 @@
 /// One user's state: the fold over that user's events so far.
 ///
-/// A value. The newest items are at hand; older ones lie in sealed pages, of which only those stand here that
-/// changed since they were stored. Everything else is loaded when needed (``StatePages``) and not kept.
+/// A value. It holds the newest items, and those sealed pages of older items that changed since they were stored. Other
+/// pages are loaded when needed (``StatePages``) and not kept.
 package struct TrayState: Hashable, Sendable {
-    /// Entries at hand before the oldest are sealed, and how many a sealed page gets.
+    /// The tail is sealed when it has this many entries.
     package static let tailLimit = 96
+    /// Entries that a new sealed page gets.
     package static let sealedEntries = 64
     /// Range marks that may wait for pages to be loaded.
     static let rangeMarkLimit = 32
-    /// Sealed pages that one filtered mark changes directly; more wait for their next load.
+    /// Sealed pages that a filtered mark changes at once; a mark that changes more waits for their next load.
     static let directPageLimit = 8
 
-    /// Facts between two landmarks, where nothing else is said.
+    /// Facts between two landmarks, unless the store says otherwise.
     package static let defaultLandmarkDistance: UInt64 = 2_048
 
-    /// The seq of the newest event that the state holds, of the user's own or of a topic.
+    /// The newest event that the state holds, the user's own or a topic's.
     package var appliedSeq: UInt64 = 0
-    /// How many facts were folded in, whatever they did.
+    /// How many facts were folded in, with or without effect.
     package var folded: UInt64 = 0
-    /// After how many facts a state is worth keeping (``isLandmark``), again and again.
+    /// The state is a landmark (``isLandmark``) after every so many facts.
     package var landmarkDistance = TrayState.defaultLandmarkDistance
     /// The newest event after which the state was a landmark; 0 before the first.
-    package var lastLandmark: UInt64 = 0
-    /// Listed, unseen and unread items.
-    package var total: UInt64 = 0
-    package var unseen: UInt64 = 0
-    package var unread: UInt64 = 0
-    /// Where the newest `traySeen` reached.
-    package var seenUpTo: UInt64 = 0
-    /// Items at or below it are seen, whatever their flags say.
-    package var seenMark: UInt64 = 0
-    package var categories: [CategoryCount] = []
+    package internal(set) var lastLandmark: UInt64 = 0
+    /// Listed items.
+    package internal(set) var total: UInt64 = 0
+    package internal(set) var unseen: UInt64 = 0
+    package internal(set) var unread: UInt64 = 0
+    /// The position of the newest `traySeen`.
+    package internal(set) var seenUpTo: UInt64 = 0
+    /// Items at or below this position are seen, whatever their flags say.
+    package internal(set) var seenMark: UInt64 = 0
+    package internal(set) var categories: [CategoryCount] = []
     /// Identities, ascending.
-    package var mutedThreads: [UInt64] = []
-    package var mutedCategories: [UInt64] = []
+    package internal(set) var mutedThreads: [UInt64] = []
+    package internal(set) var mutedCategories: [UInt64] = []
     /// Topics that the user is subscribed to or has items from, ascending by identity.
-    package var topics: [Subscription] = []
-    /// Oldest first; sealed pages may not show them yet.
-    package var rangeMarks: [RangeMark] = []
-    /// The newest items; always shows every mark.
-    package var tail = ItemPage(first: 0)
-    /// How many sealed pages there are, at hand or not.
-    package var sealedPages: UInt64 = 0
+    package internal(set) var topics: [Subscription] = []
+    /// Range marks that some sealed pages may lack, oldest first.
+    package internal(set) var rangeMarks: [RangeMark] = []
+    /// The newest items, with every mark applied.
+    package internal(set) var tail = ItemPage(first: 0)
+    /// The number of sealed pages, in memory and stored.
+    package internal(set) var sealedPages: UInt64 = 0
     /// Sealed pages that changed since they were stored, ascending.
-    package var pages: [ItemPage] = []
-    /// Stored item pages that are no part of the state any more, until they are deleted.
-    package var obsoletePages: [ObsoletePage] = []
+    package internal(set) var pages: [ItemPage] = []
+    /// Stored item pages that no longer belong to the state, until they are deleted.
+    package internal(set) var obsoletePages: [ObsoletePage] = []
     package var events = EventIndex()
-    package var keys = KeyIndex()
-    package var collapseKeys = KeyIndex()
-    /// From items that were woken to their positions.
-    package var moved = KeyIndex()
-    /// From events that were undone to the events that undid them.
-    package var voided = KeyIndex()
+    package internal(set) var keys = KeyIndex()
+    package internal(set) var collapseKeys = KeyIndex()
+    /// Maps items that were woken to their positions.
+    package internal(set) var moved = KeyIndex()
+    /// Maps events that were undone to the events that undid them.
+    package internal(set) var voided = KeyIndex()
 
     package init() {}
 
     package init(landmarkDistance: UInt64) { self.landmarkDistance = max(landmarkDistance, 1) }
 
-    /// Whether this very state is worth keeping: from it, later ones are reached by folding few facts.
+    /// Whether this state is worth keeping, so that later ones are reached by folding few facts.
     package var isLandmark: Bool { lastLandmark == appliedSeq && appliedSeq != 0 }
 }
 
-/// A stored page that an undo left without a place in its state.
+/// A stored page that an undo has made obsolete.
 package struct ObsoletePage: Hashable, Sendable {
-    /// As in ``ItemPage/first``.
+    /// ``ItemPage/first`` or ``KeyIndex/Page/first``.
     package var first: UInt64
-    /// The event that did it.
+    /// The `undone` event.
     package var by: UInt64
 
     package init(first: UInt64, by: UInt64) {
@@ -75,67 +76,51 @@ package struct ObsoletePage: Hashable, Sendable {
     }
 }
 
-/// Unseen and unread of one category of one user; only those with any are kept.
+/// Unseen and unread items of one category. A state has one only where either is above 0.
 package struct CategoryCount: Hashable, Sendable {
     /// The category's identity.
     package var category: UInt64
-    /// An event whose content names it.
+    /// An event that names the category in its content.
     package var namedBy: UInt64
     package var unseen: UInt64
     package var unread: UInt64
 }
 
-/// Where a state's stored pages come from. Each returns the page with the greatest `first` at or below a key.
-package protocol StatePages {
-    func items(at position: UInt64) throws -> ItemPage?
-    /// A page of one of the ``TrayState/keyIndexes``.
-    func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page?
-    /// The page of the stream's own events that holds `seq`, or else the first one after it.
-    func events(from seq: UInt64) throws -> EventIndex.Page?
-}
+/// A topic that the user is or was subscribed to.
+package struct Subscription: Hashable, Sendable {
+    /// The topic's identity (``IdentityHasher``).
+    package var topic: UInt64
+    /// Whether the user receives broadcasts. An inactive topic stays known while the tray has items from it, because they
+    /// can still be edited, retracted and expired.
+    package var isActive: Bool
+    /// Whether any item of the tray came from the topic.
+    package var hasItems = false
 
-extension StatePages {
-    /// What a ``KeyIndex`` asks for its stored pages.
-    package func load(_ space: PageSpace) -> (UInt64) throws -> KeyIndex.Page? {
-        { identity in try keys(space, at: identity) }
+    package init(topic: UInt64, isActive: Bool) {
+        self.topic = topic
+        self.isActive = isActive
     }
 }
 
-/// For states that have all their pages at hand.
-package struct NoStoredPages: StatePages {
-    package init() {}
-    package func items(at position: UInt64) -> ItemPage? { nil }
-    package func keys(_ space: PageSpace, at identity: UInt64) -> KeyIndex.Page? { nil }
-    package func events(from seq: UInt64) -> EventIndex.Page? { nil }
-}
-
-/// What decisions and queries need beside a state: its stored pages, and the log.
-package protocol StateSource: StatePages {
-    /// The event with this seq.
-    ///
-    /// - Throws: when it cannot be read; a state of ours names only events that the log holds.
-    func event(_ seq: UInt64) throws -> Event
-    /// Before it events may have left the log.
-    var floor: Floor { get }
-    /// Whether the log holds an event below the floor.
-    func holds(_ seq: UInt64) throws -> Bool
-    /// What an event that left the log carried as ``Event/commandFingerprint``; nil where it carried no key.
-    func compactedFingerprint(_ seq: UInt64) throws -> UInt64?
-    /// The name of a counted category; nil when the event that should say it does not.
-    func category(_ count: CategoryCount) throws -> String?
-}
-
-extension StateSource {
-    package var floor: Floor { Floor() }
-    package func holds(_ seq: UInt64) throws -> Bool { true }
-    package func compactedFingerprint(_ seq: UInt64) throws -> UInt64? { nil }
-
-    package func category(_ count: CategoryCount) throws -> String? {
-        try event(count.namedBy).content?.category
+extension TrayState {
+    /// The index of the topic in ``topics``; nil when the user has nothing to do with it.
+    package func subscription(to topic: UInt64) -> Int? {
+        topics.firstIndex { $0.topic == topic }
     }
 
-    /// The refusal of what needs an event that left the log; nil for all others.
-    func compaction(of seq: UInt64) throws -> Refusal? {
-        try floor.isAbove(seq) && !holds(seq) ? floor.refusal : nil
+    mutating func subscribe(to topic: UInt64) {
+        if let index = subscription(to: topic) {
+            topics[index].isActive = true
+        } else {
+            let index = topics.firstIndex { $0.topic > topic } ?? topics.count
+            topics.insert(Subscription(topic: topic, isActive: true), at: index)
+        }
+    }
+
+    /// Ends a subscription. Items that were received stay, and then the topic stays known.
+    mutating func unsubscribe(from topic: UInt64) {
+        guard let index = subscription(to: topic) else { return }
+        topics[index].isActive = false
+        if !topics[index].hasItems { topics.remove(at: index) }
     }
 }

@@ -1,16 +1,16 @@
-/// Base64 as of RFC 4648, section 4: with padding, without line ends.
+/// Base64 (RFC 4648, section 4), with padding and without line ends.
 package enum Base64 {
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let padding = UInt8(ascii: "=")
 
-    /// The value of each letter; 255 for what is none.
+    /// The value of each letter; 255 for a byte that is not a letter.
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 255, count: 256)
         for (value, letter) in letters.enumerated() { values[Int(letter)] = UInt8(value) }
         return values
     }()
 
-    /// Appends the text of `bytes`.
+    /// Encodes `bytes` and appends the text.
     package static func append(_ bytes: Span<UInt8>, to text: inout [UInt8]) {
         let letters = letters
         text.append(addingCapacity: (bytes.count &+ 2) / 3 &* 4) { output in
@@ -33,11 +33,11 @@ package enum Base64 {
         }
     }
 
-    /// Appends the bytes that a text stands for.
+    /// Decodes a text and appends the bytes.
     ///
-    /// Each sequence of bytes has one text: other letters, missing padding and bits that mean nothing are refused.
+    /// Each sequence of bytes has exactly one text: other letters, missing padding and stray bits are errors.
     ///
-    /// - Returns: false, with something or nothing appended, when the text is not Base64.
+    /// - Returns: false when the text is not Base64; some bytes may be appended then.
     package static func decode(_ text: Span<UInt8>, to bytes: inout [UInt8]) -> Bool {
         guard text.count % 4 == 0 else { return false }
         guard text.count > 0 else { return true }

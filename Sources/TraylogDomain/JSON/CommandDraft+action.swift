@@ -1,5 +1,5 @@
 extension CommandDraft {
-    /// The kind, when all members are there that it needs, and no others.
+    /// The kind, after checking that the line has every member that the kind needs, and no others.
     func checkedKind() throws(Refusal) -> CommandKind {
         guard let kind else {
             let isNull = nulls.contains(.kind)
@@ -18,9 +18,10 @@ extension CommandDraft {
         return kind
     }
 
-    /// What to do.
+    /// The action that the members describe.
     ///
-    /// - Precondition: ``checkedKind()`` answered `kind`; so what it requires is there.
+    /// - Precondition: ``checkedKind()`` returned `kind`, so that every required member is there.
+    /// - Throws: ``Refusal/invalid(field:reason:)``, also for `erase`, which is not a command of the log.
     func action(_ kind: CommandKind) throws(Refusal) -> Command.Action {
         switch kind {
         case .notify: .notify(contentWithNull)
@@ -37,7 +38,10 @@ extension CommandDraft {
         case .subscribe: .subscribe(topic: topic!)
         case .unsubscribe: .unsubscribe(topic: topic!)
         case .undo: .undo(event: event!)
-        case .erase: .erase
+        case .erase:
+            throw .invalid(
+                field: CommandField.kind.name,
+                reason: "an erasure is no command of a batch: use `traylog erase`, or `Store.erase`")
         }
     }
 
@@ -50,15 +54,10 @@ extension CommandDraft {
     }
 
     private func bulkMark() throws(Refusal) -> BulkMark {
-        switch mark! {
-        case .seen: return .seen
-        case .read: return .read
-        case .archived: return .archived
-        case .deleted: return .deleted
-        case .unread, .unarchived, .restored:
-            throw .invalid(
-                field: CommandField.as.name, reason: "markAll takes seen, read, archived or deleted")
+        guard let mark = BulkMark(mark!) else {
+            throw .invalid(field: CommandField.as.name, reason: "markAll takes seen, read, archived or deleted")
         }
+        return mark
     }
 
     private var selection: Selection {

@@ -1,7 +1,33 @@
-/// The members of a command's JSON object as far as they are read, whatever its kind, which may come last.
+extension Command {
+    /// Reads a command from one JSON line, such as `{"kind":"seeTray","user":"ada"}`.
+    ///
+    /// Members may come in any order. `null` is a value, not the absence of one, and only `thread` of a `markAll`, the
+    /// changes of an `edit`, and `data` may have it.
+    ///
+    /// - Parameter line: one object, at most ``Limits/commandLineBytes``, with or without a newline at the end.
+    /// - Throws: ``Refusal/invalid(field:reason:)`` with the member at fault, or `line` when it is not a member's.
+    /// - Complexity: O(n). It allocates only the command's strings.
+    package init(json line: Span<UInt8>) throws(Refusal) {
+        guard line.count <= Limits.commandLineBytes else {
+            throw .invalid(field: "line", reason: "is longer than \(Limits.commandLineBytes) bytes")
+        }
+        try self.init(try CommandDraft(line))
+        try validate(dataIsJSON: true)
+    }
+
+    private init(_ draft: consuming CommandDraft) throws(Refusal) {
+        let kind = try draft.checkedKind()
+        let action = try draft.action(kind)
+        self.init(
+            user: draft.user, action, key: draft.key, occurredAt: draft.occurredAt, actor: draft.actor,
+            device: draft.device)
+    }
+}
+
+/// The members of a command's JSON object that were read so far. The kind may come last.
 struct CommandDraft {
     var present: CommandFields = []
-    /// Those that are there and `null`.
+    /// The members that are `null`.
     var nulls: CommandFields = []
 
     var kind: CommandKind?
@@ -10,7 +36,6 @@ struct CommandDraft {
     var occurredAt: Timestamp?
     var actor: String?
     var device: String?
-    /// All of the content but ``level``, which only some kinds have.
     var content = Content()
     var mark: Mark?
     var items: [ItemReference] = []
@@ -22,9 +47,9 @@ struct CommandDraft {
 }
 
 extension CommandDraft {
-    /// Reads one JSON object and nothing behind it.
+    /// Reads one JSON object with nothing after it.
     ///
-    /// - Throws: ``Refusal/invalid(field:reason:)``; what belongs to no member is said of `line`.
+    /// - Throws: ``Refusal/invalid(field:reason:)`` with the member at fault, or `line`.
     init(_ line: Span<UInt8>) throws(Refusal) {
         var scanner = JSONScanner()
         scanner.skipSpace(in: line)
@@ -41,7 +66,7 @@ extension CommandDraft {
         }
     }
 
-    /// Passes what leads to the next member's value; nil behind the object.
+    /// Skips to the next member's value and returns the member's name; nil after the end of the object.
     private static func nextName(
         _ scanner: inout JSONScanner, _ line: Span<UInt8>, isFirst: Bool
     ) throws(Refusal) -> JSONScanner.StringToken? {

@@ -1,4 +1,46 @@
-/// Which members a kind of command has, beside those of every kind.
+/// The kinds of command, by their names in JSON. `erase` is known only to be refused with a better reason.
+enum CommandKind: UInt8, Sendable, CaseIterable {
+    case notify, seeTray, mark, markAll, mute, unmute, snooze, wake, edit, retract
+    case subscribe, unsubscribe, broadcast, undo, erase
+
+    var name: String { "\(self)" }
+
+    static let names = NameTable(allCases) { $0.name }
+}
+
+/// The members of a command's JSON object. A name has the same meaning and type in every kind.
+enum CommandField: UInt8, CaseIterable, Sendable {
+    case kind, user, key, occurredAt, actor, device
+    case thread, category, title, body, summaryArgument, summaryCount, silent, level
+    case expiresAt, collapseKey, data
+    case upTo, `as`, items, item, until, topic, event
+
+    var name: String { "\(self)" }
+
+    static let names = NameTable(allCases) { $0.name }
+}
+
+/// A set of members of a command's JSON object.
+struct CommandFields: OptionSet, Sendable {
+    var rawValue: UInt32
+
+    init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    init(_ field: CommandField) { rawValue = 1 &<< UInt32(field.rawValue) }
+
+    init(_ fields: CommandField...) {
+        self.init(rawValue: fields.reduce(0) { $0 | 1 << UInt32($1.rawValue) })
+    }
+
+    func contains(_ field: CommandField) -> Bool { contains(CommandFields(field)) }
+
+    /// The first one, in the order of declaration.
+    var first: CommandField? {
+        rawValue == 0 ? nil : CommandField(rawValue: UInt8(rawValue.trailingZeroBitCount))
+    }
+}
+
+/// The members that a kind of command has, beside those of every kind.
 struct CommandForm: Sendable {
     var required: CommandFields = []
     /// ``required`` included.
@@ -23,7 +65,7 @@ struct CommandForm: Sendable {
     private static let editable = CommandFields(
         .title, .body, .summaryArgument, .summaryCount, .level, .expiresAt, .data)
 
-    // What a broadcast may not have (user, collapseKey) is refused by `Command.validate()`, with a better reason.
+    // A broadcast with `user` or `collapseKey` is refused by `Command.validate()`, with a better reason.
     private static func make(_ kind: CommandKind) -> CommandForm {
         switch kind {
         case .notify: CommandForm(optional: content, nullable: CommandFields(.data))

@@ -1,7 +1,7 @@
 extension JSONScanner {
-    /// Whether `bytes` are one strict JSON value, with nothing but space around it.
+    /// Whether `bytes` are one strict JSON value, with only space around it.
     ///
-    /// - Complexity: O(n), without recursion; nothing is allocated.
+    /// - Complexity: O(n), without recursion and allocation.
     package static func isValid(_ bytes: Span<UInt8>) -> Bool {
         fault(in: bytes) == nil
     }
@@ -13,7 +13,7 @@ extension JSONScanner {
         return scanner.null(in: bytes)
     }
 
-    /// What keeps `bytes` from being one strict JSON value; nil when nothing does.
+    /// The reason why `bytes` are not one strict JSON value; nil when they are.
     package static func fault(in bytes: Span<UInt8>) -> JSONFault? {
         var scanner = JSONScanner()
         do {
@@ -25,7 +25,7 @@ extension JSONScanner {
         }
     }
 
-    /// Passes one value and answers where it stands, without the space before it.
+    /// Skips one value and returns its range, without the space before it.
     package mutating func rawValue(in bytes: Span<UInt8>) throws(JSONFault) -> Range<Int> {
         skipSpace(in: bytes)
         let start = offset
@@ -33,7 +33,7 @@ extension JSONScanner {
         return start..<offset
     }
 
-    /// Passes one value of any kind and checks all of it.
+    /// Skips one value of any kind and checks all of it.
     package mutating func skipValue(in bytes: Span<UInt8>) throws(JSONFault) {
         var nesting = JSONNesting()
         repeat {
@@ -43,7 +43,7 @@ extension JSONScanner {
         } while !nesting.isEmpty
     }
 
-    /// Passes a scalar or the start of a container; true when the container's first value is next.
+    /// Skips a scalar or the start of a container; true when the container's first value is next.
     private mutating func openContainer(
         in bytes: Span<UInt8>, _ nesting: inout JSONNesting
     ) throws(JSONFault) -> Bool {
@@ -64,7 +64,7 @@ extension JSONScanner {
         return true
     }
 
-    /// After a value: passes the ends of containers up to one that goes on, or all.
+    /// After a value: skips the ends of containers, up to one that goes on.
     private mutating func closeContainers(
         in bytes: Span<UInt8>, _ nesting: inout JSONNesting
     ) throws(JSONFault) {
@@ -91,7 +91,7 @@ extension JSONScanner {
         try colon(in: bytes)
     }
 
-    /// Passes the colon between a name and its value.
+    /// Skips the colon between a name and its value.
     mutating func colon(in bytes: Span<UInt8>) throws(JSONFault) {
         skipSpace(in: bytes)
         guard skip(UInt8(ascii: ":"), in: bytes) else { throw fault(.noColon, in: bytes) }
@@ -104,5 +104,79 @@ extension JSONScanner {
         default:
             guard null(in: bytes) || boolean(in: bytes) != nil else { throw fault(.noValue, in: bytes) }
         }
+    }
+
+    /// Whether two valid JSON values are equal, with their members in the same order.
+    ///
+    /// Space and the form of escapes do not count. Numbers are compared as integers or, if they are not, as text.
+    package static func areEqual(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
+        var (one, other) = (JSONScanner(), JSONScanner())
+        // Both are valid, so equal tokens in the same order are equal values.
+        while true {
+            one.skipSpace(in: left)
+            other.skipSpace(in: right)
+            guard one.offset < left.count, other.offset < right.count else {
+                return one.offset == left.count && other.offset == right.count
+            }
+            guard one.passesSameToken(as: &other, left, right) else { return false }
+        }
+    }
+
+    private mutating func passesSameToken(
+        as other: inout JSONScanner, _ left: Span<UInt8>, _ right: Span<UInt8>
+    ) -> Bool {
+        switch (peek(in: left), other.peek(in: right)) {
+        case (UInt8(ascii: "\""), UInt8(ascii: "\"")):
+            guard let mine = try? string(in: left), let theirs = try? other.string(in: right) else { return false }
+            return mine.hasSameBytes(as: theirs)
+        case (UInt8(ascii: "-"), _), (UInt8(ascii: "0")...UInt8(ascii: "9"), _):
+            return passesSameNumber(as: &other, left, right)
+        case (let byte, let otherByte) where byte == otherByte:
+            offset &+= 1
+            other.offset &+= 1
+            return true
+        default:
+            return false
+        }
+    }
+
+    private mutating func passesSameNumber(
+        as other: inout JSONScanner, _ left: Span<UInt8>, _ right: Span<UInt8>
+    ) -> Bool {
+        let (start, otherStart) = (offset, other.offset)
+        guard let mine = try? integer(in: left), let theirs = try? other.integer(in: right) else { return false }
+        if case .value = mine { return mine == theirs }
+        return left.extracting(start..<offset).hasSameBytes(as: right.extracting(otherStart..<other.offset))
+    }
+}
+
+/// The members of one JSON object: the range of each value, by name.
+package struct JSONMembers: Sendable {
+    package private(set) var values: [String: Range<Int>] = [:]
+    /// A name that came twice, which JSON itself does not forbid.
+    package private(set) var repeated: String?
+
+    /// Reads an object with only space around it.
+    package init(_ text: Span<UInt8>) throws(JSONFault) {
+        var scanner = JSONScanner()
+        try self.init(text, &scanner)
+        try scanner.end(in: text)
+    }
+
+    /// Reads an object at the scanner's position.
+    package init(_ text: Span<UInt8>, _ scanner: inout JSONScanner) throws(JSONFault) {
+        scanner.skipSpace(in: text)
+        guard scanner.skip(UInt8(ascii: "{"), in: text) else { throw scanner.fault(.noValue, in: text) }
+        scanner.skipSpace(in: text)
+        if scanner.skip(UInt8(ascii: "}"), in: text) { return }
+        repeat {
+            scanner.skipSpace(in: text)
+            guard scanner.peek(in: text) == UInt8(ascii: "\"") else { throw scanner.fault(.noName, in: text) }
+            let name = try scanner.string(in: text)
+            try scanner.colon(in: text)
+            if values.updateValue(try scanner.rawValue(in: text), forKey: name) != nil { repeated = name }
+            scanner.skipSpace(in: text)
+        } while scanner.skip(UInt8(ascii: ","), in: text)
+        guard scanner.skip(UInt8(ascii: "}"), in: text) else { throw scanner.fault(.noSeparator, in: text) }
     }
 }

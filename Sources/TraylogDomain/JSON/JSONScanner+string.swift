@@ -1,12 +1,12 @@
 extension JSONScanner {
-    /// A string between its quotes, as it stands in the text.
+    /// The place of a string in the text, without its quotes.
     package struct StringToken: Hashable, Sendable {
         package var range: Range<Int>
         package var hasEscapes: Bool
         package var isASCII: Bool
     }
 
-    /// Passes a string and checks all of it.
+    /// Skips a string and checks all of it.
     ///
     /// - Precondition: its opening quote is next.
     package mutating func skipString(in bytes: Span<UInt8>) throws(JSONFault) {
@@ -14,7 +14,7 @@ extension JSONScanner {
         if !token.isASCII { try JSONScanner.checkUTF8(token.range, in: bytes) }
     }
 
-    /// Passes a string and answers its value.
+    /// Reads a string.
     ///
     /// - Precondition: its opening quote is next.
     package mutating func string(in bytes: Span<UInt8>) throws(JSONFault) -> String {
@@ -22,7 +22,7 @@ extension JSONScanner {
         return try JSONScanner.text(of: token, in: bytes)
     }
 
-    /// Passes a string without checking that it is UTF-8; ``text(of:in:)`` does that.
+    /// Skips a string without checking that it is UTF-8; ``text(of:in:)`` does that.
     ///
     /// - Precondition: its opening quote is next.
     package mutating func stringToken(in bytes: Span<UInt8>) throws(JSONFault) -> StringToken {
@@ -56,7 +56,7 @@ extension JSONScanner {
         return try rawText(token.range, in: bytes)
     }
 
-    /// The bytes of a range as a string, as they are.
+    /// The bytes of a range as a string, without looking at escapes.
     ///
     /// - Throws: ``JSONFault`` when they are not UTF-8.
     package static func rawText(_ range: Range<Int>, in bytes: Span<UInt8>) throws(JSONFault) -> String {
@@ -75,7 +75,7 @@ extension JSONScanner {
         }
     }
 
-    /// Where the run of bytes ends that are ASCII and mean themselves.
+    /// The end of a run of ASCII bytes that need no attention.
     @inline(__always)
     private static func plainEnd(from start: Int, in bytes: Span<UInt8>) -> Int {
         var offset = start
@@ -99,5 +99,90 @@ extension JSONScanner {
         var offset = start
         while offset < bytes.count, bytes[offset] >= 0x80 { offset &+= 1 }
         return offset
+    }
+
+    /// Reads an escape; a surrogate pair counts as one.
+    ///
+    /// - Precondition: its backslash is next.
+    mutating func escape(in bytes: Span<UInt8>) throws(JSONFault) -> Unicode.Scalar {
+        let start = offset
+        offset &+= 1
+        let letter = peek(in: bytes)
+        if letter == UInt8(ascii: "u") { return try unicodeEscape(in: bytes, from: start) }
+        guard let scalar = JSONScanner.shortEscape(letter) else {
+            throw offset < bytes.count ? JSONFault(.badEscape, at: start) : fault(.endsEarly, in: bytes)
+        }
+        offset &+= 1
+        return scalar
+    }
+
+    private static func shortEscape(_ letter: UInt8) -> Unicode.Scalar? {
+        switch letter {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): Unicode.Scalar(letter)
+        case UInt8(ascii: "b"): "\u{08}"
+        case UInt8(ascii: "f"): "\u{0c}"
+        case UInt8(ascii: "n"): "\n"
+        case UInt8(ascii: "r"): "\r"
+        case UInt8(ascii: "t"): "\t"
+        default: nil
+        }
+    }
+
+    private mutating func unicodeEscape(
+        in bytes: Span<UInt8>, from start: Int
+    ) throws(JSONFault) -> Unicode.Scalar {
+        let unit = try codeUnit(in: bytes, from: start)
+        if let scalar = Unicode.Scalar(unit) { return scalar }
+        // Half of a pair: it must be the high one, followed by the low one.
+        guard unit < 0xdc00, skip(UInt8(ascii: "\\"), in: bytes), peek(in: bytes) == UInt8(ascii: "u") else {
+            throw JSONFault(.loneSurrogate, at: start)
+        }
+        let low = try codeUnit(in: bytes, from: start)
+        guard low >= 0xdc00, low < 0xe000,
+            let scalar = Unicode.Scalar(0x1_0000 &+ (unit &- 0xd800) &<< 10 &+ (low &- 0xdc00))
+        else { throw JSONFault(.loneSurrogate, at: start) }
+        return scalar
+    }
+
+    /// Reads `u` and four hexadecimal digits.
+    private mutating func codeUnit(in bytes: Span<UInt8>, from start: Int) throws(JSONFault) -> UInt32 {
+        offset &+= 1
+        var unit: UInt32 = 0
+        for _ in 0..<4 {
+            guard let digit = JSONScanner.hexValue(peek(in: bytes)) else {
+                throw offset < bytes.count ? JSONFault(.badEscape, at: start) : fault(.endsEarly, in: bytes)
+            }
+            unit = unit &<< 4 | digit
+            offset &+= 1
+        }
+        return unit
+    }
+
+    private static func hexValue(_ byte: UInt8) -> UInt32? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte &- UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte &- UInt8(ascii: "a") &+ 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte &- UInt8(ascii: "A") &+ 10)
+        default: nil
+        }
+    }
+
+    /// The value of a string with escapes that the scanner has checked.
+    static func unescaped(_ range: Range<Int>, in bytes: Span<UInt8>) throws(JSONFault) -> String {
+        var value: [UInt8] = []
+        value.reserveCapacity(range.count)
+        var scanner = JSONScanner()
+        scanner.offset = range.lowerBound
+        while scanner.offset < range.upperBound {
+            let byte = bytes[scanner.offset]
+            if byte == UInt8(ascii: "\\") {
+                let scalar = try scanner.escape(in: bytes)
+                value.append(contentsOf: String(Character(scalar)).utf8)
+            } else {
+                value.append(byte)
+                scanner.offset &+= 1
+            }
+        }
+        return try rawText(0..<value.count, in: value.span)
     }
 }

@@ -1,6 +1,6 @@
 /// Appends JSON's scalars to bytes.
 enum JSONText {
-    /// A string in quotes.
+    /// Appends a string in quotes.
     static func appendQuoted(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         if isPlain(text.utf8Span.span) {
@@ -11,7 +11,7 @@ enum JSONText {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// A member's name that needs no escapes, with what stands around it.
+    /// Appends a member's name that needs no escapes, with quotes, colon and, if asked for, a comma.
     static func append(name: String, comma: Bool, to bytes: inout [UInt8]) {
         let name = name.utf8Span.span
         bytes.append(addingCapacity: name.count &+ 4) { (output: inout OutputSpan<UInt8>) in
@@ -68,7 +68,7 @@ enum JSONText {
         bytes.append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number % 10))
     }
 
-    /// JSON text as it is, but on one line.
+    /// Appends JSON text with its line ends replaced by spaces.
     static func appendOneLine(_ json: String, to bytes: inout [UInt8]) {
         let start = bytes.count
         bytes.append(contentsOf: json.utf8)

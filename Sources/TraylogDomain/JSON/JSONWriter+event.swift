@@ -1,12 +1,12 @@
 extension JSONWriter {
-    /// An event, as `log` and `history` show it.
+    /// Writes an event in the form of `log` and `history`.
     package mutating func write(_ event: Event) {
         beginObject()
         members(of: event)
         endObject()
     }
 
-    /// The members of an event, in an object that may have others.
+    /// Writes the members of an event, in an object that may have others.
     package mutating func members(of event: Event) {
         member("seq", event.seq)
         member("recordedAt", event.recordedAt)
@@ -19,14 +19,14 @@ extension JSONWriter {
         members(event.body)
     }
 
-    // Looked up, because making a name from its case is slow.
+    // A table, because making a name from its case is slow.
     private static let kindNames: [String] = {
         var names = Array(repeating: "", count: Int(UInt8.max) + 1)
         for kind in EventKind.allCases { names[Int(kind.rawValue)] = kind.name }
         return names
     }()
 
-    /// The kind's own fields, named as those of the command that causes it.
+    /// Writes the fields of the kind, named like those of the command that causes it.
     private mutating func members(_ body: Event.Body) {
         switch body {
         case .notified(let content): members(content)
@@ -78,6 +78,46 @@ extension JSONWriter {
         switch scope {
         case .thread(let thread): member("thread", thread)
         case .category(let category): member("category", category)
+        }
+    }
+
+    /// Writes the content of a `notified` or `broadcast` event, without fields that have their default.
+    mutating func members(_ content: Content) {
+        member("thread", content.thread)
+        member("category", content.category)
+        member("title", content.title)
+        member("body", content.body)
+        member("summaryArgument", content.summaryArgument)
+        if content.summaryCount != 1 { member("summaryCount", UInt64(content.summaryCount)) }
+        if content.silent { member("silent", true) }
+        if content.level != .active { member("level", content.level.name) }
+        member("expiresAt", content.expiresAt)
+        member("collapseKey", content.collapseKey)
+        member("data", raw: content.data)
+    }
+
+    /// Writes the fields that an edit sets, and `null` for those that it clears.
+    mutating func members(_ edit: ContentEdit) {
+        change("title", edit.title) { $0.value($1) }
+        change("body", edit.body) { $0.value($1) }
+        change("summaryArgument", edit.summaryArgument) { $0.value($1) }
+        change("summaryCount", edit.summaryCount) { $0.value(UInt64($1)) }
+        change("level", edit.level) { $0.value($1.name) }
+        change("expiresAt", edit.expiresAt) { $0.value($1) }
+        change("data", edit.data) { $0.raw($1) }
+    }
+
+    private mutating func change<Value>(
+        _ name: String, _ change: Change<Value>, write: (inout JSONWriter, Value) -> Void
+    ) {
+        switch change {
+        case .keep: break
+        case .clear:
+            self.name(name)
+            null()
+        case .set(let value):
+            self.name(name)
+            write(&self, value)
         }
     }
 }

@@ -1,5 +1,5 @@
 extension JSONWriter {
-    /// A tray.
+    /// Writes a tray.
     package mutating func write(_ tray: Tray) {
         beginObject()
         member("user", tray.user)
@@ -23,7 +23,7 @@ extension JSONWriter {
         endObject()
     }
 
-    /// One page of an inbox.
+    /// Writes one page of an inbox.
     package mutating func write(_ page: InboxPage) {
         beginObject()
         member("user", page.user)
@@ -36,7 +36,7 @@ extension JSONWriter {
         endObject()
     }
 
-    /// One page of threads.
+    /// Writes one page of threads.
     package mutating func write(_ page: ThreadsPage) {
         beginObject()
         member("user", page.user)
@@ -61,7 +61,7 @@ extension JSONWriter {
         endObject()
     }
 
-    /// An item: flags, level and summary count are always there.
+    /// Writes an item. Flags, level and summary count are always present.
     package mutating func write(_ item: Item) {
         let content = item.content
         beginObject()
@@ -88,6 +88,17 @@ extension JSONWriter {
         member("occurredAt", item.occurredAt)
         member("recordedAt", item.recordedAt)
         member("data", raw: content.data)
+        endObject()
+    }
+
+    /// Writes a refusal.
+    ///
+    /// - Parameter line: the number, from 1, of the line that the command came from; nil if it came from none.
+    package mutating func write(_ refusal: Refusal, line: Int? = nil) {
+        beginObject()
+        member("error", refusal.name)
+        member("message", refusal.message)
+        if let line { member("line", line) }
         endObject()
     }
 }

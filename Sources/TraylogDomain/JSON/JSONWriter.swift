@@ -1,22 +1,22 @@
-/// Appends JSON text to bytes, in the order of the calls; no tree, no copies.
+/// Appends JSON text to bytes, in the order of the calls, without building a tree.
 ///
-/// Commas come by themselves. That calls nest properly is the caller's business. Text is UTF-8, escaped only where
-/// RFC 8259 demands it, and never has a line end but those of ``newline()``.
+/// It adds the commas. The caller must nest the calls properly. Text is UTF-8, escaped only where RFC 8259 demands it.
+/// Only ``newline()`` writes line ends.
 package struct JSONWriter: Sendable {
-    /// What was written since the start or ``removeAll()``.
+    /// The text since the start or ``removeAll()``.
     package private(set) var bytes: [UInt8] = []
-    /// The next value or name is not the first of its container.
+    /// Whether the next value or name needs a comma before it.
     private var needsComma = false
 
     package init() {}
 
-    /// Starts anew and keeps the memory.
+    /// Starts again and keeps the memory.
     package mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
         needsComma = false
     }
 
-    /// Ends a line; the next value starts anew.
+    /// Ends a line. The next value is the first of a new text.
     package mutating func newline() {
         bytes.append(UInt8(ascii: "\n"))
         needsComma = false
@@ -38,13 +38,13 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    /// A member's name of a program's own, which needs no escapes; its value comes next.
+    /// Writes a member's name that needs no escapes; its value comes next.
     package mutating func name(_ name: String) {
         JSONText.append(name: name, comma: needsComma, to: &bytes)
         needsComma = false
     }
 
-    /// A member's name that may be any text; its value comes next.
+    /// Writes a member's name that may be any text; its value comes next.
     package mutating func name(escaping name: String) {
         value(name)
         bytes.append(UInt8(ascii: ":"))
@@ -94,7 +94,7 @@ extension JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Bytes, as a string in Base64.
+    /// Writes bytes as a string in Base64.
     package mutating func value(base64 data: Span<UInt8>) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -102,7 +102,7 @@ extension JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// A value that is JSON text already; line ends in it, which are space there, become spaces.
+    /// Writes a value that is JSON text already, with its line ends replaced by spaces.
     package mutating func raw(_ json: String) {
         separate()
         JSONText.appendOneLine(json, to: &bytes)
@@ -125,7 +125,7 @@ extension JSONWriter {
         self.value(value)
     }
 
-    /// Left out when nil, as are the other optional members.
+    /// Writes a member, unless it is nil. Other optional members are left out, too.
     package mutating func member(_ name: String, _ value: String?) {
         guard let value else { return }
         self.name(name)
@@ -150,7 +150,7 @@ extension JSONWriter {
         self.raw(json)
     }
 
-    /// `null` when nil.
+    /// Writes a member, as `null` when it is nil.
     package mutating func member(_ name: String, orNull value: String?) {
         self.name(name)
         if let value { self.value(value) } else { null() }

@@ -1,4 +1,4 @@
-/// Reads the value of one member of a command's JSON object, as the type that the member has.
+/// Reads the value of one member of a command's JSON object, in the member's type.
 struct MemberReader {
     let field: CommandField
     var scanner: JSONScanner
@@ -14,7 +14,7 @@ extension MemberReader {
         }
     }
 
-    /// An RFC 3339 time.
+    /// Reads an RFC 3339 time.
     mutating func time(in line: Span<UInt8>) throws(Refusal) -> Timestamp {
         try expect("\"", "a time in RFC 3339, as a string", in: line)
         let token = try token(in: line)
@@ -28,7 +28,7 @@ extension MemberReader {
         return time
     }
 
-    /// One of a few words.
+    /// Reads one of a few words.
     mutating func keyword<Value>(
         _ names: NameTable<Value>, in line: Span<UInt8>
     ) throws(Refusal) -> Value {
@@ -69,7 +69,7 @@ extension MemberReader {
         return value
     }
 
-    /// Any value, as its text.
+    /// Reads any value, as its text.
     mutating func raw(in line: Span<UInt8>) throws(Refusal) -> String {
         do {
             let range = try scanner.rawValue(in: line)
@@ -79,7 +79,7 @@ extension MemberReader {
         }
     }
 
-    /// An item's seq or key.
+    /// Reads an item's seq or key.
     mutating func reference(in line: Span<UInt8>) throws(Refusal) -> ItemReference {
         if isNumber(in: line) { return .seq(Seq(try integer(in: line))) }
         guard scanner.peek(in: line) == UInt8(ascii: "\"") else {
@@ -133,7 +133,7 @@ extension MemberReader {
         guard scanner.peek(in: line) == UInt8(ascii: first) else { throw refusal(mustBe: what, in: line) }
     }
 
-    /// The wrong type, or no JSON at all.
+    /// Refuses a value of the wrong type, or bytes that are not JSON.
     private func refusal(mustBe what: String, in line: Span<UInt8>) -> Refusal {
         var rest = scanner
         do {

@@ -1,4 +1,4 @@
-/// Which items of an inbox to show, and how many at a time.
+/// Selects items of an inbox, a page at a time.
 public struct InboxQuery: Hashable, Sendable {
     public enum View: Hashable, Sendable {
         /// Live, not archived, not snoozed.
@@ -10,16 +10,16 @@ public struct InboxQuery: Hashable, Sendable {
     }
 
     public var view: View
-    /// Silent items, too.
+    /// Includes silent items.
     public var includeSilent: Bool
     public var onlyUnread: Bool
-    /// Not seen, muted items included.
+    /// Only items that were not seen; muted ones count here, too.
     public var onlyUnseen: Bool
     public var thread: Selection.Thread
     public var category: String?
-    /// 1…``Limits/pageItems`` items.
+    /// Items in a page: 1…``Limits/pageItems``.
     public var limit: Int
-    /// Where the page before ended.
+    /// ``InboxPage/next`` of the page before; nil for the first page.
     public var cursor: Cursor?
 
     public init(
@@ -43,7 +43,7 @@ public struct InboxPage: Hashable, Sendable {
     public var user: String
     public var asOf: Seq
     public var items: [Item]
-    /// Where the next page starts; nil when this is the last one.
+    /// The start of the next page; nil on the last page.
     public var next: Cursor?
 
     public init(user: String, asOf: Seq, items: [Item], next: Cursor?) {
@@ -52,4 +52,73 @@ public struct InboxPage: Hashable, Sendable {
         self.items = items
         self.next = next
     }
+}
+
+/// An item as a query shows it: its present content, and how the user left it.
+public struct Item: Hashable, Sendable, Identifiable {
+    /// Its id: the seq of the event that brought it.
+    public var seq: Seq
+    /// The place in the inbox: the item's seq or, after a snooze, the seq of the latest `woken`.
+    public var position: Seq
+    public var key: String?
+    /// The topic of a broadcast.
+    public var topic: String?
+    /// As notified, with every edit applied.
+    public var content: Content
+    public var muted: Bool
+    public var seen: Bool
+    public var read: Bool
+    public var archived: Bool
+    public var snoozedUntil: Timestamp?
+    public var actor: String?
+    public var occurredAt: Timestamp?
+    public var recordedAt: Timestamp
+
+    public var id: Seq { seq }
+
+    public init(
+        seq: Seq, position: Seq, key: String? = nil, topic: String? = nil, content: Content, muted: Bool = false,
+        seen: Bool = false, read: Bool = false, archived: Bool = false, snoozedUntil: Timestamp? = nil,
+        actor: String? = nil, occurredAt: Timestamp? = nil, recordedAt: Timestamp
+    ) {
+        self.seq = seq
+        self.position = position
+        self.key = key
+        self.topic = topic
+        self.content = content
+        self.muted = muted
+        self.seen = seen
+        self.read = read
+        self.archived = archived
+        self.snoozedUntil = snoozedUntil
+        self.actor = actor
+        self.occurredAt = occurredAt
+        self.recordedAt = recordedAt
+    }
+}
+
+/// A place between two pages, opaque to callers.
+///
+/// It stays valid when items are deleted or added, and every process understands it.
+public struct Cursor: Hashable, Sendable {
+    /// The next page holds positions below this one.
+    package var before: Seq
+
+    package init(before: Seq) { self.before = before }
+
+    /// Reads the text of a cursor; nil when no page can have given it out.
+    public init?(_ text: some StringProtocol) {
+        let prefix = "c1-"
+        guard text.hasPrefix(prefix) else { return nil }
+        let digits = text.dropFirst(prefix.count)
+        guard digits.utf8.count <= 13, digits.utf8.allSatisfy({ $0 < 0x80 }),
+            let value = UInt64(digits, radix: 36), value > 0, String(value, radix: 36) == digits
+        else { return nil }
+        before = Seq(value)
+    }
+}
+
+extension Cursor: CustomStringConvertible {
+    /// The text to give to a client and to take back. It has only letters, digits and `-`.
+    public var description: String { "c1-" + String(before.rawValue, radix: 36) }
 }

@@ -1,4 +1,4 @@
-/// One user's summary: what a bell icon shows. All counts are exact.
+/// One user's summary, for a bell icon. All counts are exact.
 public struct Tray: Hashable, Sendable {
     /// Unseen and unread of one category.
     public struct CategoryCounts: Hashable, Sendable {
@@ -14,7 +14,7 @@ public struct Tray: Hashable, Sendable {
     }
 
     public var user: String
-    /// The seq that the answer is the state after.
+    /// The newest event that the answer reflects.
     public var asOf: Seq
     /// Counted items that were not seen.
     public var unseen: UInt64
@@ -26,15 +26,15 @@ public struct Tray: Hashable, Sendable {
     public var seenUpTo: Seq
     /// The position of the newest listed item.
     public var newest: Seq?
-    /// Every category that has any unseen or unread item, in the byte order of their names.
+    /// The categories that have unseen or unread items, in the byte order of their names.
     ///
-    /// Names are the same only when their bytes are; a dictionary would take canonically equivalent ones for one.
+    /// An array, because names are compared byte by byte; a dictionary would merge canonically equivalent ones.
     public var categories: [CategoryCounts]
 
     /// Nothing is unseen.
     public var isSeen: Bool { unseen == 0 }
 
-    /// What a tab of one category shows.
+    /// The counts of one category, for a tab.
     public subscript(category name: String) -> CategoryCounts {
         categories.first { $0.category.hasSameBytes(as: name) }
             ?? CategoryCounts(category: name, unseen: 0, unread: 0)
@@ -52,5 +52,103 @@ public struct Tray: Hashable, Sendable {
         self.seenUpTo = seenUpTo
         self.newest = newest
         self.categories = categories
+    }
+}
+
+extension TrayState {
+    /// Visits the items below position `limit`, newest first, as long as `body` returns true.
+    ///
+    /// - Complexity: O(items visited).
+    package func forEachItem(
+        below limit: UInt64, stored: some StatePages, _ body: (ItemPage, ItemEntry) throws -> Bool
+    ) throws {
+        for index in stride(from: tail.firstIndex(atOrAbove: limit) - 1, through: 0, by: -1) {
+            guard try body(tail, tail.entries[index]) else { return }
+        }
+        let bound = tail.entries.isEmpty ? limit : min(limit, tail.first)
+        try forEachSealedPage(below: bound, stored: stored) { page in
+            for index in stride(from: page.firstIndex(atOrAbove: bound) - 1, through: 0, by: -1) {
+                guard try body(page, page.entries[index]) else { return false }
+            }
+            return true
+        }
+    }
+
+    /// The tray of this state. The names of the categories come from the log.
+    package func tray(of user: String, asOf: Seq, source: some StateSource) throws -> Tray {
+        var tray = Tray(
+            user: user, asOf: asOf, unseen: unseen, unread: unread, total: total, seenUpTo: Seq(seenUpTo))
+        if total > 0 {
+            try forEachItem(below: .max, stored: source) { _, entry in
+                guard entry.flags.isListed else { return true }
+                tray.newest = Seq(entry.position)
+                return false
+            }
+        }
+        for count in categories {
+            guard let name = try source.category(count) else { continue }
+            tray.categories.append(
+                Tray.CategoryCounts(category: name, unseen: count.unseen, unread: count.unread))
+        }
+        tray.categories.sort { $0.category.precedesInBytes($1.category) }
+        return tray
+    }
+
+    /// The items of one page of the inbox, newest position first, and where the next page starts.
+    package func shownItems(
+        _ query: InboxQuery, hasher: IdentityHasher, stored: some StatePages
+    ) throws -> (items: [ShownItem], next: Cursor?) {
+        let filter = ItemFilter(query, hasher: hasher)
+        var items: [ShownItem] = []
+        items.reserveCapacity(min(query.limit, 32))
+        var next: Cursor?
+        try forEachItem(below: query.cursor?.before.rawValue ?? .max, stored: stored) { page, entry in
+            let seen = isSeen(entry)
+            guard filter.admits(entry, seen: seen) else { return true }
+            guard items.count < query.limit else {
+                next = items.last.map { Cursor(before: Seq($0.entry.position)) }
+                return false
+            }
+            let overrides = page.overrides.isEmpty ? [] : Array(page.overrides(of: entry.seq))
+            items.append(ShownItem(entry: entry, isSeen: seen, overrides: overrides))
+            return true
+        }
+        return (items, next)
+    }
+}
+
+/// An ``InboxQuery`` in terms of entries.
+private struct ItemFilter {
+    let query: InboxQuery
+    let thread: UInt64
+    let category: UInt64
+
+    init(_ query: InboxQuery, hasher: IdentityHasher) {
+        self.query = query
+        if case .named(let name) = query.thread {
+            thread = hasher.identity(of: name, as: .thread)
+        } else {
+            thread = 0
+        }
+        category = hasher.identity(of: query.category, as: .category)
+    }
+
+    func admits(_ entry: ItemEntry, seen: Bool) -> Bool {
+        let flags = entry.flags
+        let inView =
+            switch query.view {
+            case .inbox: flags.isInInbox
+            case .archived: flags.isLive && flags.contains(.archived)
+            case .snoozed: flags.isLive && flags.contains(.snoozed)
+            }
+        guard inView, query.includeSilent || !flags.contains(.silent) else { return false }
+        if query.onlyUnread, flags.contains(.read) { return false }
+        if query.onlyUnseen, seen { return false }
+        if category != 0, entry.category != category { return false }
+        switch query.thread {
+        case .any: return true
+        case .unthreaded: return entry.thread == 0
+        case .named: return entry.thread == thread
+        }
     }
 }

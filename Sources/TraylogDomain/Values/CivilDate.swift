@@ -1,4 +1,4 @@
-/// A day of the proleptic Gregorian calendar, as RFC 3339 counts it.
+/// A day of the proleptic Gregorian calendar, which RFC 3339 uses.
 struct CivilDate: Hashable, Sendable {
     var year: Int64
     var month: Int64
@@ -10,7 +10,7 @@ struct CivilDate: Hashable, Sendable {
         self.day = day
     }
 
-    /// The date so many days after 1970-01-01, for any count that milliseconds in 64 bits can reach.
+    /// The date `days` after 1970-01-01, for any count that milliseconds in 64 bits can reach.
     ///
     /// Years are counted from March, so that the leap day comes last; eras have 400 years. After
     /// "chrono-Compatible Low-Level Date Algorithms" (Hinnant).

@@ -1,6 +1,6 @@
 /// The number of an event in the log: 1, 2, 3 … in commit order, without gaps, for the whole store.
 ///
-/// An item's id is the seq of the event that brought it, and its position in the inbox is a seq, too.
+/// An item's id is the seq of the event that brought it. Its position in the inbox is a seq, too.
 public struct Seq: RawRepresentable, Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral {
     public var rawValue: UInt64
 
@@ -16,7 +16,7 @@ public struct Seq: RawRepresentable, Hashable, Comparable, Sendable, Expressible
     /// The head of an empty store: before every event.
     public static let zero = Seq(0)
 
-    /// What a file may say at most, so that sums with it do not overflow: a million events a second for 2,000 years.
+    /// The highest seq that a file may name, so that sums do not overflow: a million events a second for 2,000 years.
     package static let highest: UInt64 = (1 << 56) - 1
 
     @inlinable
@@ -25,4 +25,43 @@ public struct Seq: RawRepresentable, Hashable, Comparable, Sendable, Expressible
 
 extension Seq: CustomStringConvertible {
     public var description: String { String(rawValue) }
+}
+
+/// A moment of the store's past that a query can ask for.
+public enum Moment: Hashable, Sendable {
+    /// Right after this event; 0 is before the first. A seq beyond the head is refused (`upToBeyondHead`).
+    case seq(Seq)
+    /// Right after the last event that was recorded at or before this time.
+    case time(Timestamp)
+}
+
+extension Moment {
+    /// Reads a seq in decimal digits or a time in RFC 3339; nil when the text is neither.
+    public init?(_ text: String) {
+        if !text.isEmpty, text.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) {
+            guard let number = UInt64(text) else { return nil }
+            self = .seq(Seq(number))
+        } else if let time = Timestamp(rfc3339: text) {
+            self = .time(time)
+        } else {
+            return nil
+        }
+    }
+}
+
+/// The limit of compaction: events below it may have left the log, and states before it cannot be asked for.
+package struct Floor: Hashable, Sendable {
+    /// The first event whose state can be asked for; 0 before the first compaction.
+    package var seq: Seq
+    /// The newest archive of events that left the log; nil when nothing was archived.
+    package var archive: String?
+
+    package init(seq: Seq = .zero, archive: String? = nil) {
+        self.seq = seq
+        self.archive = archive
+    }
+
+    package func isAbove(_ seq: UInt64) -> Bool { seq < self.seq.rawValue }
+
+    package var refusal: Refusal { .compacted(floor: seq, archive: archive) }
 }

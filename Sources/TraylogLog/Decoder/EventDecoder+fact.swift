@@ -1,10 +1,10 @@
 import TraylogDomain
 
 extension EventDecoder {
-    /// What the fold needs to know of the event; the hot path of replay.
+    /// Decodes the part of the event that the fold needs; the hot path of replay.
     ///
-    /// Equals `Fact(event, hasher:)` of the decoded event wherever that decodes. Makes no strings, so that it
-    /// does not check them to be UTF-8; allocates only for the items of a `marked`.
+    /// The result equals `Fact(event, hasher:)` of the decoded event, wherever that decodes. It makes no strings and does
+    /// not check that they are UTF-8. It allocates only for the items of a `marked`.
     ///
     /// - Throws: ``CodecError``, as for ``event(seq:header:payload:)``.
     package static func fact(
@@ -14,7 +14,7 @@ extension EventDecoder {
         return try fact(seq: seq, header: header, payload: payload, hasher: hasher, due: &due)
     }
 
-    /// The same, and the time that the event sets: when an item expires, or a snooze ends.
+    /// Decodes the fact and the time that the event sets: when an item expires, or when a snooze ends.
     @inline(__always)
     package static func fact(
         seq: UInt64, header: RecordHeader, payload: RawSpan, hasher: IdentityHasher, due: inout Timestamp?
@@ -50,7 +50,7 @@ extension Fact {
         _ fields: borrowing PayloadFields, _ payload: RawSpan, _ hasher: IdentityHasher
     ) throws(PayloadFault) {
         if kind == .broadcast { _ = try fields.required(.topic) }
-        // The fold does not look at the level, but a level of the future must fail here as it does in `event`.
+        // The fold ignores the level, but an unknown one must fail here as it does in `event`.
         _ = try fields.level()
         isSilent = fields.raw(.silent) != 0
         summaryCount = try fields.summaryCount() ?? 1
@@ -64,7 +64,7 @@ extension Fact {
         _ fields: borrowing PayloadFields, _ payload: RawSpan, _ hasher: IdentityHasher
     ) throws(PayloadFault) {
         mark = try BulkMark(stored: try fields.required(.mark)).rawValue
-        target = try fields.required(.upTo)
+        upTo = try fields.required(.upTo)
         isUnthreaded = try fields.isUnthreaded()
         thread = hasher.identity(fields, .thread, payload, as: .thread)
         category = hasher.identity(fields, .category, payload, as: .category)
@@ -75,26 +75,26 @@ extension Fact {
     ) throws(PayloadFault) {
         switch kind {
         case .traySeen:
-            target = try fields.required(.upTo)
+            upTo = try fields.required(.upTo)
         case .muted, .unmuted:
             try fields.checkMuteScope()
             thread = hasher.identity(fields, .thread, payload, as: .thread)
             category = hasher.identity(fields, .category, payload, as: .category)
         case .snoozed:
             _ = try fields.required(.until)
-            target = try fields.required(.item)
+            item = try fields.required(.item)
         case .woken, .retracted, .expired:
-            target = try fields.required(.item)
+            item = try fields.required(.item)
         case .edited:
-            target = try fields.required(.item)
+            item = try fields.required(.item)
             edited = try fields.edited()
             summaryCount = try fields.summaryCount() ?? 1
             argument = hasher.identity(fields, .summaryArgument, payload, as: .summaryArgument)
         case .undone:
-            target = try fields.required(.event)
+            undoneEvent = try fields.required(.event)
         case .subscribed, .unsubscribed:
             _ = try fields.required(.topic)
-            target = hasher.identity(fields, .topic, payload, as: .topic)
+            topic = hasher.identity(fields, .topic, payload, as: .topic)
         case .compacted:
             _ = try fields.required(.through)
             _ = try fields.required(.dropped)

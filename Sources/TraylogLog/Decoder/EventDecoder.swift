@@ -2,10 +2,10 @@ import TraylogDomain
 
 /// Reads payloads (Docs/format/event.proto), given the header of their record.
 ///
-/// Every function is total: any bytes give a value or a ``CodecError``. None checks the checksum, see
-/// ``RecordCodec``. An event whose user is missing is decoded, too: the header's stream names it.
+/// Every function is total: any bytes give a value or a ``CodecError``. None checks the checksum, which is the task of
+/// ``RecordCodec``. An event without a user is decoded, too: the header's stream names the user.
 package enum EventDecoder {
-    /// The names by which a command finds an event again: ranges of the payload, nil when absent.
+    /// The names by which a command finds an event: ranges of the payload, nil when absent.
     package struct Identity: Hashable, Sendable {
         package var user: Range<Int>?
         package var topic: Range<Int>?
@@ -14,9 +14,9 @@ package enum EventDecoder {
         package var commandFingerprint: UInt64
     }
 
-    /// User, topic, key and fingerprint, for duplicate checks and for the table of users.
+    /// Finds user, topic, key and fingerprint, for duplicate checks and for the table of users.
     ///
-    /// Allocates nothing. The bytes are not checked to be UTF-8.
+    /// Allocates nothing, and does not check that the bytes are UTF-8.
     ///
     /// - Throws: ``CodecError``: `truncated` or `damaged`.
     package static func identity(seq: UInt64, payload: RawSpan) throws(CodecError) -> Identity {
@@ -30,11 +30,112 @@ package enum EventDecoder {
         }
     }
 
-    /// The kind of an event whose payload is there.
+    /// The kind of an event that was not erased.
     @inline(__always)
     static func kind(of header: borrowing RecordHeader) throws(PayloadFault) -> EventKind {
         guard !header.isErased else { throw .erased }
         guard let kind = header.kind else { throw .newerKind(header.kindNumber) }
         return kind
+    }
+}
+
+extension EventDecoder {
+    /// Decodes the whole event, and checks that strings are UTF-8.
+    ///
+    /// Fields that this version does not know, and known ones without a meaning for the kind, are kept in their order
+    /// in `unknownFields`.
+    ///
+    /// - Parameter payload: the whole payload; of a chunked record, its chunks put together.
+    /// - Throws: ``CodecError``: `truncated`, `damaged` (a required field is missing, too), `newer` for a kind or
+    ///   an enum value that this version does not know, `erased`.
+    package static func event(
+        seq: Seq, header: RecordHeader, payload: RawSpan
+    ) throws(CodecError) -> Event {
+        do throws(PayloadFault) {
+            let kind = try kind(of: header)
+            let fields = try PayloadFields(payload)
+            return Event(
+                seq: seq, recordedAt: header.recordedAt, occurredAt: header.occurredAt,
+                user: try fields.optional(.user, payload), key: try fields.optional(.key, payload),
+                actor: try fields.optional(.actor, payload), device: try fields.optional(.device, payload),
+                body: try body(kind, fields, payload), unknownFields: try unknownFields(kind, fields, payload),
+                commandFingerprint: fields.raw(.commandFingerprint))
+        } catch {
+            throw CodecError(error, seq: seq.rawValue)
+        }
+    }
+
+    private static func body(
+        _ kind: EventKind, _ fields: PayloadFields, _ payload: RawSpan
+    ) throws(PayloadFault) -> Event.Body {
+        switch kind {
+        case .notified: return .notified(try fields.content(payload))
+        case .broadcast:
+            return .broadcast(topic: try fields.required(.topic, payload), try fields.content(payload))
+        case .traySeen: return .traySeen(upTo: try fields.requiredSeq(.upTo))
+        case .marked:
+            return .marked(
+                try Mark(stored: try fields.required(.mark)), items: try fields.items(payload) { Seq($0) })
+        case .allMarked:
+            let mark = try BulkMark(stored: try fields.required(.mark))
+            return .allMarked(mark, try fields.selection(payload))
+        case .muted: return .muted(try fields.muteScope(payload))
+        case .unmuted: return .unmuted(try fields.muteScope(payload))
+        case .snoozed:
+            guard let until = fields.time(.until) else { throw .missing(.until) }
+            return .snoozed(item: try fields.requiredSeq(.item), until: until)
+        case .woken: return .woken(item: try fields.requiredSeq(.item))
+        case .edited: return .edited(item: try fields.requiredSeq(.item), try fields.edit(payload))
+        case .retracted: return .retracted(item: try fields.requiredSeq(.item))
+        case .subscribed: return .subscribed(topic: try fields.required(.topic, payload))
+        case .unsubscribed: return .unsubscribed(topic: try fields.required(.topic, payload))
+        case .undone: return .undone(event: try fields.requiredSeq(.event))
+        case .expired: return .expired(item: try fields.requiredSeq(.item))
+        case .erased: return .erased
+        case .compacted:
+            return .compacted(
+                through: try fields.requiredSeq(.through), dropped: try fields.required(.dropped),
+                archive: try fields.optional(.archive, payload))
+        }
+    }
+
+    private static func unknownFields(
+        _ kind: EventKind, _ fields: PayloadFields, _ payload: RawSpan
+    ) throws(PayloadFault) -> [UInt8] {
+        let meaningful = FieldSet.meaningful(for: kind)
+        guard fields.hasUnknown || !fields.present.isSubset(of: meaningful) else { return [] }
+        var unknown: [UInt8] = []
+        var reader = PayloadReader()
+        while let field = try reader.next(payload) {
+            if let known = FieldNumber(rawValue: field.number), meaningful.has(known) { continue }
+            unknown.append(addingCapacity: field.range.count) { output in
+                output.append(copying: payload.extracting(field.range))
+            }
+        }
+        return unknown
+    }
+
+    /// Decodes the item that the event brought into an empty one, without edits and marks.
+    ///
+    /// It works in place, because an item is large and its texts are counted references: moving it would cost about as
+    /// much as decoding a text. The content stays empty when the event brings no item.
+    ///
+    /// - Throws: ``CodecError``, as for the whole event.
+    package static func fill(
+        _ item: inout Item, seq: UInt64, header: RecordHeader, payload: RawSpan
+    ) throws(CodecError) {
+        do throws(PayloadFault) {
+            let kind = try kind(of: header)
+            let fields = try PayloadFields(payload)
+            try fields.fill(&item.key, .key, payload)
+            if kind == .broadcast { item.topic = try fields.required(.topic, payload) }
+            try fields.fill(&item.actor, .actor, payload)
+            item.occurredAt = header.occurredAt
+            item.recordedAt = header.recordedAt
+            guard kind == .notified || kind == .broadcast else { return }
+            try fields.fill(&item.content, payload)
+        } catch {
+            throw CodecError(error, seq: seq)
+        }
     }
 }

@@ -2,16 +2,16 @@ import TraylogDomain
 
 /// The fields of one payload that this version knows, found in one pass and without allocation.
 ///
-/// Of a field that stands more than once the last counts, as Protocol Buffers want it. Strings are ranges of the
-/// payload and not looked into.
+/// When a field is repeated the last one counts, by the rules of Protocol Buffers. Strings are ranges of the payload,
+/// and unchecked.
 struct PayloadFields {
-    /// Which known fields are there.
+    /// The known fields that are there.
     private(set) var present = FieldSet(rawValue: 0)
-    /// What an edit cleared.
+    /// The fields that an edit cleared.
     private(set) var cleared = ContentFields(rawValue: 0)
     /// Whether there are fields with numbers that this version does not know.
     private(set) var hasUnknown = false
-    /// By field number: a number, or offset << 32 | count of a string.
+    /// By field number: a number or, of a string, offset << 32 | count.
     private var slots: InlineArray<35, UInt64> = InlineArray(repeating: 0)
 
     /// - Throws: ``PayloadFault`` for bytes that are no message, and for a known field of another wire type.
@@ -47,7 +47,7 @@ struct PayloadFields {
         present.insert(number)
     }
 
-    /// A field that is not of the expected wire type: unknown, unpacked or wrong.
+    /// Takes a field of an unexpected wire type: it is unknown, unpacked or wrong.
     private mutating func insertOther(
         _ field: PayloadField, _ number: FieldSet, _ payload: RawSpan
     ) throws(PayloadFault) {
@@ -76,11 +76,11 @@ extension PayloadFields {
     @inline(__always)
     func has(_ field: FieldNumber) -> Bool { present.has(field) }
 
-    /// The number as it stands; 0 when absent.
+    /// The number as stored; 0 when absent.
     @inline(__always)
     func raw(_ field: FieldNumber) -> UInt64 { slots[Int(field.rawValue)] }
 
-    /// Where the bytes of a string are; nil when absent.
+    /// The range of a string's bytes; nil when absent.
     @inline(__always)
     func range(_ field: FieldNumber) -> Range<Int>? {
         guard has(field) else { return nil }
@@ -97,7 +97,7 @@ extension PayloadFields {
 
     func requiredSeq(_ field: FieldNumber) throws(PayloadFault) -> Seq { Seq(try required(field)) }
 
-    /// A `sint64` as milliseconds.
+    /// The time in a `sint64` field of milliseconds; nil when absent.
     func time(_ field: FieldNumber) -> Timestamp? {
         guard has(field) else { return nil }
         let slot = raw(field)
@@ -131,7 +131,7 @@ extension PayloadFields {
         return set.union(cleared)
     }
 
-    /// The elements of `items`, in the order in which they stand, packed or not.
+    /// The elements of `items` in their order, packed or not.
     func items<Element>(
         _ payload: RawSpan, _ element: (UInt64) -> Element
     ) throws(PayloadFault) -> [Element] {

@@ -1,4 +1,6 @@
-/// The fields of `traylog.v1.Event`, as in Docs/format/event.proto; numbers are never reused.
+import TraylogDomain
+
+/// The fields of `traylog.v1.Event` (Docs/format/event.proto). Numbers are never reused.
 package enum FieldNumber: UInt32, Hashable, Sendable, CaseIterable {
     case user = 1
     case topic = 2
@@ -42,16 +44,73 @@ package enum FieldNumber: UInt32, Hashable, Sendable, CaseIterable {
             .varint
         }
     }
-
-    /// A repeated number, which may also stand unpacked.
-    @inline(__always)
-    var isRepeated: Bool { self == .items || self == .cleared }
 }
 
-/// How a field's value is laid out (Protocol Buffers encoding); the raw values are stored.
+/// The layout of a field's value in Protocol Buffers. The raw values are stored.
 package enum WireType: UInt8, Hashable, Sendable {
     case varint = 0
     case fixed64 = 1
     case bytes = 2
     case fixed32 = 5
+}
+
+/// A set of field numbers below 64.
+struct FieldSet: OptionSet, Hashable, Sendable {
+    let rawValue: UInt64
+
+    @inline(__always)
+    init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    @inline(__always)
+    init(_ fields: FieldNumber...) { rawValue = fields.reduce(0) { $0 | 1 << UInt64($1.rawValue) } }
+
+    @inline(__always)
+    func has(_ field: FieldNumber) -> Bool { rawValue >> UInt64(field.rawValue) & 1 != 0 }
+
+    /// The known fields by wire type. They are constants, because the reader tests every field against one of them. A
+    /// test compares them with ``FieldNumber/wireType``.
+    static let texts = FieldSet(rawValue: 0x2_8418_7C3E)
+    static let varints = FieldSet(rawValue: 0x5_7B07_8000)
+    static let fixed64s = FieldSet(rawValue: 0x40)
+    /// Repeated numbers are packed, but may also come one by one.
+    static let repeated = FieldSet(rawValue: 0x0_8400_0000)
+
+    private static let common = FieldSet(.user, .key, .actor, .device, .commandFingerprint)
+    private static let content = FieldSet(
+        .thread, .category, .title, .body, .summaryArgument, .summaryCount, .silent, .level, .expiresAt,
+        .collapseKey, .data)
+
+    /// The fields with a meaning in events of `kind`. Others are kept as they are, like unknown ones.
+    static func meaningful(for kind: EventKind) -> FieldSet {
+        switch kind {
+        case .notified: notified
+        case .traySeen: traySeen
+        case .marked: marked
+        case .allMarked: allMarked
+        case .muted, .unmuted: muted
+        case .snoozed: snoozed
+        case .woken, .retracted, .expired: itemOnly
+        case .edited: edited
+        case .subscribed, .unsubscribed: subscribed
+        case .broadcast: broadcast
+        case .undone: undone
+        case .erased: common
+        case .compacted: compacted
+        }
+    }
+
+    private static let notified = common.union(content)
+    private static let traySeen = common.union(FieldSet(.upTo))
+    private static let marked = common.union(FieldSet(.mark, .items))
+    private static let allMarked = common.union(FieldSet(.mark, .thread, .category, .upTo, .unthreaded))
+    private static let muted = common.union(FieldSet(.thread, .category))
+    private static let snoozed = common.union(FieldSet(.item, .until))
+    private static let itemOnly = common.union(FieldSet(.item))
+    private static let edited = common.union(
+        FieldSet(
+            .item, .title, .body, .summaryArgument, .summaryCount, .level, .expiresAt, .data, .cleared))
+    private static let subscribed = common.union(FieldSet(.topic))
+    private static let broadcast = common.union(content).union(FieldSet(.topic))
+    private static let undone = common.union(FieldSet(.event))
+    private static let compacted = common.union(FieldSet(.through, .dropped, .archive))
 }

@@ -2,14 +2,14 @@ import TraylogDomain
 
 /// Encodes events as `traylog.v1.Event` messages (Docs/format/event.proto).
 ///
-/// Canonical: the same event gives the same bytes. Fields stand in the order of their numbers, defaults are left
-/// out, unknown fields follow as they were met. Allocates only when the buffer must grow.
+/// The encoding is canonical: equal events give equal bytes. Fields come in the order of their numbers, defaults are
+/// left out, unknown fields come last and unchanged. Allocates only when the buffer must grow.
 package enum PayloadEncoder {
-    /// Appends the payload of an event; what the header holds (seq, times, kind) is not part of it.
+    /// Appends the payload of an event. The header holds the rest: seq, times and kind.
     ///
     /// - Parameters:
-    ///   - commandFingerprint: of the keyed command (``CommandFingerprint``); 0 is left out.
-    ///   - unknownFields: as decoded; anything but whole fields would damage the payload.
+    ///   - commandFingerprint: identifies the keyed command (``CommandFingerprint``); 0 is left out.
+    ///   - unknownFields: whole fields, as decoded.
     package static func append(
         user: borrowing String?, key: borrowing String?, actor: borrowing String?, device: borrowing String?,
         commandFingerprint: UInt64, body: borrowing Event.Body, unknownFields: borrowing [UInt8],
@@ -32,7 +32,7 @@ package enum PayloadEncoder {
         buffer.removeLast(buffer.count - writer.position)
     }
 
-    /// Appends the payload of a `notified` event without a copy of its content; otherwise as for any other body.
+    /// Appends the payload of a `notified` event without copying its content.
     package static func append(
         user: borrowing String?, key: borrowing String?, actor: borrowing String?, device: borrowing String?,
         commandFingerprint: UInt64, notified content: borrowing Content, to buffer: inout [UInt8]
@@ -60,7 +60,7 @@ package enum PayloadEncoder {
             unknownFields: event.unknownFields, to: &buffer)
     }
 
-    /// More than all numbers, tags and lengths of any payload take.
+    /// An upper bound of all numbers, tags and lengths of a payload.
     static let fixedBytes = 384
     static let varintBytes = 10
 
@@ -70,5 +70,57 @@ package enum PayloadEncoder {
         case .none: 0
         case .some(let text): text.utf8.count
         }
+    }
+}
+
+extension Event.Body {
+    /// The bytes of strings and lists, for a bound of the size of the payload.
+    var variableBytes: Int {
+        switch self {
+        case .notified(let content): content.variableBytes
+        case .broadcast(let topic, let content): topic.utf8.count + content.variableBytes
+        case .subscribed(let topic), .unsubscribed(let topic): topic.utf8.count
+        case .marked(_, let items): items.count * PayloadEncoder.varintBytes
+        case .allMarked(_, let selection): selection.variableBytes
+        case .muted(let scope), .unmuted(let scope): scope.variableBytes
+        case .edited(_, let edit): edit.variableBytes
+        case .redacted: 0
+        case .compacted(_, _, let archive): PayloadEncoder.byteCount(archive)
+        case .traySeen, .snoozed, .woken, .retracted, .undone, .expired, .erased: 0
+        }
+    }
+}
+
+extension Content {
+    var variableBytes: Int {
+        PayloadEncoder.byteCount(thread) + PayloadEncoder.byteCount(category)
+            + PayloadEncoder.byteCount(title) + PayloadEncoder.byteCount(body)
+            + PayloadEncoder.byteCount(summaryArgument) + PayloadEncoder.byteCount(collapseKey)
+            + PayloadEncoder.byteCount(data)
+    }
+}
+
+extension Selection {
+    var variableBytes: Int {
+        guard case .named(let name) = thread else { return PayloadEncoder.byteCount(category) }
+        return name.utf8.count + PayloadEncoder.byteCount(category)
+    }
+}
+
+extension MuteScope {
+    var variableBytes: Int {
+        switch self {
+        case .thread(let name), .category(let name): name.utf8.count
+        }
+    }
+}
+
+extension ContentEdit {
+    var variableBytes: Int {
+        var sum = 0
+        for change in [title, body, summaryArgument, data] {
+            if case .set(let text) = change { sum += text.utf8.count }
+        }
+        return sum
     }
 }

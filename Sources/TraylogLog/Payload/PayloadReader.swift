@@ -1,15 +1,15 @@
-/// One field of a payload: where it is, and its value as it stands.
+/// One field of a payload: its place and its value.
 package struct PayloadField: Hashable, Sendable {
-    /// 1…536,870,911; ``FieldNumber`` when this version knows it.
+    /// 1…536,870,911; a ``FieldNumber`` when this version knows it.
     package var number: UInt32
     package var wireType: WireType
-    /// `varint`, `fixed64`, `fixed32`: the value. `bytes`: how many.
+    /// The value or, of `bytes`, their count.
     package var value: UInt64
-    /// Where the tag begins.
+    /// The offset of the tag.
     package var start: Int
-    /// Where the value begins; of `bytes`, the first of them.
+    /// The offset of the value; of `bytes`, that of the first byte.
     package var valueStart: Int
-    /// Behind the last byte.
+    /// The offset after the last byte.
     package var end: Int
 
     /// The field with its tag.
@@ -18,10 +18,10 @@ package struct PayloadField: Hashable, Sendable {
     package var valueRange: Range<Int> { valueStart..<end }
 }
 
-/// Walks over the fields of a Protocol Buffers message in the order in which they stand.
+/// Reads the fields of a Protocol Buffers message in their order.
 ///
-/// Total: any bytes give fields or a ``PayloadFault``, never a trap. Allocates nothing. It holds a position only;
-/// the bytes are lent to each call and must be the same every time.
+/// Total: any bytes give fields or a ``PayloadFault``, never a trap. Allocates nothing. It holds only a position; every
+/// call takes the bytes, which must be the same each time.
 package struct PayloadReader: Sendable {
     package private(set) var position = 0
 

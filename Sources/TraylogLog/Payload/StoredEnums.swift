@@ -1,6 +1,6 @@
 import TraylogDomain
 
-// The enums of event.proto. Their 0 is `…_UNSPECIFIED`, so every value stands one higher than in the domain.
+// The enums of event.proto. Their 0 is `…_UNSPECIFIED`, so every value is one higher than in the domain.
 
 extension Mark {
     @inline(__always)
@@ -16,23 +16,11 @@ extension Mark {
 }
 
 extension BulkMark {
-    var stored: UInt64 {
-        switch self {
-        case .seen: Mark.seen.stored
-        case .read: Mark.read.stored
-        case .archived: Mark.archived.stored
-        case .deleted: Mark.deleted.stored
-        }
-    }
+    var stored: UInt64 { mark.stored }
 
     init(stored: UInt64) throws(PayloadFault) {
-        switch try Mark(stored: stored) {
-        case .seen: self = .seen
-        case .read: self = .read
-        case .archived: self = .archived
-        case .deleted: self = .deleted
-        case .unread, .unarchived, .restored: throw .badValue(.mark)
-        }
+        guard let bulk = BulkMark(try Mark(stored: stored)) else { throw .badValue(.mark) }
+        self = bulk
     }
 }
 
@@ -40,7 +28,7 @@ extension InterruptionLevel {
     @inline(__always)
     var stored: UInt64 { UInt64(rawValue) + 1 }
 
-    /// Nil for "unspecified".
+    /// Nil for 0, "unspecified".
     init?(stored: UInt64) throws(PayloadFault) {
         guard stored != 0 else { return nil }
         guard stored <= 4, let level = InterruptionLevel(rawValue: UInt8(stored - 1)) else {
@@ -57,7 +45,7 @@ extension ContentFields {
         (.summaryCount, .summaryCount), (.level, .level), (.expiresAt, .expiresAt), (.data, .data),
     ]
 
-    /// From an element of `cleared`.
+    /// The field that an element of `cleared` names.
     init(cleared number: UInt64) throws(PayloadFault) {
         switch number {
         case 12: self = .title

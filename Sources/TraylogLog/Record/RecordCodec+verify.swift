@@ -1,6 +1,6 @@
-/// Reading a record: what it holds, and whether it is what was written.
+/// Reading and checking a record.
 extension RecordCodec {
-    /// What follows the header of a record.
+    /// The part of a record after its header.
     package enum Body: Hashable, Sendable {
         /// The payload is these bytes of the record.
         case inline(Range<Int>)
@@ -10,7 +10,7 @@ extension RecordCodec {
         case erased(digest: Range<Int>)
     }
 
-    /// Where the payload of `record` is. Costs a few comparisons; does not check the checksum.
+    /// The place of the payload. Costs a few comparisons; does not check the checksum.
     ///
     /// - Throws: ``CodecError`` `damaged` when the length of the record does not fit its header.
     package static func body(
@@ -33,11 +33,11 @@ extension RecordCodec {
         return .chunked(byteCount: byteCount)
     }
 
-    /// Checks the checksum and the shape of a record that is complete: inline or erased.
+    /// Checks the checksum and the shape of an inline or erased record.
     ///
-    /// - Throws: ``CodecError``: `damaged` when any bit of record or seq is not what was written; `newer` when it
-    ///   is, but of a later format; `truncated` for a record whose payload is in chunks, which ``ChunkedRecord``
-    ///   checks.
+    /// - Throws: ``CodecError``: `damaged` when any bit of record or seq differs from the written one; `newer` for an
+    ///   undamaged record of a later format; `truncated` for a record with its payload in chunks, which
+    ///   ``ChunkedRecord`` checks.
     /// - Complexity: one pass over the record.
     package static func verify(seq: UInt64, record: RawSpan) throws(CodecError) {
         guard record.byteCount >= RecordHeader.byteCount else {
@@ -56,7 +56,7 @@ extension RecordCodec {
         }
     }
 
-    /// Checks the checksum alone, of a record that is complete and whose header and shape were read already.
+    /// Checks only the checksum, of an inline or erased record whose header and shape were read already.
     ///
     /// - Throws: ``CodecError`` `damaged`.
     package static func verifyChecksum(seq: UInt64, record: RawSpan) throws(CodecError) {
@@ -65,10 +65,10 @@ extension RecordCodec {
         }
     }
 
-    /// Checks a record whose payload is in chunks and was put together again.
+    /// Checks a chunked record, given its payload put together.
     ///
-    /// - Throws: ``CodecError``, as for ``verify(seq:record:)``; `truncated` when the payload's length is not
-    ///   the stored one.
+    /// - Throws: ``CodecError``, as for ``verify(seq:record:)``; `truncated` when the length of the payload is not the
+    ///   stored one.
     package static func verify(
         seq: UInt64, record: RawSpan, chunkedPayload payload: RawSpan
     ) throws(CodecError) {
@@ -79,5 +79,40 @@ extension RecordCodec {
 
     private static func badLength(_ byteCount: Int, seq: UInt64) -> CodecError {
         CodecError(.damaged, seq: seq, "its record has \(byteCount) bytes, which does not fit its header")
+    }
+}
+
+/// Checks a record with its payload in chunks, which are added in order.
+package struct ChunkedRecord: Sendable {
+    package let seq: UInt64
+    package let header: RecordHeader
+    /// The size of the whole payload.
+    package let byteCount: Int
+    private var added = 0
+    private var crc: UInt32
+
+    /// - Throws: ``CodecError``: `damaged` when the payload of `record` is not in chunks.
+    package init(seq: UInt64, record: RawSpan) throws(CodecError) {
+        let header = try RecordHeader.read(record, seq: seq)
+        guard case .chunked(let byteCount) = try RecordCodec.body(seq: seq, header: header, record: record)
+        else { throw CodecError(.damaged, seq: seq, "its payload is not in chunks") }
+        self.seq = seq
+        self.header = header
+        self.byteCount = byteCount
+        crc = RecordCodec.checksum(seq: seq, record: record)
+    }
+
+    package mutating func add(_ chunk: RawSpan) {
+        crc = crc32c(chunk, from: crc)
+        added += chunk.byteCount
+    }
+
+    /// - Throws: ``CodecError``: `truncated` when bytes are missing or too many, `damaged` when they differ.
+    package func finish() throws(CodecError) {
+        guard added == byteCount else {
+            throw CodecError(
+                .truncated, seq: seq, "\(added) of the \(byteCount) bytes of its payload are there")
+        }
+        guard crc == header.crc else { throw CodecError(.damaged, seq: seq, "its checksum does not match") }
     }
 }

@@ -1,19 +1,20 @@
 import TraylogDomain
 
-/// Puts header and payload together as the value of one row of the log.
+/// Writes a record: header and payload as the value of one row of the log.
 package enum RecordCodec {
-    /// A record is inline up to this size: larger values get pages of their own in LMDB.
+    /// A record is inline up to this size, because LMDB gives larger values pages of their own.
     package static let inlineBytes = 2_000
-    /// The payload of the longest inline record.
+    /// The size of the largest inline payload.
     package static let inlinePayloadBytes = inlineBytes - RecordHeader.byteCount
-    /// SHA-256(salt ‖ payload), which stands in the place of an erased payload.
+    /// The size of SHA-256(salt ‖ payload), which takes the place of an erased payload.
     package static let digestBytes = 32
 
-    /// Where the payload of an appended record goes.
+    /// The place of the payload of an appended record.
     package enum Placement: Hashable, Sendable {
-        /// In the record.
+        /// The payload is in the record.
         case inline
-        /// In the table of large payloads: the caller stores this many chunks, see ``chunkRange(_:of:)``.
+        /// The payload goes to the table of large payloads. The caller stores this many chunks; see
+        /// ``chunkRange(_:of:)``.
         case chunks(Int)
     }
 
@@ -48,13 +49,13 @@ package enum RecordCodec {
         return isInline ? .inline : .chunks(chunkCount(of: payload.byteCount))
     }
 
-    /// Appends the record that is left of an event when its payload is erased.
+    /// Appends the record of an event after its payload was erased.
     ///
-    /// The salt goes, too: who still had it could find a short payload by guessing.
+    /// The salt is erased, too, because it would allow to find a short payload by guessing.
     ///
     /// - Parameters:
-    ///   - header: of the record as it was; its salt, checksum and flags are replaced.
-    ///   - digest: SHA-256(salt ‖ payload), 32 bytes, so that the leaf of the Merkle tree stays the same.
+    ///   - header: the header of the record before. Its salt, checksum and flags are replaced.
+    ///   - digest: SHA-256(salt ‖ payload), 32 bytes, which keeps the leaf of the Merkle tree unchanged.
     package static func appendErased(
         seq: UInt64, header: RecordHeader, digest: RawSpan, to buffer: inout [UInt8]
     ) {
@@ -71,7 +72,7 @@ package enum RecordCodec {
         store(crc, in: &buffer, at: start)
     }
 
-    /// The checksum of a record whose payload, if it is in chunks, is still to be added.
+    /// The checksum of a record; the chunks of a chunked payload are to be added.
     static func checksum(seq: UInt64, record: RawSpan) -> UInt32 {
         crc32c(record.extracting(4...), from: crc32c(bigEndian: seq))
     }
@@ -94,5 +95,33 @@ extension OutputSpan<UInt8> {
         append(littleEndian: header.occurredAt?.milliseconds ?? RecordHeader.noTime)
         append(littleEndian: header.salt.first)
         append(littleEndian: header.salt.second)
+    }
+}
+
+/// Chunks of large payloads: rows of their own, each filling one page of LMDB.
+extension RecordCodec {
+    package static let chunkBytes = 4_080
+    package static let chunkKeyBytes = 10
+    /// Limited by the chunk index, a u16.
+    package static let largestPayloadBytes = chunkBytes << 16
+
+    package static func chunkCount(of payloadBytes: Int) -> Int {
+        (payloadBytes + chunkBytes - 1) / chunkBytes
+    }
+
+    /// The range of chunk `index` in a payload. All chunks but the last are full.
+    package static func chunkRange(_ index: Int, of payloadBytes: Int) -> Range<Int> {
+        let start = index * chunkBytes
+        return start..<min(start + chunkBytes, payloadBytes)
+    }
+
+    /// Appends the key of a chunk: the seq in 8 bytes and the index in 2, both big-endian, so that the chunks of an event
+    /// are neighbours and in order.
+    package static func appendChunkKey(seq: UInt64, index: Int, to buffer: inout [UInt8]) {
+        precondition(index >= 0 && index <= UInt16.max, "chunk indexes are u16")
+        buffer.append(addingCapacity: chunkKeyBytes) { output in
+            output.append(littleEndian: seq.byteSwapped)
+            output.append(littleEndian: UInt16(index).byteSwapped)
+        }
     }
 }

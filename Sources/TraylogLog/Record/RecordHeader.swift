@@ -1,32 +1,32 @@
 import TraylogDomain
 
-/// The fixed part of a record: what stays readable when the payload is erased.
+/// The fixed part of a record. It stays readable when the payload is erased, so it never holds personal data.
 ///
-/// No personal string is ever part of it. The bytes are in Docs/format.md:
+/// Its bytes (Docs/format.md):
 /// `crc u32 | version u8 | kind u8 | flags u16 | stream u32 | recordedAt i64 | occurredAt i64 | salt 16`.
 package struct RecordHeader: Hashable, Sendable {
     package static let byteCount = 44
     package static let version: UInt8 = 1
-    /// What a file may say at most: far from where counting on would overflow.
+    /// The highest stream that a file may name, far from an overflow.
     package static let highestStream = UInt32(1) << 31 - 1
-    /// Stands for an absent `occurredAt`.
+    /// Encodes an absent `occurredAt`.
     static let noTime = Int64.min
 
     package var crc: UInt32
     package var kindNumber: UInt8
     package var flags: RecordFlags
-    /// The surrogate of the user or the topic; 0 is the store itself.
+    /// The number that stands for the user or the topic; 0 is the store itself.
     package var stream: UInt32
     package var recordedAt: Timestamp
     package var occurredAt: Timestamp?
     package var salt: Salt
 
-    /// Nil when a newer version wrote the event.
+    /// Nil for a kind that only newer versions know.
     package var kind: EventKind? { EventKind(rawValue: kindNumber) }
     package var isChunked: Bool { flags.contains(.chunked) }
     package var isErased: Bool { flags.contains(.erased) }
 
-    /// That of an event whose payload is at hand, wherever its record will keep it; without a checksum.
+    /// Makes a header without flags and checksum, to decode a payload with.
     package init(
         kind: EventKind, stream: UInt32, recordedAt: Timestamp, occurredAt: Timestamp?, salt: Salt
     ) {
@@ -48,16 +48,16 @@ package struct RecordHeader: Hashable, Sendable {
         self.salt = salt
     }
 
-    /// Whoever keeps something for each stream asks first, so that damage cannot ask for endless memory.
+    /// Checks that the stream can exist at `seq`, before memory is spent for each stream.
     ///
-    /// - Throws: ``CodecError`` `damaged` when there could not be so many streams by then: each began with an event.
+    /// - Throws: ``CodecError`` `damaged` when there are fewer events than streams, because each stream began with one.
     package func checkStream(at seq: UInt64) throws(CodecError) {
         guard UInt64(stream) <= seq else {
             throw CodecError(.damaged, seq: seq, "it belongs to stream \(stream), which nothing began")
         }
     }
 
-    /// The header of `record`, which may be longer. Does not check the checksum: see ``RecordCodec``.
+    /// Reads the header of `record`, which may be longer. Does not check the checksum; see ``RecordCodec``.
     ///
     /// - Throws: ``CodecError``: `truncated` below 44 bytes, `newer` for a format version or flags that this
     ///   version does not know, `damaged` for version 0, for flags that exclude each other, and beyond
@@ -88,5 +88,47 @@ package struct RecordHeader: Hashable, Sendable {
             recordedAt: Timestamp(milliseconds: record.littleEndian(at: 12)),
             occurredAt: occurredAt == noTime ? nil : Timestamp(milliseconds: occurredAt),
             salt: Salt(record.littleEndian(at: 28), record.littleEndian(at: 36)))
+    }
+}
+
+/// The flags of a record. The raw value is stored.
+package struct RecordFlags: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    /// The payload is in the table of large payloads; the record has its byte count instead.
+    package static let chunked = RecordFlags(rawValue: 1 << 0)
+    /// The payload is gone for good; the record has SHA-256(salt ‖ payload) instead.
+    package static let erased = RecordFlags(rawValue: 1 << 1)
+
+    /// The flags that this version can read. A record with any other is newer.
+    static let known: RecordFlags = [.chunked, .erased]
+}
+
+/// The 16 random bytes of a record, hashed before the payload, so that an erased payload cannot be found from its hash by
+/// guessing.
+package struct Salt: Hashable, Sendable {
+    /// Bytes 0…7 and 8…15, each little-endian.
+    package let first: UInt64
+    package let second: UInt64
+
+    package init(_ first: UInt64, _ second: UInt64) {
+        self.first = first
+        self.second = second
+    }
+
+    /// Reads the 16 bytes of a record; nil for any other number of bytes.
+    package init?(bytes: RawSpan) {
+        guard bytes.byteCount == 16 else { return nil }
+        self.init(bytes.littleEndian(at: 0), bytes.littleEndian(at: 8))
+    }
+
+    package var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.append(addingCapacity: 16) { output in
+            output.append(littleEndian: first)
+            output.append(littleEndian: second)
+        }
+        return bytes
     }
 }

@@ -48,7 +48,7 @@ extension HistoryGenerator {
         case .wake: command.action = .wake(.key(bad))
         case .subscribe: command.action = .subscribe(topic: bad)
         case .unsubscribe: command.action = .unsubscribe(topic: bad)
-        case .seeTray, .undo, .erase: command.key = bad
+        case .seeTray, .undo: command.key = bad
         }
     }
 

@@ -6,7 +6,8 @@ extension Command {
     /// `data` stands in it as it is, so that data which is no JSON makes a line which is none.
     package var jsonLine: String {
         var members: [(String, String?)] = [
-            ("kind", quoted(kind.name)), ("user", user.map(quoted)), ("key", key.map(quoted)),
+            ("kind", Mirror(reflecting: action).children.first?.label.map(quoted)), ("user", user.map(quoted)),
+            ("key", key.map(quoted)),
             ("occurredAt", occurredAt.map(quoted)), ("actor", actor.map(quoted)), ("device", device.map(quoted)),
         ]
         members += action.members
@@ -31,7 +32,6 @@ extension Command.Action {
         case .edit(let item, let edit): [("item", item.json)] + edit.members
         case .subscribe(let topic), .unsubscribe(let topic): [("topic", quoted(topic))]
         case .undo(let event): [("event", event.description)]
-        case .erase: []
         }
     }
 }

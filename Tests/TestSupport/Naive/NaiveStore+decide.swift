@@ -38,7 +38,7 @@ extension NaiveStore {
             return state.topics.contains(Name(topic)) ? .unsubscribed(topic: topic) : nil
         case .undo(let seq):
             return try undo(seq, user)
-        case .broadcast, .erase:
+        case .broadcast:
             preconditionFailure("not a command of the naive model's users: \(command)")
         }
     }

@@ -33,7 +33,7 @@ extension NaiveStore {
             try validate(edit)
         case .subscribe(let topic), .unsubscribe(let topic):
             try identifier(topic, "topic")
-        case .seeTray, .undo, .erase:
+        case .seeTray, .undo:
             break
         }
     }

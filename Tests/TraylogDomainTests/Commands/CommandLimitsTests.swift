@@ -4,10 +4,10 @@ import Testing
 
 @Suite struct CommandLimitsTests {
     private static let identifiers: [(String, @Sendable (String) -> Command)] = [
-        ("user", { Command(user: $0, .erase) }),
-        ("key", { Command(user: "u", .erase, key: $0) }),
-        ("actor", { Command(user: "u", .erase, actor: $0) }),
-        ("device", { Command(user: "u", .erase, device: $0) }),
+        ("user", { Command(user: $0, .seeTray()) }),
+        ("key", { Command(user: "u", .seeTray(), key: $0) }),
+        ("actor", { Command(user: "u", .seeTray(), actor: $0) }),
+        ("device", { Command(user: "u", .seeTray(), device: $0) }),
         ("thread", { Command(user: "u", .notify(Content(thread: $0))) }),
         ("category", { Command(user: "u", .notify(Content(category: $0))) }),
         ("summaryArgument", { Command(user: "u", .notify(Content(summaryArgument: $0))) }),
@@ -97,7 +97,7 @@ import Testing
             (Timestamp(milliseconds: range.lowerBound.milliseconds - 1), false),
             (Timestamp(milliseconds: range.upperBound.milliseconds + 1), false),
         ] {
-            #expect(refusedField(Command(user: "u", .erase, occurredAt: time)) == (isGood ? nil : "occurredAt"))
+            #expect(refusedField(Command(user: "u", .seeTray(), occurredAt: time)) == (isGood ? nil : "occurredAt"))
             #expect(refusedField(Command(user: "u", .snooze(.seq(1), until: time))) == (isGood ? nil : "until"))
             let content = Content(expiresAt: time)
             #expect(refusedField(Command(user: "u", .notify(content))) == (isGood ? nil : "expiresAt"))
@@ -108,7 +108,7 @@ import Testing
         let needing: [Command.Action] = [
             .notify(Content()), .seeTray(), .mark(.read, [.seq(1)]), .markAll(.read), .mute(.thread("t")),
             .unmute(.thread("t")), .snooze(.seq(1), until: Timestamp(milliseconds: 0)), .wake(.seq(1)),
-            .subscribe(topic: "t"), .unsubscribe(topic: "t"), .undo(event: 1), .erase,
+            .subscribe(topic: "t"), .unsubscribe(topic: "t"), .undo(event: 1),
         ]
         for action in needing {
             #expect(refusedField(Command(user: nil, action)) == "user")

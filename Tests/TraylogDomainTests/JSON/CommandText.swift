@@ -5,7 +5,7 @@ enum CommandText {
     static func line(_ command: Command) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("kind", command.kind.name)
+        writer.member("kind", Mirror(reflecting: command.action).children.first?.label)
         writer.member("user", command.user)
         writer.member("key", command.key)
         writer.member("occurredAt", command.occurredAt)
@@ -49,7 +49,6 @@ enum CommandText {
             writer.members(edit)
         case .subscribe(let topic), .unsubscribe(let topic): writer.member("topic", topic)
         case .undo(let event): writer.member("event", event)
-        case .erase: break
         }
     }
 

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
-import TraylogDomain
 import TraylogLMDB
 
 @testable import Traylog
+@testable import TraylogDomain
 
 /// The fold of the whole log: the same on one thread and on two, in one reading and in many, in bounded memory.
 @Suite struct LogFoldTests {

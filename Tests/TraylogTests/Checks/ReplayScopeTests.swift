@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 @testable import Traylog
+@testable import TraylogDomain
 
 /// What a replay of a part compares: differences there are found, others are not looked at.
 @Suite struct ReplayScopeTests {

@@ -1,7 +1,7 @@
 extension TrayState {
     static let packedVersion: UInt8 = 2
 
-    /// Appends the state without its sealed pages in its stored form (Docs/format.md, "Packed states").
+    /// Appends the state in its stored form, without its sealed pages (Docs/format.md, "Packed states").
     package func pack(into bytes: inout [UInt8]) {
         bytes.append(TrayState.packedVersion)
         let numbers = [
@@ -38,7 +38,7 @@ extension TrayState {
         tail.pack(into: &bytes)
     }
 
-    /// Reads what ``pack(into:)`` wrote; its sealed pages stay where they are stored.
+    /// Reads a state that ``pack(into:)`` wrote. Its sealed pages stay in the store.
     package init(from reader: inout PackedReader) throws(PackedError) {
         let version = try reader.byte()
         guard version >= TrayState.packedVersion else { throw .damaged("of an unreleased version") }
@@ -74,7 +74,7 @@ extension TrayState {
         moved = try KeyIndex(from: &reader)
         voided = try KeyIndex(from: &reader)
         tail = try ItemPage(from: &reader)
-        // Later events come behind these, in pages and in the index.
+        // Later events are appended after these, in pages and in the index.
         guard events.last <= appliedSeq, tail.entries.last?.position ?? 0 <= appliedSeq, appliedSeq <= Seq.highest
         else {
             throw .damaged("state beyond its event")

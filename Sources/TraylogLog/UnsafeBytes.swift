@@ -1,8 +1,8 @@
 import CTraylogCRC
 import TraylogDomain
 
-// The only file of this module with unsafe constructs. What makes each of them sound stands beside it; the
-// functions below are safe to call with anything.
+// The only file of this module with unsafe constructs. Each has a comment that says why it is sound. The functions are
+// safe to call with any arguments.
 
 /// CRC-32C (Castagnoli, RFC 3720) of `bytes`, continuing from `crc`, which is 0 to start.
 ///
@@ -13,13 +13,13 @@ package func crc32c(_ bytes: RawSpan, from crc: UInt32 = 0) -> UInt32 {
     unsafe bytes.withUnsafeBytes { unsafe traylog_crc32c(crc, $0.baseAddress, $0.count) }
 }
 
-/// CRC-32C of the eight bytes of `number`, big-endian: the form in which a seq is a key and is checked.
+/// CRC-32C of the eight bytes of `number`, big-endian: the form of a seq in keys and checksums.
 package func crc32c(bigEndian number: UInt64, from crc: UInt32 = 0) -> UInt32 {
     // Sound: as above.
     unsafe withUnsafeBytes(of: number.bigEndian) { unsafe traylog_crc32c(crc, $0.baseAddress, $0.count) }
 }
 
-/// The same as ``crc32c(_:from:)`` by table, without the processor's instruction; for the tests.
+/// ``crc32c(_:from:)`` computed by table, without the processor's instruction; for tests.
 package func crc32cByTable(_ bytes: RawSpan, from crc: UInt32 = 0) -> UInt32 {
     // Sound: as above.
     unsafe bytes.withUnsafeBytes { unsafe traylog_crc32c_portable(crc, $0.baseAddress, $0.count) }
@@ -94,7 +94,7 @@ extension OutputSpan<UInt8> {
 }
 
 extension MutableSpan<UInt8> {
-    /// Replaces what begins at `offset` by the UTF-8 of `text`; traps when it does not fit.
+    /// Stores the UTF-8 of `text` at `offset`; traps when it does not fit.
     ///
     /// `withContiguousStorageIfAvailable` is inlined, where `utf8Span` is a call into the standard library.
     @inline(__always)
@@ -110,7 +110,7 @@ extension MutableSpan<UInt8> {
         }
     }
 
-    /// Replaces what begins at `offset` by a copy of `bytes`; traps when it does not fit.
+    /// Stores a copy of `bytes` at `offset`; traps when it does not fit.
     @inline(__always)
     mutating func store(_ bytes: RawSpan, at offset: Int) {
         unsafe bytes.withUnsafeBytes { source in unsafe store(source, at: offset) }
@@ -128,7 +128,7 @@ extension MutableSpan<UInt8> {
         }
     }
 
-    /// Replaces what begins at `offset` by `number`, least significant byte first; traps when it does not fit.
+    /// Stores `number` at `offset`, least significant byte first; traps when it does not fit.
     @inline(__always)
     mutating func store(littleEndian number: UInt64, at offset: Int) {
         unsafe Swift.withUnsafeBytes(of: number.littleEndian) { source in unsafe store(source, at: offset) }
@@ -136,7 +136,7 @@ extension MutableSpan<UInt8> {
 }
 
 extension [Item] {
-    /// Items that say nothing yet, to be decoded into.
+    /// Makes `count` empty items, to be decoded into.
     package init(blanks count: Int) {
         let blank = Item(seq: .zero, position: .zero, content: Content(), recordedAt: Timestamp(milliseconds: 0))
         self.init()
@@ -145,9 +145,8 @@ extension [Item] {
         append(addingCapacity: count) { output in
             unsafe output.withUnsafeMutableBufferPointer { items, initializedCount in
                 unsafe withUnsafePointer(to: blank) { blank in
-                    // Sound: there is room for `count` items after the initialized ones, and a blank item has no
-                    // references that would have to be counted. Asking each of its texts whether it has one takes as
-                    // long as decoding a text.
+                    // Sound: there is room for `count` items after the initialized ones, and a blank item holds no
+                    // references to count. Copying it field by field would take as long as decoding a text.
                     for item in unsafe items[initializedCount..<initializedCount + count].indices {
                         unsafe UnsafeMutableRawPointer(items.baseAddress! + item)
                             .copyMemory(from: blank, byteCount: MemoryLayout<Item>.size)

@@ -1,20 +1,11 @@
 import TraylogDomain
 
-/// The fields of a payload as strings and as the domain's values that hold strings.
-///
-/// The payload is lent to every call; it must be the one that the fields were found in.
-struct PayloadText {
-    let fields: PayloadFields
+// Strings, and the domain's values that hold strings. The payload must be the one that the fields were found in.
 
-    /// - Throws: as ``PayloadFields``.
-    @inline(__always)
-    init(_ payload: RawSpan) throws(PayloadFault) { fields = try PayloadFields(payload) }
-
-    init(fields: PayloadFields) { self.fields = fields }
-
+extension PayloadFields {
     @inline(__always)
     func optional(_ field: FieldNumber, _ payload: RawSpan) throws(PayloadFault) -> String? {
-        guard let range = fields.range(field) else { return nil }
+        guard let range = range(field) else { return nil }
         return try text(field, payload, range)
     }
 
@@ -39,52 +30,52 @@ struct PayloadText {
         return content
     }
 
-    /// The same in the place of a content that says nothing yet.
+    /// Decodes into an empty content.
     func fill(_ content: inout Content, _ payload: RawSpan) throws(PayloadFault) {
         try fill(&content.thread, .thread, payload)
         try fill(&content.category, .category, payload)
         try fill(&content.title, .title, payload)
         try fill(&content.body, .body, payload)
         try fill(&content.summaryArgument, .summaryArgument, payload)
-        content.summaryCount = try fields.summaryCount() ?? 1
-        content.silent = fields.raw(.silent) != 0
-        content.level = try fields.level() ?? .active
-        content.expiresAt = fields.time(.expiresAt)
+        content.summaryCount = try summaryCount() ?? 1
+        content.silent = raw(.silent) != 0
+        content.level = try level() ?? .active
+        content.expiresAt = time(.expiresAt)
         try fill(&content.collapseKey, .collapseKey, payload)
         try fill(&content.data, .data, payload)
     }
 
-    /// Fills in a text that is nil so far.
+    /// Decodes a text into one that is nil so far.
     @inline(__always)
     func fill(_ text: inout String?, _ field: FieldNumber, _ payload: RawSpan) throws(PayloadFault) {
-        // Nothing over nothing would still be an assignment, which looks for what it replaces.
-        if let range = fields.range(field) { text = try self.text(field, payload, range) }
+        // Assigning nil would still release the old value, which takes time.
+        if let range = range(field) { text = try self.text(field, payload, range) }
     }
 
     func selection(_ payload: RawSpan) throws(PayloadFault) -> Selection {
         let name = try optional(.thread, payload)
-        let isUnthreaded = try fields.isUnthreaded()
+        let isUnthreaded = try isUnthreaded()
         let thread: Selection.Thread = isUnthreaded ? .unthreaded : name.map { .named($0) } ?? .any
         return Selection(
             thread: thread, category: try optional(.category, payload),
-            upTo: try fields.requiredSeq(.upTo))
+            upTo: try requiredSeq(.upTo))
     }
 
     func muteScope(_ payload: RawSpan) throws(PayloadFault) -> MuteScope {
-        try fields.checkMuteScope()
+        try checkMuteScope()
         if let thread = try optional(.thread, payload) { return .thread(thread) }
         return .category(try required(.category, payload))
     }
 
     func edit(_ payload: RawSpan) throws(PayloadFault) -> ContentEdit {
-        let edited = try fields.edited()
+        let edited = try edited()
         var edit = ContentEdit()
         edit.title = change(edited, .title, try optional(.title, payload))
         edit.body = change(edited, .body, try optional(.body, payload))
         edit.summaryArgument = change(edited, .summaryArgument, try optional(.summaryArgument, payload))
-        edit.summaryCount = change(edited, .summaryCount, try fields.summaryCount())
-        edit.level = change(edited, .level, try fields.level())
-        edit.expiresAt = change(edited, .expiresAt, fields.time(.expiresAt))
+        edit.summaryCount = change(edited, .summaryCount, try summaryCount())
+        edit.level = change(edited, .level, try level())
+        edit.expiresAt = change(edited, .expiresAt, time(.expiresAt))
         edit.data = change(edited, .data, try optional(.data, payload))
         return edit
     }
@@ -95,17 +86,15 @@ struct PayloadText {
         guard edited.contains(field) else { return .keep }
         return value.map { .set($0) } ?? .clear
     }
-}
 
-extension PayloadFields {
-    /// `allMarked`: whether only items without a thread are covered.
+    /// `allMarked`: whether it covers only items without a thread.
     func isUnthreaded() throws(PayloadFault) -> Bool {
         guard raw(.unthreaded) != 0 else { return false }
         guard !has(.thread) else { throw .contradiction(.thread, .unthreaded) }
         return true
     }
 
-    /// `muted`, `unmuted`: exactly one of thread and category.
+    /// `muted`, `unmuted`: checks that there is either a thread or a category.
     func checkMuteScope() throws(PayloadFault) {
         guard has(.thread) || has(.category) else { throw .missing(.thread) }
         guard !has(.thread) || !has(.category) else { throw .contradiction(.thread, .category) }

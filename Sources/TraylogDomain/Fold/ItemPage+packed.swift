@@ -1,8 +1,8 @@
 extension ItemPage {
-    /// A stored page larger than this would take an LMDB page of its own (with its key and checksum).
+    /// A larger page, with its key and checksum, would not share an LMDB page with others.
     static let packedByteLimit = 1_900
 
-    /// No less than the bytes that ``pack(into:)`` writes, and little more.
+    /// A tight upper bound of the bytes that ``pack(into:)`` writes.
     var packedByteBound: Int { byteBound(names: IdentityTable(of: entries)) }
 
     private func byteBound(names: borrowing IdentityTable) -> Int {
@@ -63,7 +63,7 @@ extension ItemPage {
         changedBy = try reader.varint()
         let names = try reader.words(reader.count(minimumBytes: 8))
         let count = try reader.count(minimumBytes: 5)
-        // What is loaded is about to grow, as a rule.
+        // A loaded page usually grows soon.
         entries.reserveCapacity(count + 8)
         var position = first
         for _ in 0..<count {
@@ -91,12 +91,12 @@ extension ItemPage {
     }
 }
 
-/// The distinct identities of one page, in the order of their first use; entries refer to them by number from 1.
+/// The distinct identities of one page, in the order of their first use. Entries refer to them by number, from 1.
 private struct IdentityTable {
     private(set) var identities: [UInt64] = []
-    /// Of each entry three, for thread, category and argument; 0 for none.
+    /// Three numbers for each entry, for thread, category and argument; 0 for none.
     private(set) var numbers: [UInt32] = []
-    /// Numbers by the low bits of the identity, which are random; 0 is free. Larger tables are searched instead.
+    /// Numbers by the low bits of the identity, which are random; 0 is free. Identities beyond ``placed`` are searched.
     private var places = InlineArray<256, UInt8>(repeating: 0)
     private static let placed = 128
 
@@ -130,7 +130,7 @@ private struct IdentityTable {
 }
 
 extension PackedReader {
-    /// An identity by its number in a table, from 1; 0 for none.
+    /// Reads the number of an identity in `table`, from 1, and returns the identity; 0 for none.
     @inline(__always)
     fileprivate mutating func identity(_ table: Range<Int>) throws(PackedError) -> UInt64 {
         let number = try varint()

@@ -1,4 +1,4 @@
-/// One item as a state holds it, for a query to fill in from the log.
+/// One item of a page, as the state holds it. A query adds its content from the log.
 package struct ShownItem: Hashable, Sendable {
     package var entry: ItemEntry
     package var isSeen: Bool
@@ -41,7 +41,7 @@ extension ShownItem {
         return item
     }
 
-    /// Makes of the item, as its event brought it, what it is now.
+    /// Brings an item up to date that is as its event brought it: marks, position and edits.
     package func update(_ item: inout Item, from source: some StateSource) throws {
         item.position = Seq(entry.position)
         item.muted = entry.flags.contains(.muted)
@@ -55,7 +55,7 @@ extension ShownItem {
 }
 
 extension Item {
-    /// As the event brought it, without edits and marks.
+    /// The item as its event brought it, without edits and marks.
     fileprivate init(source event: Event) {
         var topic: String?
         if case .broadcast(let name, _) = event.body { topic = name }
@@ -66,7 +66,7 @@ extension Item {
 }
 
 extension Event {
-    /// What the publisher said, of an event that brings an item.
+    /// The content of an event that brings an item; nil for any other event.
     package var content: Content? {
         switch body {
         case .notified(let content), .broadcast(_, let content): content
@@ -76,7 +76,7 @@ extension Event {
 }
 
 extension Content {
-    /// Takes over what an edit did to one field.
+    /// Applies an edit to one field.
     package mutating func take(_ field: ContentFields, from edit: ContentEdit) {
         switch field {
         case .title: edit.title.apply(to: &title)

@@ -1,16 +1,16 @@
-/// Why packed bytes are not a state that this program wrote.
+/// The reason why packed bytes cannot be read.
 package enum PackedError: Error, Hashable, Sendable {
     case damaged(String)
     case newer(version: UInt8)
 }
 
-/// Reads packed integers in order; every read is checked, so that any bytes may come.
+/// Reads packed integers in order. Every read is checked, so that no bytes make it trap.
 package struct PackedReader {
     private let bytes: [UInt8]
     private var offset = 0
     private let end: Int
 
-    /// Over all of `bytes`, or those before `end`.
+    /// Reads `bytes`, or those before `end`.
     package init(_ bytes: [UInt8], end: Int? = nil) {
         self.bytes = bytes
         self.end = min(end ?? bytes.count, bytes.count)
@@ -51,9 +51,9 @@ package struct PackedReader {
         return bytes.span.word(at: offset)
     }
 
-    /// Passes over `count` numbers of eight bytes each.
+    /// Skips `count` numbers of eight bytes each.
     ///
-    /// - Returns: where they are, for ``word(at:)``.
+    /// - Returns: their offsets, for ``word(at:)``.
     package mutating func words(_ count: Int) throws(PackedError) -> Range<Int> {
         guard count >= 0, count <= remaining / 8 else { throw .damaged("ends early") }
         defer { offset += count * 8 }
@@ -63,14 +63,17 @@ package struct PackedReader {
     @inline(__always)
     package func word(at offset: Int) -> UInt64 { bytes.span.word(at: offset) }
 
-    /// A count of things that take at least `minimumBytes` each, so that damage cannot ask for endless memory.
+    /// Reads a count of things that take at least `minimumBytes` each. A damaged count cannot ask for more memory than
+    /// the bytes that are left.
     package mutating func count(minimumBytes: Int = 1) throws(PackedError) -> Int {
         let count = try varint()
         guard count <= UInt64(remaining / minimumBytes) else { throw .damaged("count too large") }
         return Int(count)
     }
 
-    /// - Parameter spare: bytes that are about to be appended to the result.
+    /// Reads `count` bytes.
+    ///
+    /// - Parameter spare: how many bytes the caller is about to append to the result.
     package mutating func take(_ count: Int, spare: Int = 0) throws(PackedError) -> [UInt8] {
         guard count >= 0, remaining >= count else { throw .damaged("ends early") }
         defer { offset += count }
@@ -81,7 +84,7 @@ package struct PackedReader {
     }
 }
 
-/// How many bytes ``Swift/Array/appendVarint(_:)`` takes for a value.
+/// The bytes that a varint takes.
 func varintBytes(_ value: UInt64) -> Int {
     max(1, (UInt64.bitWidth - value.leadingZeroBitCount + 6) / 7)
 }
@@ -99,10 +102,10 @@ extension OutputSpan<UInt8> {
 }
 
 extension [UInt8] {
-    /// Makes room for `count` more bytes, and for many more than once in a while.
+    /// Makes room for `count` more bytes, and doubles the capacity when it must grow.
     ///
-    /// Appending with a stated capacity grows an array by just that, so that a buffer filled bit by bit would move
-    /// with every bit.
+    /// Appending with a stated capacity grows an array by just that, so that a buffer filled in small steps would move
+    /// with every step.
     package mutating func growGeometrically(for count: Int) {
         if capacity - self.count < count { reserveCapacity(Swift.max(capacity * 2, self.count + count)) }
     }

@@ -1,0 +1,113 @@
+/// The stored pages of a state.
+package protocol StatePages {
+    /// The page with the greatest `first` at or below `position`.
+    func items(at position: UInt64) throws -> ItemPage?
+    /// The page of one of the ``TrayState/keyIndexes`` with the greatest `first` at or below `identity`.
+    func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page?
+    /// The page of the stream's own events that holds `seq` or, if none does, the first one after it.
+    func events(from seq: UInt64) throws -> EventIndex.Page?
+}
+
+extension StatePages {
+    /// Loads the stored pages of a ``KeyIndex``.
+    package func load(_ space: PageSpace) -> (UInt64) throws -> KeyIndex.Page? {
+        { identity in try keys(space, at: identity) }
+    }
+}
+
+/// The pages of a state that has none in the store.
+package struct NoStoredPages: StatePages {
+    package init() {}
+    package func items(at position: UInt64) -> ItemPage? { nil }
+    package func keys(_ space: PageSpace, at identity: UInt64) -> KeyIndex.Page? { nil }
+    package func events(from seq: UInt64) -> EventIndex.Page? { nil }
+}
+
+/// A state's stored pages and the log: all that decisions and queries need beside the state.
+package protocol StateSource: StatePages {
+    /// The event with this seq.
+    ///
+    /// - Throws: when it cannot be read. A sound state names only events that the log holds.
+    func event(_ seq: UInt64) throws -> Event
+    /// Events below it may have left the log.
+    var floor: Floor { get }
+    /// Whether the log holds an event below the floor.
+    func holds(_ seq: UInt64) throws -> Bool
+    /// The ``Event/commandFingerprint`` of an event that left the log; nil when it had no key.
+    func compactedFingerprint(_ seq: UInt64) throws -> UInt64?
+    /// The name of a counted category; nil when the event that should name it does not.
+    func category(_ count: CategoryCount) throws -> String?
+}
+
+extension StateSource {
+    package var floor: Floor { Floor() }
+    package func holds(_ seq: UInt64) throws -> Bool { true }
+    package func compactedFingerprint(_ seq: UInt64) throws -> UInt64? { nil }
+
+    package func category(_ count: CategoryCount) throws -> String? {
+        try event(count.namedBy).content?.category
+    }
+
+    /// The refusal when event `seq` left the log; nil when the log still holds it.
+    func compaction(of seq: UInt64) throws -> Refusal? {
+        try floor.isAbove(seq) && !holds(seq) ? floor.refusal : nil
+    }
+}
+
+/// The past as a fold needs it: events, topics, and states that were kept.
+package protocol FoldHistory {
+    associatedtype Pages: StatePages
+
+    /// The fact of an event of the user or of a topic.
+    func fact(_ seq: UInt64) throws -> Fact
+    /// The seqs of a topic's events after `seq` through `end`, ascending.
+    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64]
+    /// The newest kept state of this user at or before `seq`; nil when there is none.
+    func landmark(atOrBefore seq: UInt64) throws -> Landmark<Pages>?
+    /// The `first` of each stored page that `seq` or a later event changed.
+    func firsts(of space: PageSpace, changedSince seq: UInt64) throws -> [UInt64]
+}
+
+/// A state that was kept, with its pages as they were then.
+package struct Landmark<Pages: StatePages> {
+    package var state: TrayState
+    package var pages: Pages
+
+    package init(state: TrayState, pages: Pages) {
+        self.state = state
+        self.pages = pages
+    }
+}
+
+/// An event that was undone, and the event that did it.
+package struct Voiding: Hashable, Sendable {
+    package var event: UInt64
+    package var undone: UInt64
+
+    package init(event: UInt64, undone: UInt64) {
+        self.event = event
+        self.undone = undone
+    }
+}
+
+/// The content of a stored page of a state. The raw values are stored.
+package enum PageSpace: UInt8, Hashable, Sendable, CaseIterable {
+    case items = 1
+    /// Seqs of the stream's own events.
+    case events = 2
+    /// Maps idempotency keys to events.
+    case keys = 3
+    /// Maps collapse keys to items.
+    case collapseKeys = 4
+    /// Maps items that were woken to their positions.
+    case moved = 5
+    /// Maps events that were undone to the events that undid them.
+    case voided = 6
+}
+
+extension TrayState {
+    /// The indexes by identity, each with the space of its stored pages.
+    package static let keyIndexes: [(space: PageSpace, index: WritableKeyPath<TrayState, KeyIndex> & Sendable)] = [
+        (.keys, \.keys), (.collapseKeys, \.collapseKeys), (.moved, \.moved), (.voided, \.voided),
+    ]
+}
