@@ -1,11 +1,11 @@
 import TraylogDomain
 
-/// How a store is opened.
+/// Options for opening a store.
 public struct StoreOptions: Hashable, Sendable {
     public enum Durability: Hashable, Sendable {
         /// A returned append survives power loss.
         case durable
-        /// A power loss may take the last commit (never more, and never a part of it); a process crash takes nothing.
+        /// A power loss may take the last commit, never more and never a part of it. A process crash takes nothing.
         case relaxed
     }
 
@@ -20,15 +20,15 @@ public struct StoreOptions: Hashable, Sendable {
     public var ticking: Ticking = .automatic
     /// When the store compacts itself; nil for never.
     public var compaction: CompactionPolicy?
-    /// How large the file may grow, in bytes; address space only until it is used.
+    /// The maximum size of the file, in bytes. It only reserves address space.
     public var mapSizeBytes: Int = 64 << 30
-    /// Memory for states that are kept at hand, in bytes; more is used only for what waits to be written, and up to 32 MiB
-    /// for telling new keys from used ones, where there are keys.
+    /// The target size of the state cache, in bytes. Unflushed events and, in stores with idempotency keys, a filter of up
+    /// to 32 MiB come on top.
     public var cacheBytes: Int = 128 << 20
-    /// How many events may lie in the log before the stored states hold them.
+    /// The maximum number of events in the log that the stored states do not hold yet.
     public var tailEvents: Int = 800_000
 
-    /// Facts between two states of a user that are kept for looking back; of a new store.
+    /// Facts between two states of a user that are kept for queries of the past. Only a new store takes it.
     package var landmarkDistance = TrayState.defaultLandmarkDistance
 
     public init() {}

@@ -2,16 +2,16 @@ import TraylogDomain
 import TraylogLMDB
 import TraylogPlatform
 
-/// A store open for reading only: any number of processes, live beside the writing one.
+/// A store open for reading only. Any number of processes can read while one writes.
 ///
-/// It is never behind the last commit and never writes: what the writer has not stored yet, it folds itself.
+/// A reader is never behind the last commit, and never writes. It folds the events itself that the stored states lack.
 public final class StoreReader: TrayQueries {
     public let queries: Queries
     private let environment: Environment
 
     private init(environment: Environment, source: FileSource) {
         self.environment = environment
-        // In this process identities only tell observers apart.
+        // In this process identities only distinguish observers.
         var random = RandomPool()
         let (key0, key1) = random.next16()
         let hub = ObservationHub(hasher: IdentityHasher(key0: key0, key1: key1)) { TailWatcher.start(source, $0) }
@@ -41,7 +41,7 @@ public final class StoreReader: TrayQueries {
         }
     }
 
-    /// Gives the file free and ends observations; later calls fail with `closed`.
+    /// Closes the file and ends observations. Later calls fail with `closed`.
     public func close() {
         guard !environment.isInherited else { return }
         queries.hub.end()

@@ -1,4 +1,4 @@
-/// What an operator wants to know of a store.
+/// Figures of a store for its operator.
 public struct StoreStatistics: Hashable, Sendable {
     /// A process that has a read transaction open.
     public struct Reader: Hashable, Sendable {
@@ -13,27 +13,28 @@ public struct StoreStatistics: Hashable, Sendable {
     }
 
     public var head: Seq = .zero
-    /// Events below it may be compacted away; 0 when nothing was.
+    /// Events below it may be compacted away; 0 before the first compaction.
     public var floor: Seq = .zero
     public var events: UInt64 = 0
     public var users: UInt64 = 0
-    /// Topics that anything was broadcast to.
+    /// Topics with broadcasts.
     public var topics: UInt64 = 0
-    /// The file's size in bytes, and how much of it is free pages.
+    /// The size of the file in bytes.
     public var bytes: UInt64 = 0
+    /// The free pages in the file, in bytes.
     public var freeBytes: UInt64 = 0
     public var mapSizeBytes: UInt64 = 0
     public var readers: [Reader] = []
     /// Events in the log that the stored states do not hold yet.
     public var unflushed: UInt64 = 0
-    /// Stored states whose checksum does not match: queries of their users fail, and `traylog replay --rebuild` derives
-    /// them from the log again.
+    /// Stored states with a wrong checksum. Queries of their users fail; `traylog replay --rebuild` derives the states from
+    /// the log again.
     public var damagedStates: UInt64 = 0
-    /// Damaged states that were folded anew from the log since the store was opened for writing; 0 for a reader.
+    /// Damaged states that were folded again from the log since the store was opened for writing; 0 for a reader.
     public var refoldedStates: UInt64 = 0
     /// Entries and bytes of each table of the file.
     public var tables: [Table] = []
-    /// What is stored of custom projections.
+    /// The stored custom projections.
     public var projections: [StoredProjection] = []
 
     public struct Table: Hashable, Sendable {

@@ -1,10 +1,10 @@
 import TraylogDomain
 
-/// What a tick did.
+/// The effect of a tick.
 public struct TickReport: Hashable, Sendable {
     /// Items that came back from a snooze.
     public var woken: UInt64 = 0
-    /// Items, and broadcasts for everyone, whose `expiresAt` had come.
+    /// Items, and broadcasts for everyone, that expired.
     public var expired: UInt64 = 0
     public var head: Seq = .zero
 

@@ -1,10 +1,10 @@
 import TraylogDomain
 
-/// Why a call on a store did not do what was asked.
+/// The error of a call on a store.
 public enum TraylogError: Error, Hashable, Sendable {
-    /// The rules forbid the command, or the query asks for what cannot be: nothing is wrong with the store.
+    /// The rules forbid the command, or the query is impossible. The store is fine.
     case refused(Refusal)
-    /// Something outside failed: the disk, the file, another process.
+    /// Something outside of the rules failed: the disk, the file, another process.
     case failed(StoreFailure)
 }
 
@@ -17,12 +17,12 @@ extension TraylogError: CustomStringConvertible {
     }
 }
 
-/// What failed outside the store's rules, where, and what to do next.
+/// A failure outside of the store's rules, with what to do next.
 public struct StoreFailure: Error, Hashable, Sendable {
     public enum Code: String, Hashable, Sendable {
-        /// No store in this directory.
+        /// There is no store in the directory.
         case notFound
-        /// Another process (or another part of this one) has the store open for writing.
+        /// Another process, or another part of this one, has the store open for writing.
         case openForWriting
         /// This process has the store open already.
         case alreadyOpen
@@ -33,29 +33,30 @@ public struct StoreFailure: Error, Hashable, Sendable {
         /// The map is full: raise ``StoreOptions/mapSizeBytes``.
         case mapFull
         case readersFull
-        /// Not a Traylog store, or one of a newer format.
+        /// The file is not a Traylog store.
         case foreignFile
+        /// A newer version of Traylog wrote the store.
         case newerFormat
-        /// Bytes on disk are not what was written.
+        /// Bytes on disk are not those that were written.
         case damaged
-        /// A `traylog restore` into the store did not come to its end: repeat it.
+        /// A `traylog restore` into the store was not finished: repeat it.
         case unfinished
-        /// Where a backup or a restore cannot go: a directory or a store that is not empty, or one inside of the store.
+        /// The target of a backup or a restore is not empty, or is inside of the store.
         case unusableTarget
-        /// The installed LMDB, file system or environment cannot carry a store.
+        /// The installed LMDB, the file system or the environment cannot hold a store.
         case unsupported
-        /// A compaction or an erasure of this store is under way: wait for it.
+        /// A compaction or an erasure of this store is running: wait for it.
         case busy
-        /// The caller gave the work up; nothing was changed.
+        /// The caller cancelled the work. Nothing was changed.
         case cancelled
         /// Any other error of the operating system.
         case inputOutput
     }
 
     public var code: Code
-    /// What happened, where, and what to do next.
+    /// The cause, the place, and what to do next.
     public var message: String
-    /// The process that is in the way, for ``Code/openForWriting``.
+    /// The process that has the store open, for ``Code/openForWriting``.
     public var holder: Int32?
 
     public init(code: Code, message: String, holder: Int32? = nil) {

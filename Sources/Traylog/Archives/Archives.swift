@@ -4,29 +4,30 @@ import TraylogLog
 
 /// The archives of one store, open to be read together with its log.
 ///
-/// Holds each file open, and 32 bytes of memory for each 256 KiB of events in it. A query that finds that a later
-/// compaction took events opens the files anew for itself.
+/// It holds the files open, and 32 bytes of memory for each 256 KiB of events. A query after a later compaction opens the
+/// files again for itself.
 public struct Archives: Sendable {
-    /// What one of the files says of itself.
+    /// The description of one archive.
     public struct File: Hashable, Sendable {
         public var name: String
-        /// The floor that the run moved the store to.
+        /// The floor that the compaction moved the store to.
         public var through: Seq
         public var events: UInt64
-        /// 0 without events.
+        /// The first event; 0 in an archive without events.
         public var first: Seq
+        /// The last event; 0 in an archive without events.
         public var last: Seq
-        /// Of the file.
+        /// The size of the file.
         public var bytes: UInt64
     }
 
     public var directory: String { contents.path }
-    /// By floor, then by name.
+    /// Ordered by floor, then by name.
     public var files: [File] { contents.summaries.map(File.init) }
 
     let contents: ArchiveSet
 
-    /// No event above it is in an archive.
+    /// The last floor of the archives. No archive has an event above it.
     var through: UInt64 { contents.summaries.last?.header.through ?? 0 }
 }
 
@@ -39,10 +40,84 @@ extension Archives.File {
 }
 
 extension StoreRecord {
-    /// What archives of the store say whose they are; it tells nothing about the secret key. A restored store has
-    /// another one than the store that was exported.
+    /// Identifies the store in its archives, and tells nothing about the secret key. A restored store has another identity
+    /// than the exported one.
     var identity: StoreIdentity {
         StoreIdentity(
             hasher.identity(of: "traylog.archive", as: .topic), hasher.identity(of: "traylog.archive", as: .key))
+    }
+}
+
+extension TrayQueries {
+    /// Opens the archives of this store in `directory`, where `traylog compact --archive` wrote them.
+    ///
+    /// - Throws: ``TraylogError/failed(_:)``: `notFound` (no such directory, or no archive in it), `foreignFile` (another
+    ///   store's archive, or not an archive), `newerFormat`, `damaged`, `permissionDenied`.
+    public func archives(in directory: String) throws(TraylogError) -> Archives {
+        let identity = try identity()
+        return try queries.answer { _ in Archives(contents: try ArchiveSet.open(directory, store: identity)) }
+    }
+
+    /// Identifies the store in its archives.
+    package func identity() throws(TraylogError) -> StoreIdentity {
+        try queries.answer { source in
+            try source.environment.read { try StoreRecord.read(source.tables.meta, in: $0) }?.identity ?? .none
+        }
+    }
+
+    /// A user's own events from `from` on, oldest first, at most `limit`, with archived ones.
+    ///
+    /// - Complexity: O(events in the archives between the first and the last one returned), and that of
+    ///   ``history(of:from:limit:asOf:)``.
+    public func history(
+        of user: String, from: Seq = 1, limit: Int = .max, asOf: Moment? = nil, including archives: Archives
+    ) throws(TraylogError) -> [Event] {
+        let last = try end(asOf)
+        try queries.answer { _ in try Limits.check(identifier: user, "user") }
+        var log = try MergedLog(queries, archives, of: user, from: from.rawValue, through: last)
+        return try log.events(limit: limit)
+    }
+
+    /// Events of the log from `from` on, at most `limit`, with archived ones. There are fewer only at the head, or at the
+    /// moment `asOf`. Events that a compaction dropped without an archive are missing.
+    public func events(
+        from: Seq = 1, limit: Int = .max, asOf: Moment? = nil, including archives: Archives
+    ) throws(TraylogError) -> [Event] {
+        var log = try MergedLog(queries, archives, of: nil, from: from.rawValue, through: try end(asOf))
+        return try log.events(limit: limit)
+    }
+
+    private func end(_ asOf: Moment?) throws(TraylogError) -> UInt64 {
+        guard let asOf else { return try head().rawValue }
+        return try seq(of: asOf).rawValue
+    }
+}
+
+// The same queries for tasks.
+extension TrayQueries {
+    /// Opens the archives of this store in `directory`.
+    public func archives(in directory: String) async throws(TraylogError) -> Archives {
+        let store = BlockingQueries(queries)
+        return try await queries.pool.run { () throws(TraylogError) in try store.archives(in: directory) }
+    }
+
+    /// A user's own events, with archived ones.
+    public func history(
+        of user: String, from: Seq = 1, limit: Int = .max, asOf: Moment? = nil, including archives: Archives
+    ) async throws(TraylogError) -> [Event] {
+        let store = BlockingQueries(queries)
+        return try await queries.pool.run { () throws(TraylogError) in
+            try store.history(of: user, from: from, limit: limit, asOf: asOf, including: archives)
+        }
+    }
+
+    /// Events of the log, with archived ones.
+    public func events(
+        from: Seq = 1, limit: Int = .max, asOf: Moment? = nil, including archives: Archives
+    ) async throws(TraylogError) -> [Event] {
+        let store = BlockingQueries(queries)
+        return try await queries.pool.run { () throws(TraylogError) in
+            try store.events(from: from, limit: limit, asOf: asOf, including: archives)
+        }
     }
 }

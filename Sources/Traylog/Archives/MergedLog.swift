@@ -3,22 +3,22 @@ import TraylogDomain
 import TraylogLMDB
 import TraylogLog
 
-/// The log of a store and its archives as one run of events. An event that is in both is the log's, which may have been
-/// erased since it was archived.
+/// The log of a store and its archives as one run of events. Of an event in both, the log's version counts, because it may
+/// have been erased since it was archived.
 struct MergedLog {
     private let queries: Queries
-    /// Only their events; nil for all.
+    /// The user whose own events are read; nil for all events.
     private let user: String?
-    /// The user's; 0 when the store never heard of the user.
+    /// The user's stream; 0 for an unknown user.
     private let stream: UInt32
     private let last: UInt64
-    /// The store's floor as of which the archives were opened: what left the log before is in them.
+    /// The store's floor when the archives were opened. They have the events that left the log before.
     private var floor: Floor
     private var archives: Archives
     private var archived: ArchiveSetCursor
-    /// Of the log, the next ones: read in advance, so that no read transaction lives while archives are read.
+    /// The next events of the log, read in advance, so that no read transaction is open while archives are read.
     private var rows: ArraySlice<LogRow> = []
-    /// The event of the log to go on with; behind `last` at its end.
+    /// The next event of the log to read; above `last` at the end.
     private var next: UInt64
 
     private static let rowsAtOnce = 256
@@ -37,14 +37,14 @@ struct MergedLog {
         }
         do {
             archived = try archives.contents.cursor(from: next)
-            // What a compaction took since they were opened is in a file that they do not have.
+            // A compaction since they were opened has made another archive.
             if floor.seq.rawValue > archives.through { try openArchives() }
         } catch {
             throw TraylogError(error, in: archives.directory)
         }
     }
 
-    /// Opens the archives anew; without the newest one, what is in it is passed over like what was never archived.
+    /// Opens the archives again. If the newest one is not there, its events are missing like those never archived.
     private mutating func openArchives() throws {
         guard
             let identity = try queries.answer({ source in
@@ -55,7 +55,7 @@ struct MergedLog {
         archived = try archives.contents.cursor(from: next)
     }
 
-    /// The next event; nil behind the last.
+    /// The next event; nil after the last.
     mutating func take() throws -> LogRow? {
         guard user == nil || stream != 0 else { return nil }
         while true {
@@ -92,7 +92,7 @@ struct MergedLog {
                 (self.rows, self.next) = (rows, next)
                 return
             }
-            // The floor has moved: some of what should have been read may be in a new archive by now.
+            // The floor has moved: some of the events may be in a new archive by now.
             floor = now
             try openArchives()
         }
@@ -118,7 +118,7 @@ struct MergedLog {
         }
     }
 
-    /// The same, by the index of the user's own events.
+    /// Reads the next events of the user, by the index of the user's own events.
     private func ownRows(of user: String) throws -> (ArraySlice<LogRow>, next: UInt64) {
         try queries.answer { source in
             let view = try source.view(of: user, at: nil)

@@ -9,8 +9,7 @@ final class Handover<Value>: @unchecked Sendable {
 }
 
 extension Handover where Value == () -> Void {
-    /// Does something that takes long on a thread that lets others go first: those of the store's writer and its callers
-    /// above all.
+    /// Runs a long task on a thread of low priority, so that the writer and its callers go first, and waits for it.
     static func inBackground<Result>(_ body: () throws -> Result) throws -> Result {
         var result: Swift.Result<Result, any Error>?
         withoutActuallyEscaping(body) { body in

@@ -9,7 +9,7 @@ final class QueryPool: Sendable {
 
     private struct State {
         var waiting: [@Sendable () -> Void] = []
-        /// How many of the first of them are taken.
+        /// How many of the first jobs were taken.
         var taken = 0
         var threads: [OSThread] = []
         var isClosing = false
@@ -30,12 +30,12 @@ final class QueryPool: Sendable {
     }
 
     private let state = Monitor(State())
-    /// A process that got the pool by `fork` has not got its threads.
+    /// A process that got the pool by `fork` does not have its threads.
     private let forkCount = ForkGuard.forkCount
 
-    /// Runs a query on one of the threads; queries begin in the order of their calls.
+    /// Runs a query on one of the threads. Queries begin in the order of their calls.
     ///
-    /// It is not given up when the task is cancelled: queries are short.
+    /// Cancelling the task does not end it, because queries are short.
     func run<Answer: Sendable>(
         _ query: @escaping @Sendable () throws(TraylogError) -> Answer
     ) async throws(TraylogError) -> Answer {
@@ -46,7 +46,7 @@ final class QueryPool: Sendable {
     }
 
     private func enqueue(_ job: @escaping @Sendable () -> Void) {
-        // There every query fails at once.
+        // In a forked process every query fails at once.
         guard forkCount == ForkGuard.forkCount else { return job() }
         let isOpen = state.withLock { state in
             guard !state.isClosing else { return false }
@@ -58,7 +58,7 @@ final class QueryPool: Sendable {
             }
             return true
         }
-        // After closing every query fails at once, so that the caller's own thread will do.
+        // After closing every query fails at once, so it can run on the caller's thread.
         guard isOpen else { return job() }
         state.signalAll()
     }
@@ -71,7 +71,7 @@ final class QueryPool: Sendable {
         }
     }
 
-    /// Answers what waits, and ends the threads.
+    /// Answers the waiting queries, and ends the threads.
     func close() {
         let threads = state.withLock { state in
             state.isClosing = true
@@ -80,4 +80,14 @@ final class QueryPool: Sendable {
         state.signalAll()
         for thread in threads { thread.join() }
     }
+}
+
+/// Runs a long call on a thread of its own, while the task waits. Cancelling the task does not end it.
+func onThread<Answer: Sendable>(
+    named name: String, _ call: @escaping @Sendable () throws(TraylogError) -> Answer
+) async throws(TraylogError) -> Answer {
+    let result: Result<Answer, TraylogError> = await withCheckedContinuation { continuation in
+        _ = OSThread.start(name: name) { continuation.resume(returning: Result(catching: call)) }
+    }
+    return try result.get()
 }

@@ -1,6 +1,6 @@
 import TraylogDomain
 
-// The queries again for tasks: they run on threads of the store, and the task sleeps meanwhile.
+// The queries for tasks: they run on threads of the store while the task waits.
 
 extension TrayQueries {
     /// The seq of the newest event; 0 in an empty store.
@@ -8,12 +8,12 @@ extension TrayQueries {
         try await asking { store throws(TraylogError) in try store.head() }
     }
 
-    /// The seq that a moment means: the newest event that a query `asOf` it sees.
+    /// The seq of a moment: the newest event that a query `asOf` it sees.
     public func seq(of moment: Moment) async throws(TraylogError) -> Seq {
         try await asking { store throws(TraylogError) in try store.seq(of: moment) }
     }
 
-    /// One user's summary; somebody unknown has an empty tray.
+    /// One user's summary. An unknown user has an empty tray.
     public func tray(of user: String, asOf: Moment? = nil) async throws(TraylogError) -> Tray {
         try await asking { store throws(TraylogError) in try store.tray(of: user, asOf: asOf) }
     }
@@ -35,7 +35,7 @@ extension TrayQueries {
         }
     }
 
-    /// A user's own events from `from` on, oldest first, at most `limit`; nothing is hidden.
+    /// A user's own events from `from` on, oldest first, at most `limit`.
     public func history(
         of user: String, from: Seq = 1, limit: Int = .max, asOf: Moment? = nil
     ) async throws(TraylogError) -> [Event] {
@@ -44,14 +44,14 @@ extension TrayQueries {
         }
     }
 
-    /// Events of the log from `from` on, at most `limit`; fewer only at the head.
+    /// Events of the log from `from` on, at most `limit`. There are fewer only at the head.
     public func events(
         from: Seq = 1, limit: Int = .max, asOf: Moment? = nil
     ) async throws(TraylogError) -> [Event] {
         try await asking { store throws(TraylogError) in try store.events(from: from, limit: limit, asOf: asOf) }
     }
 
-    /// Names of users in byte order, those after `name`, at most `limit`.
+    /// The names of users after `name`, in byte order, at most `limit`.
     public func users(
         after name: String? = nil, limit: Int = .max, asOf: Moment? = nil
     ) async throws(TraylogError) -> [String] {
@@ -68,4 +68,11 @@ extension TrayQueries {
         let store = BlockingQueries(queries)
         return try await queries.pool.run { () throws(TraylogError) in try query(store) }
     }
+}
+
+/// The blocking queries of a store, for closures that outlive the store itself.
+struct BlockingQueries: TrayQueries {
+    let queries: Queries
+
+    init(_ queries: Queries) { self.queries = queries }
 }

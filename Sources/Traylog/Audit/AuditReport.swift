@@ -1,23 +1,22 @@
 import TraylogAudit
 import TraylogDomain
 
-/// Who did what to one user's tray, from when to when, and what it changed.
+/// The events that touched one user's tray in a range of the log, and their effects.
 ///
-/// A value: it stays what it was, whatever is appended later. ``TrayQueries/entries(of:_:withProofs:)`` gives the events
-/// with all that they hold.
+/// A value, which later appends do not change. ``TrayQueries/entries(of:_:withProofs:)`` returns the events in full.
 public struct AuditReport: Hashable, Sendable {
     public var user: String
-    /// The first event that was looked at.
+    /// The first event of the range.
     public var from: Seq
-    /// The last one.
+    /// The last event of the range.
     public var through: Seq
-    /// Of the log that the report is about; every proof leads to it.
+    /// The head of the log's tree. Every proof of the report leads to it.
     public var treeHead: TreeHead
     /// The counts before ``from``.
     public var before: TrayCounts
     /// The tray after ``through``.
     public var tray: Tray
-    /// In the order of the log.
+    /// The events, in the order of the log.
     public var steps: [AuditStep]
 }
 
@@ -25,12 +24,36 @@ public struct AuditReport: Hashable, Sendable {
 public struct AuditEntry: Hashable, Sendable {
     public var step: AuditStep
     public var event: Event
-    /// Leads to the report's tree head; nil unless it was asked for.
+    /// Leads to the report's tree head; nil unless proofs were asked for.
     public var proof: EventProof?
 
     public init(step: AuditStep, event: Event, proof: EventProof? = nil) {
         self.step = step
         self.event = event
         self.proof = proof
+    }
+}
+
+/// One event that touched a user's tray, and its effect on the counts.
+public struct AuditStep: Hashable, Sendable {
+    /// The user's own event, or one of a topic that changed the user's tray.
+    public var seq: Seq
+    public var before: TrayCounts
+    public var after: TrayCounts
+    /// The tray right after the event; nil unless trays were asked for.
+    public var tray: Tray?
+}
+
+/// The counts of a tray at one moment.
+public struct TrayCounts: Hashable, Sendable {
+    public var unseen: UInt64 = 0
+    public var unread: UInt64 = 0
+    /// Listed items.
+    public var total: UInt64 = 0
+
+    init(_ state: borrowing TrayState) {
+        unseen = state.unseen
+        unread = state.unread
+        total = state.total
     }
 }

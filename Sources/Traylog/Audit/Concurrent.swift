@@ -5,7 +5,9 @@ struct Concurrent<Answer: Sendable>: Sendable {
     private let answer: Monitor<Result<Answer, any Error>?>
     private let thread: OSThread
 
-    /// - Parameter name: of the thread, for debuggers.
+    /// Starts a computation.
+    ///
+    /// - Parameter name: the name of the thread, for debuggers.
     init(name: String = "traylog-hash", _ body: @escaping @Sendable () throws -> Answer) {
         let answer = Monitor<Result<Answer, any Error>?>(nil)
         self.answer = answer
@@ -15,7 +17,7 @@ struct Concurrent<Answer: Sendable>: Sendable {
         }
     }
 
-    /// Waits for it.
+    /// The result, after waiting for it.
     var result: Result<Answer, any Error> {
         thread.join()
         return answer.withLock { $0 } ?? .failure(CancellationError())

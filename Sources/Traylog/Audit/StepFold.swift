@@ -1,7 +1,7 @@
 import TraylogDomain
 import TraylogLMDB
 
-/// The fold of one user's events from one moment to another, with a stop after each event.
+/// Folds one user's events from one moment to another, and stops after each event.
 struct StepFold {
     let source: any ViewSource
     let base: UserView
@@ -18,20 +18,21 @@ struct StepFold {
         self.end = end
         let now = try source.view(of: user, at: nil)
         var base = try source.view(of: user, at: start)
-        // What is kept of a state where the fold stops is up to the caller, who wants to stop after every event.
+        // Every state is a landmark, so that the fold reports each.
         base.state.landmarkDistance = 1
         self.base = base
         own = try now.state.events(from: start + 1, through: end, stored: now.pages)
         history = StepHistory(source: source, hasher: now.hasher, stored: now.pages.viewing(.current(limit: .max)))
     }
 
-    /// Whether the user has any event of an own.
+    /// Whether the store knows the user.
     var isKnown: Bool { base.pages.stream != 0 }
 
-    /// Folds, and tells of each state that an event of the user's, or one of a topic that reached the user, has left.
+    /// Folds, and calls `body` with the state after each event of the user, and after each event of a topic that reached
+    /// the user.
     ///
     /// - Returns: the state after the last event.
-    /// - Complexity: one fold, O(events); an `undone` folds again from a landmark.
+    /// - Complexity: O(events). An `undone` folds again from a landmark.
     func run(_ body: (borrowing TrayState, UInt64) throws -> Void) throws -> TrayState {
         var state = base.state
         guard isKnown else { return state }
@@ -56,7 +57,7 @@ struct StepFold {
         return state
     }
 
-    /// Whether an event is the user's own, or did anything to the user's items.
+    /// Whether an event is the user's own, or changed the user's items.
     private func reaches(_ state: borrowing TrayState, _ seq: UInt64) throws -> Bool {
         guard let fact = history.topicFact(seq) else { return true }
         guard fact.kind != .broadcast else { return state.tail.entries.last?.seq == seq }
@@ -64,7 +65,7 @@ struct StepFold {
     }
 }
 
-/// What a ``StepFold`` reads of the past; remembers which events are topics'.
+/// The past as a ``StepFold`` reads it. It remembers which events belong to topics.
 final class StepHistory: FoldHistory {
     private let source: any ViewSource
     private let hasher: IdentityHasher
@@ -78,7 +79,7 @@ final class StepHistory: FoldHistory {
         self.stored = stored
     }
 
-    /// The fact of an event that was folded, if it is of a topic.
+    /// The fact of a folded event of a topic; nil for any other event.
     func topicFact(_ seq: UInt64) -> Fact? { topicFacts.isEmpty ? nil : topicFacts[seq] }
 
     func fact(_ seq: UInt64) throws -> Fact {

@@ -1,13 +1,104 @@
 import TraylogDomain
+import TraylogLMDB
 
-/// What changed in one user's tray between two moments, and which events did it.
+/// The changes of one user's tray between two moments, and the events that caused them.
 public struct TrayDifference: Hashable, Sendable {
     public var user: String
     /// The trays at the two moments.
     public var before: Tray
     public var after: Tray
-    /// Ascending by item.
+    /// The items that changed, ascending.
     public var items: [ItemChange]
-    /// Every event in between that touched the tray, also one whose effect was taken back since.
+    /// Every event in between that touched the tray, also if its effect was taken back since.
     public var steps: [AuditStep]
+}
+
+/// The change of one item between two moments.
+public struct ItemChange: Hashable, Sendable {
+    public enum Kind: String, Hashable, Sendable {
+        /// The item is listed now and was not before: it is new, or it came back.
+        case appeared
+        /// The item was listed before and is not now.
+        case disappeared
+        /// Something else about the item changed.
+        case changed
+    }
+
+    public var item: Seq
+    public var kind: Kind
+    /// Nil when the item was not there yet.
+    public var before: ItemStanding?
+    public var after: ItemStanding
+    /// Whether the content was edited in between.
+    public var isEdited: Bool
+    /// The content at the later moment.
+    public var content: Content
+    /// The events that changed the item, ascending.
+    public var by: [Seq]
+}
+
+/// The state of an item in its tray at one moment.
+public struct ItemStanding: Hashable, Sendable {
+    public var position: Seq
+    public var seen: Bool
+    public var read: Bool
+    public var archived: Bool
+    public var deleted: Bool
+    /// Superseded, retracted or expired.
+    public var gone: Bool
+    public var snoozed: Bool
+    public var muted: Bool
+    public var silent: Bool
+
+    /// Whether the item is in the inbox and not silent.
+    public var isListed: Bool { !(deleted || gone || archived || snoozed || silent) }
+
+    init(_ entry: ItemEntry, isSeen: Bool) {
+        position = Seq(entry.position)
+        seen = isSeen
+        read = entry.flags.contains(.read)
+        archived = entry.flags.contains(.archived)
+        deleted = entry.flags.contains(.deleted)
+        gone = entry.flags.contains(.gone)
+        snoozed = entry.flags.contains(.snoozed)
+        muted = entry.flags.contains(.muted)
+        silent = entry.flags.contains(.silent)
+    }
+}
+
+extension TrayQueries {
+    /// Compares a user's tray right after one moment with the tray right after another.
+    ///
+    /// - Parameters:
+    ///   - from: the earlier moment.
+    ///   - to: the later moment; nil for now.
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`, and `invalid` (field `from`) when `from` is after `to`.
+    /// - Complexity: O(the user's items + events in between). Each event that can touch all items, such as `traySeen`,
+    ///   `allMarked`, `undone` and one with a collapse key, costs another O(the user's items).
+    public func difference(
+        of user: String, from: Moment, to: Moment? = nil
+    ) throws(TraylogError) -> TrayDifference {
+        try queries.answer { source in
+            try Limits.check(identifier: user, "user")
+            let end = try source.seq(of: to) ?? source.head().rawValue
+            let start = try source.seq(of: from) ?? 0
+            guard start <= end else { throw Refusal.invalid(field: "from", reason: "is after the later moment") }
+            let (old, new) = (try source.view(of: user, at: start), try source.view(of: user, at: end))
+            var changes = try ItemComparison(old, new).changes()
+            var steps: [AuditStep] = []
+            let fold = try StepFold(source, of: user, after: start, through: end)
+            var before = TrayCounts(fold.base.state)
+            var tracker = ChangeTracker(changes, base: fold.base)
+            _ = try fold.run { state, seq in
+                let after = TrayCounts(state)
+                steps.append(AuditStep(seq: Seq(seq), before: before, after: after))
+                before = after
+                try tracker.follow(state, source.fact(seq, new.hasher))
+            }
+            for index in changes.indices { changes[index].by = tracker.events(of: changes[index].item) }
+            return TrayDifference(
+                user: user, before: try old.state.tray(of: user, asOf: Seq(start), source: old.pages),
+                after: try new.state.tray(of: user, asOf: Seq(end), source: new.pages), items: changes, steps: steps)
+        }
+    }
 }

@@ -3,16 +3,16 @@ import TraylogDomain
 import TraylogLMDB
 
 extension TrayQueries {
-    /// Every event that touched a user's tray: the user's own, and those of topics that reached the user; with what
-    /// each did to the counts.
+    /// Every event that touched a user's tray, with its effect on the counts: the user's own events, and those of topics
+    /// that reached the user.
     ///
     /// - Parameters:
-    ///   - from: the first event (a seq), or the time from which on; without it, the first event of the log.
-    ///   - to: the last event, or the time up to which.
-    ///   - asOf: the report as it could have been made then: nothing later is in it, nor in its tree head.
-    ///   - withTrays: the whole tray after each event, not only the counts.
+    ///   - from: the first event, or the earliest time; nil for the first event of the log.
+    ///   - to: the last event, or the latest time; nil for the head.
+    ///   - asOf: makes the report of an earlier moment. Later events are not in it, nor in its tree head.
+    ///   - withTrays: adds the whole tray after each event.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `invalid`; failed.
-    /// - Complexity: one fold, O(events of the user and of the user's topics); 72 bytes for each in memory.
+    /// - Complexity: O(events of the user and of the user's topics); 72 bytes of memory for each.
     public func audit(
         of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false
     ) throws(TraylogError) -> AuditReport {
@@ -36,9 +36,9 @@ extension TrayQueries {
     /// The events of some steps of a report.
     ///
     /// - Parameters:
-    ///   - range: of ``AuditReport/steps``.
-    ///   - withProofs: each with the proof that it is in the tree of ``AuditReport/treeHead``.
-    /// - Complexity: O(range); a proof takes some 0.1 ms, and less where events lie close together.
+    ///   - range: indexes of ``AuditReport/steps``.
+    ///   - withProofs: adds the proof that each event is in the tree of ``AuditReport/treeHead``.
+    /// - Complexity: O(range). A proof takes about 0.1 ms, and less for events close together.
     public func entries(
         of report: AuditReport, _ range: Range<Int>, withProofs: Bool
     ) throws(TraylogError) -> [AuditEntry] {
@@ -62,7 +62,7 @@ extension TrayQueries {
 }
 
 extension TrayQueries {
-    /// The events of some steps, in their order.
+    /// The events of steps, in the order of the steps.
     public func events(of steps: [AuditStep]) throws(TraylogError) -> [Event] {
         try queries.answer { source in
             try steps.map { step in
@@ -94,8 +94,7 @@ extension AuditReport {
 }
 
 extension ViewSource {
-    /// The first event that a moment, as the beginning of a range, lets in; without one, the first whose state before is
-    /// known.
+    /// The first event of a range that begins at a moment; without a moment, the first event after the floor.
     func first(of moment: Moment?) throws -> UInt64 {
         switch moment {
         case nil: return try basis().floor.seq.rawValue + 1
@@ -113,7 +112,7 @@ extension StoreFailure {
         StoreFailure(
             code: .damaged,
             message:
-                "the events of \(user) do not lead to the tray that is stored; run `traylog replay`, which names the "
-                + "difference")
+                "the events of \(user) do not lead to the stored tray; run `traylog replay`, which names the difference"
+        )
     }
 }

@@ -3,12 +3,12 @@ import TraylogDomain
 import TraylogLMDB
 
 extension TrayQueries {
-    /// Size and root of the Merkle tree over the log through a moment; without one, through the head.
+    /// Size and root of the Merkle tree over the log through a moment, or through the head.
     ///
-    /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `compacted` for a time below the floor. Seqs below it
-    ///   have their tree heads for ever.
-    /// - Complexity: O(log events) where the tree is stored (``Store/storeTree()``). Events after that are hashed, each
-    ///   256 of them once for this store or reader.
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `compacted` for a time below the floor. A seq below it
+    ///   keeps its tree head for ever.
+    /// - Complexity: O(log events) where the tree is stored (``Store/storeTree()``). Later events are hashed; this store or
+    ///   reader hashes each 256 of them once.
     public func treeHead(asOf: Moment? = nil) throws(TraylogError) -> TreeHead {
         try queries.answer { source in
             let size = try source.treeSize(asOf)
@@ -16,13 +16,13 @@ extension TrayQueries {
         }
     }
 
-    /// The proof that an event is in the log as it was at a moment.
+    /// The proof that an event is in the log, as the log was at a moment.
     ///
-    /// An event that left the log is proved by the hash of its leaf: ``EventProof/leaf`` is nil then.
+    /// An event that left the log is proved by the hash of its leaf. Then ``EventProof/leaf`` is nil.
     ///
-    /// - Throws: ``TraylogError``: refused `unknownEvent` for 0; refused `compacted` for a time below the floor;
-    ///   refused `upToBeyondHead`.
-    /// - Complexity: as ``treeHead(asOf:)``.
+    /// - Throws: ``TraylogError``: refused `unknownEvent` for 0; refused `compacted` for a time below the floor; refused
+    ///   `upToBeyondHead`.
+    /// - Complexity: that of ``treeHead(asOf:)``.
     public func proof(of seq: Seq, asOf: Moment? = nil) throws(TraylogError) -> EventProof {
         try queries.answer { source in
             let size = try source.treeSize(asOf)
@@ -34,10 +34,10 @@ extension TrayQueries {
 
     /// The proof that the log after `second` begins with all of the log after `first`.
     ///
-    /// - Parameter second: the head, when it is nil.
+    /// - Parameter second: nil for the head.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `compacted` as for ``treeHead(asOf:)``, and `invalid` (field
     ///   `old`) when `first` is after `second`.
-    /// - Complexity: as ``treeHead(asOf:)``.
+    /// - Complexity: that of ``treeHead(asOf:)``.
     public func treeGrowth(from first: Seq, to second: Seq? = nil) throws(TraylogError) -> TreeGrowth {
         try queries.answer { source in
             let size = try source.treeSize(second.map(Moment.seq))
@@ -70,11 +70,82 @@ extension Queries {
 extension ViewSource {
     var treeStorage: TreeStorage { TreeStorage(environment: environment, table: tables.merkle, log: tables.log) }
 
-    /// The tree knows no floor: of events that left the log it has the hashes.
+    /// The size of the tree at a moment. A seq may be below the floor, because the tree keeps the hashes of all events.
     fileprivate func treeSize(_ moment: Moment?) throws -> UInt64 {
         guard case .seq(let seq)? = moment else { return try seq(of: moment) ?? head().rawValue }
         let head = try head()
         guard seq <= head else { throw Refusal.upToBeyondHead(seq, head: head) }
         return seq.rawValue
+    }
+}
+
+// Proofs and reports again for tasks: they are made on threads of the store, and the task sleeps meanwhile.
+
+extension TrayQueries {
+    /// Size and root of the Merkle tree over the log through a moment, or through the head.
+    public func treeHead(asOf: Moment? = nil) async throws(TraylogError) -> TreeHead {
+        try await asking { store throws(TraylogError) in try store.treeHead(asOf: asOf) }
+    }
+
+    /// The proof that an event is in the log as it was at a moment.
+    public func proof(of seq: Seq, asOf: Moment? = nil) async throws(TraylogError) -> EventProof {
+        try await asking { store throws(TraylogError) in try store.proof(of: seq, asOf: asOf) }
+    }
+
+    /// The proof that the log after `second` begins with all of the log after `first`.
+    public func treeGrowth(from first: Seq, to second: Seq? = nil) async throws(TraylogError) -> TreeGrowth {
+        try await asking { store throws(TraylogError) in try store.treeGrowth(from: first, to: second) }
+    }
+
+    /// Every event that touched a user's tray, with its effect on the counts.
+    public func audit(
+        of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false
+    ) async throws(TraylogError) -> AuditReport {
+        try await asking { store throws(TraylogError) in
+            try store.audit(of: user, from: from, to: to, asOf: asOf, withTrays: withTrays)
+        }
+    }
+
+    /// The events of some steps of a report.
+    public func entries(
+        of report: AuditReport, _ range: Range<Int>, withProofs: Bool
+    ) async throws(TraylogError) -> [AuditEntry] {
+        try await asking { store throws(TraylogError) in
+            try store.entries(of: report, range, withProofs: withProofs)
+        }
+    }
+
+    /// Compares a user's tray right after one moment with the tray right after another.
+    public func difference(
+        of user: String, from: Moment, to: Moment? = nil
+    ) async throws(TraylogError) -> TrayDifference {
+        try await asking { store throws(TraylogError) in try store.difference(of: user, from: from, to: to) }
+    }
+}
+
+extension Store {
+    /// Stores the Merkle tree through the head, on a thread of the store.
+    @discardableResult
+    public func storeTree() async throws(TraylogError) -> TreeHead {
+        try await queries.pool.run { [self] () throws(TraylogError) in try storeTree() }
+    }
+
+    /// Stores the Merkle tree through the head, so that tree heads and proofs need not hash the log again.
+    ///
+    /// It hashes events on the calling thread and one more. The writer stores the hashes, some 33 bytes for each event, in
+    /// separate transactions between the groups. Nothing else waits for it.
+    ///
+    /// - Returns: the head of the tree over all events that were appended before the call.
+    /// - Complexity: O(events since the last call).
+    @discardableResult
+    public func storeTree() throws(TraylogError) -> TreeHead {
+        let head = try head()
+        let writer = writer
+        do {
+            try queries.source.treeStorage.bring(through: head.rawValue) { try writer.write($0) }
+        } catch {
+            throw TraylogError(error, in: directory)
+        }
+        return try treeHead(asOf: .seq(head))
     }
 }

@@ -2,14 +2,14 @@ import TraylogDomain
 import TraylogPlatform
 
 extension TrayQueries {
-    /// Makes `directory` a store that holds all that this one holds now, in a file without free pages.
+    /// Copies the store into `directory`, in a file without free pages.
     ///
-    /// Appends go on meanwhile, in this process and in others; the copy has everything that was durable when the call
-    /// began. It is there as a whole, safe against power loss, or not at all. As long as it is being written, pages that
-    /// commits free are not used again, so that the store's own file grows.
+    /// Appends go on meanwhile, in this process and in others. The copy has everything that was durable when the call
+    /// began. Either the whole copy exists, safe against power loss, or none. While the copy is written, the store does not
+    /// reuse freed pages, so its own file grows.
     ///
-    /// - Parameter directory: missing (its parent is not) or empty, and outside of the store. It becomes 0700, its
-    ///   file 0600.
+    /// - Parameter directory: outside of the store, and either empty or missing; then its parent must exist. It becomes
+    ///   0700, its file 0600.
     /// - Throws: ``TraylogError/failed(_:)``: `unusableTarget`, `diskFull`, `permissionDenied`, `damaged` (the list of
     ///   free pages), `closed`, `unfinished`.
     /// - Complexity: reads and writes all of the store.
@@ -18,20 +18,16 @@ extension TrayQueries {
         try queries.backUp(to: directory, progress: nil)
     }
 
-    /// The same on a thread of its own, while the task waits. Cancelling the task does not end it.
+    /// Copies the store into `directory` on another thread, while the task waits. Cancelling the task does not end it.
     @discardableResult
     public func backup(to directory: String) async throws(TraylogError) -> BackupReport {
         let queries = queries
-        let result: Result<BackupReport, TraylogError> = await withCheckedContinuation { continuation in
-            _ = OSThread.start(name: "traylog-backup") {
-                continuation.resume(
-                    returning: Result { () throws(TraylogError) in try queries.backUp(to: directory, progress: nil) })
-            }
+        return try await onThread(named: "traylog-backup") { () throws(TraylogError) in
+            try queries.backUp(to: directory, progress: nil)
         }
-        return try result.get()
     }
 
-    /// The blocking form, which tells how far it is in bytes, written and (about) of all.
+    /// Copies the store and reports progress: the bytes written, and about how many there will be.
     package func backup(
         to directory: String, progress: @escaping (_ done: UInt64, _ total: UInt64) -> Void
     ) throws(TraylogError) -> BackupReport {
@@ -44,7 +40,7 @@ extension Queries {
         to directory: String, progress: ((UInt64, UInt64) -> Void)?
     ) throws(TraylogError) -> BackupReport {
         do {
-            // A store that nobody can open is not worth a copy.
+            // A store that cannot be read is not worth a copy.
             _ = try source.head()
             let report: ((Int, Int) -> Void)? = progress.map { progress in
                 { done, total in progress(UInt64(done), UInt64(total)) }
@@ -56,4 +52,12 @@ extension Queries {
             throw TraylogError(error, in: source.directory)
         }
     }
+}
+
+/// The extent of a backup.
+public struct BackupReport: Hashable, Sendable {
+    /// The newest event in the backup.
+    public var head: Seq
+    /// The size of the backup's file.
+    public var bytes: UInt64
 }

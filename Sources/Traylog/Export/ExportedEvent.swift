@@ -1,28 +1,30 @@
 import TraylogDomain
 import TraylogLog
 
-/// An event that was read from a line of an export; what the line says of it twice is the same.
+/// An event read from a line of an export. Its readable members and its stored bytes agree.
 struct ExportedEvent {
     let event: Event
     let stored: StoredForm
 
     private static let storedName = "stored"
 
-    /// Every member that an event of some kind has. Others are a later version's, and do not count here.
+    /// Every member that an event of some kind has. Others come from a later version, and are ignored.
     private static let knownNames: Set<String> = [
         "seq", "recordedAt", "occurredAt", "kind", "user", "key", "actor", "device", "thread", "category", "title",
         "body", "summaryArgument", "summaryCount", "silent", "level", "expiresAt", "collapseKey", "data", "topic",
         "upTo", "as", "items", "item", "until", "event", "through", "dropped", "archive",
     ]
 
-    /// - Parameter writer: only its memory is used.
+    /// Reads a line.
+    ///
+    /// - Parameter writer: lends its memory; its text is lost.
     /// - Throws: ``Refusal/invalid(field:reason:)`` with the member at fault.
     static func read(_ line: Span<UInt8>, writer: inout JSONWriter) throws(Refusal) -> ExportedEvent {
         let members = try MemberValues(line, "line")
         guard !members.has("erased") else {
             throw .invalid(
                 field: "erased",
-                reason: "what an erased event said is gone, so that the log cannot be made again; copy such a store by "
+                reason: "the content of an erased event is gone, so the log cannot be restored; copy such a store with "
                     + "`traylog backup`")
         }
         let stored = try StoredForm(line.extracting(try members.required(storedName)))
@@ -30,7 +32,7 @@ struct ExportedEvent {
         try exported.checkData()
         writer.removeAll()
         writer.write(exported.event, stored: stored)
-        // Some program may have written the line anew, which can change how it says things, and not what.
+        // Another program may have rewritten the line, which may change its form but not its meaning.
         if !line.hasSameBytes(as: writer.bytes.span) { try compare(members, line, with: writer.bytes.span) }
         return exported
     }
@@ -54,7 +56,7 @@ struct ExportedEvent {
 
     private static func compare(_ members: MemberValues, _ line: Span<UInt8>, with own: Span<UInt8>) throws(Refusal) {
         let mine = try MemberValues(own, "line")
-        // In the order of the line, so that the same line always gets the same answer.
+        // In the order of the line, so that equal lines get equal answers.
         let all = mine.all.sorted { $0.value.lowerBound < $1.value.lowerBound }
         for (name, range) in all where name != storedName {
             guard let theirs = members.range(name),
@@ -66,7 +68,7 @@ struct ExportedEvent {
         }
     }
 
-    /// Stored data is written into lines as it is, so it must be JSON.
+    /// Checks that data is JSON, because it is written into lines as it is.
     private func checkData() throws(Refusal) {
         switch event.body {
         case .notified(let content), .broadcast(_, let content): try Limits.check(data: content.data, isJSON: false)
@@ -97,5 +99,35 @@ extension StoredForm {
             stream: stream, salt: salt,
             payload: try members.base64("payload", in: text), checksum: checksum,
             last: Seq(try members.integer("last", in: text)))
+    }
+}
+
+/// The stored bytes of an event. With its readable members they are enough to restore the record byte for byte.
+struct StoredForm: Hashable, Sendable {
+    var stream: UInt32
+    var salt: Salt
+    var payload: [UInt8]
+    /// The checksum of the record.
+    var checksum: UInt32
+    /// The last event of the export, so that a restore notices a missing end.
+    var last: Seq
+}
+
+extension JSONWriter {
+    /// Writes a line of an export: the event as `log` shows it, and its stored form (Docs/format.md, "Export").
+    mutating func write(_ event: Event, stored: StoredForm) {
+        beginObject()
+        members(of: event)
+        name("stored")
+        beginObject()
+        member("stream", UInt64(stored.stream))
+        name("salt")
+        value(base64: stored.salt.bytes.span)
+        name("payload")
+        value(base64: stored.payload.span)
+        member("crc", UInt64(stored.checksum))
+        member("last", stored.last)
+        endObject()
+        endObject()
     }
 }

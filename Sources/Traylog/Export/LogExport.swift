@@ -2,29 +2,31 @@ import TraylogDomain
 import TraylogPages
 import TraylogLog
 
-/// The log as lines of JSON, from which ``LogRestore`` makes the same log again; some lines at a time.
+/// Writes the log as lines of JSON, some at a time. ``LogRestore`` makes the same log from them.
 package struct LogExport {
-    /// The lines of some events, each with its end.
+    /// The lines of some events, each with its newline.
     package struct Lines {
         package var bytes: [UInt8]
         package var last: Seq
     }
 
-    /// The event of the last line; below the first one in an export of nothing.
+    /// The event of the last line; below the first one when there is nothing to export.
     package let last: Seq
     private let queries: Queries
     private var next: UInt64
-    /// What is exported when archives are part of it.
+    /// The log and its archives; nil without archives.
     private var merged: MergedLog?
 
-    // A read transaction lives as long as these take.
+    // Limits the life of a read transaction.
     private static let eventsAtOnce = 1_000
     private static let bytesAtOnce = 1 << 20
 
+    /// Begins an export.
+    ///
     /// - Parameters:
-    ///   - first: 0 is taken as 1.
-    ///   - last: beyond the head, or without, the head as of now.
-    ///   - archives: of the store; with them no event of the range may be missing.
+    ///   - first: the first event; 0 means 1.
+    ///   - last: the last event, at most the present head; nil for the head.
+    ///   - archives: the store's archives. With them no event of the range may be missing.
     package init(
         of store: some TrayQueries, from first: Seq = 1, through last: Seq? = nil, including archives: Archives? = nil
     ) throws(TraylogError) {
@@ -39,8 +41,8 @@ package struct LogExport {
 
     /// The next lines; nil after the last.
     ///
-    /// - Throws: ``TraylogError/failed(_:)`` `damaged` for an event that cannot be read; `notFound` for one that is
-    ///   in neither the log nor the archives.
+    /// - Throws: ``TraylogError/failed(_:)`` `damaged` for an event that cannot be read; `notFound` for an event that
+    ///   neither the log nor the archives have.
     package mutating func take() throws(TraylogError) -> Lines? {
         guard next <= last.rawValue else { return nil }
         var writer = JSONWriter()
@@ -81,8 +83,8 @@ package struct LogExport {
                 throw StoreFailure(
                     code: .notFound,
                     message:
-                        "event \(next) is neither in the store nor in its archives; name the directory that has them "
-                        + "all, or export without archives what the store has")
+                        "event \(next) is neither in the store nor in its archives; give the directory with all archives, "
+                        + "or export without archives what the store has")
             }
             if try skeleton(row.seq, RawSpan(_elements: row.record.span), to: &writer) {
                 next += 1
@@ -93,7 +95,7 @@ package struct LogExport {
         }
     }
 
-    /// Writes what is left of an erased event; false for any other.
+    /// Writes an erased event; returns false for any other.
     private func skeleton(_ seq: UInt64, _ record: RawSpan, to writer: inout JSONWriter) throws -> Bool {
         guard let skeleton = try EventLog.skeleton(seq, record) else { return false }
         writer.write(skeleton)

@@ -3,11 +3,11 @@ import TraylogLMDB
 import TraylogPages
 import TraylogLog
 
-/// Makes the log of an export again, byte for byte, in a store that is missing or empty, line by line; then derives the
-/// states from it.
+/// Restores the log of an export byte for byte, line by line, in a store that is missing or empty. Then it derives the
+/// states from the log.
 ///
-/// The store says from the first event on that it is not finished, and is opened by nobody until it is. What a restore
-/// leaves that failed, or was killed, the next one replaces. It is for one thread.
+/// Until the restore is finished the store is marked as unfinished, and cannot be opened. A restore replaces what an
+/// earlier one left that failed or was killed. For one thread.
 ///
 /// ```swift
 /// let restore = try LogRestore(directory: path)
@@ -17,24 +17,24 @@ import TraylogLog
 package final class LogRestore {
     private let directory: String
     private let options: StoreOptions
-    /// Nil until there is something to store in a store that was missing.
+    /// Nil for a missing store until there is something to store.
     private var environment: Environment?
     private var hasBegun = false
     private var record: StoreRecord
     private var batch = RecordBatch(firstSeq: 1)
     private var streams: RestoredStreams
     private var newest = Timestamp(milliseconds: .min)
-    /// The last event of the export, as its last line says.
+    /// The last event of the export, according to the last line read.
     private var last = Seq.zero
     private var writer = JSONWriter()
 
-    // What one transaction appends; it frees few pages, however many it takes.
+    // The size of one transaction. It frees few pages, however many it takes.
     private static let eventsAtOnce = 2_048
     private static let bytesAtOnce = 4 << 20
 
-    /// Opens the store if there is one.
+    /// Opens the store if it exists.
     ///
-    /// - Throws: ``TraylogError/failed(_:)``: `unusableTarget` for one that has events, and as for opening one.
+    /// - Throws: ``TraylogError/failed(_:)``: `unusableTarget` when it has events; the errors of opening a store.
     package init(directory: String, options: StoreOptions = StoreOptions()) throws(TraylogError) {
         self.directory = directory
         self.options = options
@@ -56,16 +56,16 @@ package final class LogRestore {
         close()
     }
 
-    /// Gives the store free; without ``finish(progress:)`` it stays unfinished, unless nothing was stored.
+    /// Closes the store. Without ``finish(progress:)`` it stays unfinished, unless nothing was stored.
     package func close() {
         environment?.close()
     }
 
-    /// Checks a line and takes its event for the next of the log.
+    /// Checks a line, and adds its event to the log.
     ///
-    /// - Parameter line: without its end.
-    /// - Throws: ``TraylogError/refused(_:)`` with `invalid` for a line that is not the next one of an export; no later
-    ///   line may be added then. ``TraylogError/failed(_:)``: `diskFull` and others of writing.
+    /// - Parameter line: a line without its newline.
+    /// - Throws: ``TraylogError/refused(_:)`` with `invalid` for a line that is not the next one of an export; then no
+    ///   later line may be added. ``TraylogError/failed(_:)`` when writing fails, with `diskFull` for example.
     package func add(_ line: Span<UInt8>) throws(TraylogError) {
         do {
             let exported = try ExportedEvent.read(line, writer: &writer)
@@ -78,9 +78,9 @@ package final class LogRestore {
         }
     }
 
-    /// Stores the rest, folds the log into states, and says that the store is finished.
+    /// Stores the rest, folds the log into states, and marks the store as finished.
     ///
-    /// - Parameter progress: events folded, and all.
+    /// - Parameter progress: called with the number of events folded, and of all events.
     /// - Throws: ``TraylogError/refused(_:)`` when lines are missing at the end.
     package func finish(progress: (_ done: UInt64, _ total: UInt64) -> Void) throws(TraylogError) -> RestoreReport {
         do {
@@ -108,7 +108,7 @@ extension LogRestore {
                 field: "seq", reason: "must be \(batch.nextSeq), not \(event.seq): no event may be left out")
         }
         guard event.recordedAt >= newest else {
-            throw Refusal.invalid(field: "recordedAt", reason: "is before that of the event before")
+            throw Refusal.invalid(field: "recordedAt", reason: "is earlier than in the event before")
         }
         guard event.body.greatestNamed < event.seq else {
             throw Refusal.invalid(field: "stored.payload", reason: "it names an event that is not before this one")
@@ -149,7 +149,7 @@ extension LogRestore {
         batch.reset(firstSeq: batch.nextSeq)
     }
 
-    /// The store, which says that it is not finished.
+    /// The store, marked as unfinished.
     private func begun() throws -> Environment {
         let environment = try self.environment ?? open(creates: true)
         self.environment = environment
@@ -157,13 +157,13 @@ extension LogRestore {
         try checkTarget()
         let meta = Tables(environment).meta
         try environment.write { try record.write(meta, isFinished: false, to: &$0) }
-        // What another restore left.
+        // Another restore may have left events.
         for table in EventLog.tableNames { try environment.empty(environment.database(table)) }
         hasBegun = true
         return environment
     }
 
-    /// - Throws: ``StoreFailure`` `unusableTarget` for a store that has events, unless a restore did not finish them.
+    /// - Throws: ``StoreFailure`` `unusableTarget` for a store with events, unless they are from an unfinished restore.
     private func checkTarget() throws {
         guard let environment else { return }
         let tables = Tables(environment)
@@ -186,4 +186,10 @@ extension LogRestore {
         return try Environment.open(
             directory: directory, access: .readWrite, databases: Tables.allNames, configuration: configuration)
     }
+}
+
+/// The extent of a restored log.
+package struct RestoreReport: Hashable, Sendable {
+    package var events: UInt64
+    package var head: Seq
 }

@@ -1,9 +1,9 @@
 import TraylogDomain
 
-/// The members of an object in a line of an export, each of which is there once, read as what it has to be.
+/// Reads the members of an object in a line of an export, in the types that they must have.
 struct MemberValues {
     private let members: JSONMembers
-    /// Before the names of members in refusals.
+    /// Put before the names of members in refusals.
     private let prefix: String
 
     var all: [String: Range<Int>] { members.values }
@@ -58,7 +58,9 @@ struct MemberValues {
         return bytes
     }
 
-    /// Where the value of a member stands that must be there.
+    /// The range of a member's value.
+    ///
+    /// - Throws: ``Refusal/invalid(field:reason:)`` when the member is missing.
     func required(_ name: String) throws(Refusal) -> Range<Int> {
         guard let range = members.values[name] else { throw invalid(name, "is missing") }
         return range

@@ -1,9 +1,7 @@
 import TraylogDomain
 import TraylogLog
 
-/// The streams of a log that is being restored: whose they are, in the order of their first events.
-///
-/// Takes about 40 bytes of memory for each.
+/// The streams of a log that is being restored, in the order of their first events. Takes about 40 bytes for each.
 struct RestoredStreams {
     private struct Stream {
         var identity: UInt64
@@ -16,10 +14,10 @@ struct RestoredStreams {
 
     init(hasher: IdentityHasher) { self.hasher = hasher }
 
-    /// Takes the next event of the log in.
+    /// Checks the stream of the next event, and adds the stream if it is new.
     ///
-    /// - Parameter streamOf: the stream of an earlier event.
-    /// - Throws: ``Refusal`` when the event lies in another stream than its names say.
+    /// - Parameter streamOf: returns the stream of an earlier event.
+    /// - Throws: ``Refusal`` when the stream does not belong to the event's user or topic.
     mutating func add(
         _ event: borrowing Event, stream: UInt32, streamOf: (Seq) throws -> UInt32?
     ) throws {
@@ -70,4 +68,20 @@ struct RestoredStreams {
     }
 
     private static func wrong(_ reason: String) -> Refusal { .invalid(field: "stored.stream", reason: reason) }
+}
+
+extension Event.Body {
+    /// The greatest seq that this event names; 0 when it names none.
+    var greatestNamed: Seq {
+        switch self {
+        case .notified, .broadcast, .muted, .unmuted, .subscribed, .unsubscribed, .erased, .redacted: 0
+        case .traySeen(let upTo): upTo
+        case .marked(_, let items): items.max() ?? 0
+        case .allMarked(_, let selection): selection.upTo ?? 0
+        case .snoozed(let item, _), .woken(let item), .edited(let item, _), .retracted(let item), .expired(let item):
+            item
+        case .undone(let event): event
+        case .compacted(let through, _, _): through
+        }
+    }
 }

@@ -1,16 +1,17 @@
 import TraylogDomain
+import TraylogPlatform
 
-/// The items that a fetcher has loaded, and the rules by which a page is merged into them.
+/// The items that a fetcher has loaded, and the rules for merging a page into them.
 ///
-/// They reach without a gap from the newest item, as of ``shownUpTo``, down to where the next page starts.
+/// They have no gaps from the newest item as of ``shownUpTo`` down to the start of the next page.
 struct FetchedItems: Sendable {
-    /// How many items are kept at most.
+    /// The maximum number of items.
     let limit: Int
-    /// Newest position first.
+    /// The items, newest position first.
     private(set) var items: [Item] = []
-    /// Where the next page starts; nil when everything down to the oldest item is loaded.
+    /// The start of the next page; nil when all older items are loaded.
     private(set) var next: Cursor?
-    /// The head as of which the newest item is the newest; nil when nothing is loaded.
+    /// The head when the newest page was loaded; nil before that.
     private(set) var shownUpTo: Seq?
 
     init(limit: Int) { self.limit = limit }
@@ -19,18 +20,18 @@ struct FetchedItems: Sendable {
     /// How many more items the limit allows.
     var room: Int { limit - items.count }
 
-    /// Whether nothing on the newest page was there when these items were loaded, so that more may lie in between.
+    /// Whether every item of the newest page is new, so that there may be more between the page and these items.
     func mayHaveGap(below page: InboxPage) -> Bool {
         guard let shownUpTo, page.next != nil else { return false }
         return page.items.allSatisfy { $0.position > shownUpTo }
     }
 
-    /// Takes the newest page in.
+    /// Merges the newest page.
     ///
-    /// What lies in the range of the page is as the page says: known items are brought up to date, or moved, and those
-    /// that left the inbox go. What lies below it stays. Items beyond the limit are given up, the oldest first.
+    /// Items in the range of the page become what the page has; items below it stay. The oldest items beyond the limit are
+    /// dropped.
     ///
-    /// - Parameter hasGap: more is new than the page has; then nothing stays.
+    /// - Parameter hasGap: drops all items first, because the page does not reach down to them.
     mutating func refresh(with page: InboxPage, hasGap: Bool) -> FetchResult {
         let known = Set(items.map(\.seq))
         let isFirst = shownUpTo == nil
@@ -49,7 +50,7 @@ struct FetchedItems: Sendable {
         return FetchResult(new: new, gap: hasGap, endReached: endReached)
     }
 
-    /// Takes the next page in, below everything else.
+    /// Adds the next page below all other items.
     mutating func append(_ page: InboxPage) -> FetchResult {
         let known = Set(items.map(\.seq))
         let appended = Set(page.items.map(\.seq))
@@ -66,5 +67,49 @@ struct FetchedItems: Sendable {
         guard items.count > limit else { return }
         items.removeSubrange(limit...)
         if let last = items.last { next = Cursor(before: last.position) }
+    }
+}
+
+/// A lock for tasks and threads, which get it in the order of their calls.
+final class Turn: Sendable {
+    private struct State {
+        var isTaken = false
+        var waiting: [@Sendable () -> Void] = []
+    }
+
+    private let state = Monitor(State())
+
+    /// Waits for the turn. The caller must ``give()`` it back.
+    func take() async {
+        await withCheckedContinuation { continuation in
+            enter { continuation.resume() }
+        }
+    }
+
+    /// Waits for the turn, blocking the thread.
+    func takeBlocking() {
+        let isIn = Monitor(false)
+        enter {
+            isIn.withLock { $0 = true }
+            isIn.signalAll()
+        }
+        isIn.wait(timeoutMilliseconds: nil, until: { $0 }, { _ in })
+    }
+
+    func give() {
+        let next = state.withLock { state -> (@Sendable () -> Void)? in
+            state.isTaken = !state.waiting.isEmpty
+            return state.waiting.isEmpty ? nil : state.waiting.removeFirst()
+        }
+        next?()
+    }
+
+    private func enter(_ go: @escaping @Sendable () -> Void) {
+        let isFree = state.withLock { state in
+            if state.isTaken { state.waiting.append(go) }
+            defer { state.isTaken = true }
+            return !state.isTaken
+        }
+        if isFree { go() }
     }
 }

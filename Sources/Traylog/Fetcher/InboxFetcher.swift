@@ -1,7 +1,7 @@
 import TraylogDomain
 import class TraylogPlatform.Monitor
 
-/// One user's inbox as an app shows it: loaded page by page, refreshed from the top, marked in place.
+/// One user's inbox for an app: loaded page by page, refreshed from the top, marked in place.
 ///
 /// ```swift
 /// let fetcher = try InboxFetcher(store, user: "ann")
@@ -10,14 +10,14 @@ import class TraylogPlatform.Monitor
 /// ```
 ///
 /// Safe to use from any thread and task. Fetches and marks of one fetcher happen one after the other, in the order of
-/// their calls; ``items`` can be read meanwhile. It keeps the store, and does not look at it by itself: a
-/// ``TrayUpdates`` tells when there is something to fetch.
+/// their calls; ``items`` can be read meanwhile. The fetcher keeps the store alive, and fetches only when it is told to: a
+/// ``TrayUpdates`` says when there is something new.
 ///
-/// With a ``Store`` items can be marked through it, with a ``StoreReader`` only fetched.
+/// A fetcher of a ``Store`` can mark items; one of a ``StoreReader`` only fetches.
 public final class InboxFetcher<Source: TrayQueries>: Sendable {
     public let user: String
     public let pageSize: Int
-    /// How many items are loaded at most; 0 for any number.
+    /// The maximum number of items to keep; 0 for no limit.
     public let limit: Int
     public let filtersSilent: Bool
     let source: Source
@@ -31,11 +31,13 @@ public final class InboxFetcher<Source: TrayQueries>: Sendable {
         var lastID: UInt64 = 0
     }
 
+    /// Makes a fetcher without items.
+    ///
     /// - Parameters:
     ///   - pageSize: 1…``Limits/pageItems``.
-    ///   - limit: how many items are loaded at most; 0 for any number.
-    ///   - filtersSilent: whether silent items are left out.
-    /// - Throws: ``TraylogError/refused(_:)`` when the page size or the limit cannot be.
+    ///   - limit: the maximum number of items to keep; 0 for no limit.
+    ///   - filtersSilent: leaves out silent items.
+    /// - Throws: ``TraylogError/refused(_:)`` when the page size or the limit is out of range.
     public init(
         _ source: Source, user: String, pageSize: Int = Limits.defaultPageItems, limit: Int = 200,
         filtersSilent: Bool = true
@@ -55,24 +57,24 @@ public final class InboxFetcher<Source: TrayQueries>: Sendable {
         state = Monitor(State(fetched: FetchedItems(limit: limit == 0 ? .max : limit)))
     }
 
-    /// What is loaded, newest position first, with every mark made through this fetcher.
+    /// The loaded items, newest position first, with every mark made through this fetcher.
     public var items: [Item] {
         let (items, pending) = state.withLock { ($0.fetched.items, $0.pending.map(\.mark)) }
         return pending.reduce(into: items) { $1.apply(to: &$0) }
     }
 
-    /// Whether there is no next page: the inbox is loaded to its oldest item, or as far as the limit allows.
+    /// Whether there is no next page: the oldest item is loaded, or the limit is reached.
     ///
-    /// It becomes false again when items below the limit go (marked as deleted, say) and there are older ones.
+    /// It becomes false again when items leave below the limit, for example by being deleted, and there are older ones.
     public var endReached: Bool { state.withLock(\.fetched.endReached) }
 
     // MARK: Fetching
 
-    /// Loads the newest page; with items loaded, refreshes them from the top.
+    /// Loads the newest page, and merges it into the loaded items.
     ///
-    /// Loaded items below the newest page stay as they are. In its range they become what they are now: edits and marks
-    /// made elsewhere show, woken items move to the top, and what left the inbox disappears. When more is new than a
-    /// page, everything loaded is dropped, and the result says ``FetchResult/gap``.
+    /// Items below the newest page stay as they are. In its range they are brought up to date: edits and marks made
+    /// elsewhere show, woken items move to the top, and items that left the inbox disappear. When more items are new than
+    /// fit a page, all loaded items are dropped, and the result has ``FetchResult/gap``.
     @discardableResult
     public func fetchNew() async throws(TraylogError) -> FetchResult {
         await turn.take()
@@ -80,7 +82,7 @@ public final class InboxFetcher<Source: TrayQueries>: Sendable {
         return try await source.queries.pool.run { () throws(TraylogError) in try self.loadNewest() }
     }
 
-    /// The same, blocking the calling thread; for threads, not for tasks.
+    /// Loads the newest page, blocking the thread. Tasks use the asynchronous form.
     @discardableResult
     public func fetchNew() throws(TraylogError) -> FetchResult {
         turn.takeBlocking()
@@ -88,7 +90,7 @@ public final class InboxFetcher<Source: TrayQueries>: Sendable {
         return try loadNewest()
     }
 
-    /// Loads the next older page; with nothing loaded, the newest one.
+    /// Loads the next older page or, when nothing is loaded, the newest one.
     ///
     /// - Throws: ``FetchError/endReached`` when ``endReached`` is true.
     @discardableResult
@@ -104,7 +106,7 @@ public final class InboxFetcher<Source: TrayQueries>: Sendable {
         return try result.get()
     }
 
-    /// The same, blocking the calling thread; for threads, not for tasks.
+    /// Loads the next older page, blocking the thread. Tasks use the asynchronous form.
     @discardableResult
     public func fetchNextPage() throws(FetchError) -> FetchResult {
         turn.takeBlocking()
@@ -117,7 +119,7 @@ public final class InboxFetcher<Source: TrayQueries>: Sendable {
         let page = try source.inbox(of: user, query(limit: min(pageSize, fetched.limit)))
         var hasGap = false
         if let shownUpTo = fetched.shownUpTo, fetched.mayHaveGap(below: page) {
-            // Exactly a page may be new: then the next item is a known one.
+            // Exactly a page may be new. Then the next item is a known one.
             let below = try source.inbox(of: user, query(limit: 1, cursor: page.next)).items.first
             hasGap = below.map { $0.position > shownUpTo } ?? false
         }
@@ -142,7 +144,7 @@ public final class InboxFetcher<Source: TrayQueries>: Sendable {
 
     // MARK: Marks in flight
 
-    /// The position up to which everything was shown; nil when nothing is loaded.
+    /// The position up to which everything was loaded; nil before the first fetch.
     var shownUpTo: Seq? { state.withLock(\.fetched.shownUpTo) }
 
     /// Shows a mark from now on.
@@ -154,12 +156,45 @@ public final class InboxFetcher<Source: TrayQueries>: Sendable {
         }
     }
 
-    /// Makes a mark part of the items, or takes it back.
+    /// Applies a mark for good, or takes it back.
     func settle(_ id: UInt64, isStored: Bool) {
         state.withLock { state in
             guard let index = state.pending.firstIndex(where: { $0.id == id }) else { return }
             let (_, mark) = state.pending.remove(at: index)
             if isStored { state.fetched.apply(mark) }
+        }
+    }
+}
+
+/// The result of a fetch.
+public struct FetchResult: Hashable, Sendable {
+    /// The items that the fetcher did not have before, newest position first.
+    public var new: [Item]
+    /// More items were new than fit a page. The earlier items were dropped; only the newest page is loaded.
+    public var gap: Bool
+    /// ``InboxFetcher/endReached`` after the fetch.
+    public var endReached: Bool
+
+    public init(new: [Item], gap: Bool, endReached: Bool) {
+        self.new = new
+        self.gap = gap
+        self.endReached = endReached
+    }
+}
+
+/// The reason why a fetcher did not fetch the next page.
+public enum FetchError: Error, Hashable, Sendable {
+    /// The last page was fetched already, or the fetcher's limit is reached; see ``InboxFetcher/endReached``.
+    case endReached
+    /// The store could not answer.
+    case store(TraylogError)
+}
+
+extension FetchError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .endReached: "endReached: there is no next page, or the fetcher's limit is reached"
+        case .store(let error): error.description
         }
     }
 }

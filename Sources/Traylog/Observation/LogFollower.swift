@@ -1,13 +1,12 @@
 import TraylogDomain
 
-/// The events of the log, each once and in order: those that are there, then each as soon as it is committed, by
-/// whatever process.
+/// The events of the log, each once and in order: first the existing ones, then each new one when any process commits it.
 ///
-/// It reads in small chunks when it is asked, so that a slow reader takes no memory and holds nothing up. Each
-/// iteration follows by itself.
+/// It reads small chunks on demand, so that a slow reader takes no memory and delays nothing. Each iteration follows the
+/// log separately.
 ///
-/// It ends when the task is cancelled or the store is closed, and throws ``TraylogError`` when an event cannot be read,
-/// after which it has ended, too.
+/// It ends when the task is cancelled or the store is closed. It throws ``TraylogError`` when an event cannot be read, and
+/// has ended then, too.
 public struct LogFollower: AsyncSequence, Sendable {
     public typealias Element = Event
     public typealias Failure = TraylogError
@@ -18,7 +17,7 @@ public struct LogFollower: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> Iterator { Iterator(queries: queries, next: first) }
 
     public struct Iterator: AsyncIteratorProtocol {
-        /// Events that are read at once: some megabytes if all are as large as can be.
+        /// Events in a chunk: a few megabytes at the largest.
         private static let chunk = 64
 
         private let queries: Queries
@@ -40,7 +39,7 @@ public struct LogFollower: AsyncSequence, Sendable {
             do {
                 if let event = try await event(isolation: actor) { return event }
             } catch .failed(let failure) where failure.code == .closed {
-                // The end that was hoped for.
+                // The store was closed, which is a normal end.
             } catch {
                 end()
                 throw error

@@ -2,12 +2,12 @@ import Synchronization
 import TraylogDomain
 import TraylogPlatform
 
-/// Where the observers of one open store are kept, and woken when a commit concerns them.
+/// The observers of one open store. It wakes those whom a commit concerns.
 ///
-/// In the writing process the writer says what it committed. Elsewhere a thread finds out (``TailWatcher``), which
-/// runs from the first observer to the last.
+/// In the writing process the writer reports its commits. In other processes a thread (``TailWatcher``) finds them, and
+/// runs while there are observers.
 final class ObservationHub: Sendable {
-    /// How to watch for commits that this process did not make.
+    /// Starts watching for commits of other processes.
     typealias Watch = @Sendable (ObservationHub) -> TailWatcher
 
     private struct State {
@@ -22,7 +22,7 @@ final class ObservationHub: Sendable {
     private let watch: Watch?
 
     /// - Parameters:
-    ///   - hasher: in the writing process that of the store, elsewhere any.
+    ///   - hasher: in the writing process the store's, in other processes any.
     ///   - watch: nil in the writing process.
     init(hasher: IdentityHasher, watch: Watch?) {
         self.hasher = hasher
@@ -39,7 +39,7 @@ final class ObservationHub: Sendable {
 
     /// Registers an observer of a user's tray; nil when the store was closed.
     ///
-    /// Whatever is committed after this returns raises its signal.
+    /// Every later commit that concerns the user raises its signal.
     func observe(user: String) -> Observation? {
         let identity = hasher.identity(of: user, as: .user)
         return register {
@@ -84,7 +84,7 @@ final class ObservationHub: Sendable {
         watcher?.stop()
     }
 
-    /// Ends every observation, and the thread; new ones are turned away.
+    /// Ends every observation, and the thread. New observers are turned away.
     func end() {
         let (signals, watcher) = state.withLock { state in
             defer { (state.isEnded, state.watcher) = (true, nil) }
@@ -97,11 +97,11 @@ final class ObservationHub: Sendable {
 
     // MARK: Commits
 
-    /// Whether anybody would hear of a commit. Asked under the lock that publishes it, the answer is right for
-    /// everybody who looks at the store after registering.
+    /// Whether there are observers. Asked under the lock that publishes a commit, the answer includes everybody who looks
+    /// at the store after registering.
     var hasObservers: Bool { isObserved.load(ordering: .sequentiallyConsistent) }
 
-    /// Wakes those whom a commit concerns, after it is visible.
+    /// Wakes the observers whom a commit concerns. Call it after the commit is visible.
     func publish(_ touched: Touched) {
         let signals = state.withLock { $0.observers.signals(of: touched) }
         for signal in signals { signal.raise() }
@@ -117,4 +117,27 @@ final class ObservationHub: Sendable {
     func withObservers<Answer: Sendable>(_ body: (inout Observers) -> Answer) -> Answer {
         state.withLock { body(&$0.observers) }
     }
+}
+
+/// One observer's registration in a hub. Releasing it unregisters the observer.
+final class Observation: Sendable {
+    let signal: Signal
+    private let unregister: @Sendable () -> Void
+
+    init(signal: Signal, unregister: @escaping @Sendable () -> Void) {
+        self.signal = signal
+        self.unregister = unregister
+    }
+
+    deinit {
+        unregister()
+    }
+}
+
+/// The trays that a commit may have changed.
+struct Touched: Sendable {
+    /// Identities of the users whose streams got events, perhaps with repetitions.
+    var users: [UInt64] = []
+    /// Whether the stream of a topic got events. Then every tray may have changed.
+    var topics = false
 }

@@ -1,20 +1,21 @@
 import TraylogDomain
 
-/// Who waits for what: the signals of a hub, by what raises them.
+/// The signals of a hub, by what raises them.
 struct Observers {
-    /// A user whose tray is observed, by anybody.
+    /// A user whose tray is observed.
     private struct Observed {
-        /// The user's stream; nil while it is not looked up, and for one without events.
+        /// The user's stream; nil until it is looked up, and for a user without events.
         var stream: UInt32?
         var signals: [Signal] = []
     }
 
-    /// By the identity of the user's name. Two users of one identity would wake each other in vain, and no more.
+    /// The observed users, by identity. Two users with equal identities would only wake each other in vain.
     private var users: [UInt64: Observed] = [:]
     private var identities: [UInt32: UInt64] = [:]
     private var followers: [ObjectIdentifier: Signal] = [:]
-    /// Names of users whose stream was never looked up, and of those who had none.
+    /// The names of users whose stream was not looked up yet.
     private var unresolved: [UInt64: String] = [:]
+    /// The names of users who had no stream when it was looked up.
     private var strangers: [UInt64: String] = [:]
 
     var isEmpty: Bool { users.isEmpty && followers.isEmpty }
@@ -44,7 +45,7 @@ struct Observers {
 
     /// The signals that a commit raises.
     ///
-    /// - Complexity: one look-up for each event of the commit.
+    /// - Complexity: O(events of the commit).
     func signals(of touched: Touched) -> [Signal] {
         guard !touched.topics else { return all }
         var signals = Array(followers.values)
@@ -60,7 +61,7 @@ struct Observers {
 
     /// The signals that new events raise.
     ///
-    /// - Complexity: one look-up for each stream touched.
+    /// - Complexity: O(streams touched).
     func signals(of touched: TouchedStreams) -> [Signal] {
         guard !touched.topics, !touched.areCountless else { return all }
         var signals = Array(followers.values)
@@ -71,14 +72,14 @@ struct Observers {
         return signals
     }
 
-    /// Users whose streams are to be looked up, by identity: new ones and, when strangers came, those who had none.
+    /// The users whose streams are to be looked up, by identity: new ones and, if asked for, those without a stream.
     func unresolvedUsers(withStrangers: Bool) -> [UInt64: String] {
         withStrangers ? unresolved.merging(strangers) { first, _ in first } : unresolved
     }
 
-    /// Takes note of a user's stream; nil for one who has none yet.
+    /// Notes a user's stream; nil for a user who has none yet.
     ///
-    /// - Returns: the signals of that user.
+    /// - Returns: the signals of the user.
     @discardableResult
     mutating func resolve(_ identity: UInt64, user: String, stream: UInt32?) -> [Signal] {
         guard let index = users.index(forKey: identity) else { return [] }

@@ -1,8 +1,8 @@
 import TraylogPlatform
 
-/// Tells one observer that there may be something new; raised any number of times, it counts once.
+/// Tells one observer that there may be something new. Raising it twice before the observer looks counts once.
 ///
-/// Whoever raises it never waits: nothing is handed over, the observer looks by itself when it has time.
+/// Raising it never blocks: it hands nothing over, the observer looks when it has time.
 final class Signal: Sendable {
     private struct State {
         var isRaised = false
@@ -36,14 +36,14 @@ final class Signal: Sendable {
         waiter?.resume()
     }
 
-    /// Waits until the signal is raised, and lowers it; for one task at a time.
+    /// Waits until the signal is raised, and lowers it. Only one task may wait at a time.
     ///
-    /// - Returns: false when the signal or the task has ended, and at once then.
+    /// - Returns: false, without waiting, when the signal or the task has ended.
     func wait() async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let goesOn = state.withLock { state in
-                    // The handler below finds the waiter, or the task is cancelled already: it cannot slip through.
+                    // Either the handler below finds the waiter, or the task was cancelled before this.
                     guard !state.isRaised, !state.isEnded, !Task.isCancelled else { return true }
                     state.waiter = continuation
                     return false

@@ -1,9 +1,11 @@
 import TraylogDomain
+import TraylogLog
+import TraylogPages
 import TraylogPlatform
 
-/// The thread that watches a store which another process writes, and wakes the observers of this one.
+/// The thread that watches a store that another process writes, and wakes the observers in this process.
 ///
-/// It waits for the wake file, looks at the headers of new events, and tells the hub whose streams they are in.
+/// It waits for the wake file, reads the headers of new events, and reports their streams to the hub.
 final class TailWatcher: Sendable {
     private let watch: WakeWatch
     private let thread: OSThread
@@ -22,19 +24,19 @@ final class TailWatcher: Sendable {
         return TailWatcher(watch: watch, thread: thread)
     }
 
-    /// Lets the thread end; it may take the time of a scan.
+    /// Makes the thread end, after the present scan.
     func stop() { watch.stop() }
 
     func join() { thread.join() }
 }
 
-/// What the watcher's thread does.
+/// The loop of the watcher's thread.
 private struct TailWatcherLoop {
     let source: FileSource
     let hub: ObservationHub
-    /// All events through here are told; nil before the first look.
+    /// The last event that was reported; nil before the first look.
     private var position: UInt64?
-    /// The newest stream that any event was seen in. A user whom nobody knew may have come with every later one.
+    /// The newest stream of the events so far. A later stream may belong to an observed user who had none.
     private var newestStream: UInt32 = 0
 
     init(source: FileSource, hub: ObservationHub) {
@@ -47,7 +49,7 @@ private struct TailWatcherLoop {
             do {
                 try look()
             } catch {
-                // Observers look for themselves, and find out what is wrong.
+                // Observers look for themselves, and get the error.
                 hub.wakeAll()
             }
         }
@@ -56,24 +58,24 @@ private struct TailWatcherLoop {
     private mutating func look() throws {
         let head = try source.environment.read { try source.tables.log.head(in: $0).seq }
         guard let position else {
-            // Observers may have looked before this, so they have to look again.
+            // Observers may have looked before this, so they must look again.
             self.position = head
             return hub.wakeAll()
         }
         guard head != position else { return }
         self.position = head
-        // A log that became shorter is another log.
+        // A log that became shorter is a different log.
         guard head > position else { return hub.wakeAll() }
         var touched = TouchedStreams()
         try touched.scan(after: position, through: head, source)
         try wake(touched)
     }
 
-    /// Wakes those in whose streams there is something new.
+    /// Wakes the observers of streams with new events.
     ///
-    /// Only now the observers are asked for: whoever registers later sees these events by himself.
+    /// It asks for the observers only now: one that registers later sees these events anyway.
     ///
-    /// - Throws: what a look-up fails with; then it is not known whom the events concern.
+    /// - Throws: when a stream cannot be looked up. Then it is unknown whom the events concern.
     private mutating func wake(_ touched: TouchedStreams) throws {
         let haveStrangersCome = touched.newest > newestStream
         let unresolved = hub.withObservers { $0.unresolvedUsers(withStrangers: haveStrangersCome) }
@@ -86,5 +88,56 @@ private struct TailWatcherLoop {
         newestStream = max(newestStream, touched.newest)
         signals += hub.withObservers { $0.signals(of: touched) }
         for signal in signals { signal.raise() }
+    }
+}
+
+/// The streams that a range of the log touches, from the headers of its events.
+struct TouchedStreams {
+    private(set) var streams: Set<UInt32> = []
+    private(set) var newest: UInt32 = 0
+    /// Whether any event is in the stream of a topic.
+    private(set) var topics = false
+    /// There are too many streams to remember. Every stream counts as touched.
+    private(set) var areCountless = false
+
+    /// The maximum number of streams to remember, in about a megabyte.
+    private static let limit = 50_000
+    /// Events in one read transaction, so that none lives long.
+    private static let chunk: UInt64 = 10_000
+
+    func contains(_ stream: UInt32) -> Bool { areCountless || streams.contains(stream) }
+
+    /// Adds the streams of the events after `seq` through `head`.
+    mutating func scan(after seq: UInt64, through head: UInt64, _ source: some ViewSource) throws {
+        var next = seq + 1
+        while next <= head {
+            let end = min(head, next + Self.chunk - 1)
+            next = try source.environment.read { transaction in
+                try source.tables.log.forEachRecord(from: next, in: transaction) { seq, record in
+                    try look(at: record, seq, source.tables.log, transaction)
+                    return seq < end
+                }
+            }
+            guard next > end else { throw CodecError(.damaged, seq: next, "it is missing from the log") }
+        }
+    }
+
+    private mutating func look(
+        at record: RawSpan, _ seq: UInt64, _ log: EventLog, _ transaction: borrowing ReadTransaction
+    ) throws {
+        let header = try RecordHeader.read(record, seq: seq)
+        newest = max(newest, header.stream)
+        if streams.count < Self.limit { streams.insert(header.stream) } else { areCountless = true }
+        switch header.kind {
+        case .broadcast: topics = true
+        case .edited, .retracted, .expired:
+            // An event without a user concerns a broadcast.
+            guard !topics, !header.isErased else { return }
+            let user = try log.withPayload(of: seq, record, in: transaction) { _, payload in
+                try EventDecoder.identity(seq: seq, payload: payload).user
+            }
+            if user == nil { topics = true }
+        default: break
+        }
     }
 }

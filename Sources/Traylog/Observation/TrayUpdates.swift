@@ -1,12 +1,28 @@
 import TraylogDomain
 
-/// One user's tray: as it is now, then again whenever it has changed, in whatever process.
+extension TrayQueries {
+    /// A user's tray now, and again whenever it changes.
+    ///
+    /// ```swift
+    /// for try await tray in store.trayUpdates(of: "ann") { badge = tray.unseen }
+    /// ```
+    ///
+    /// Keep a reference to the store: the sequence ends when the store is closed or released.
+    public func trayUpdates(of user: String) -> TrayUpdates { TrayUpdates(queries: queries, user: user) }
+
+    /// The events of the log from `first` on, and then each new one.
+    ///
+    /// - Parameter first: may be beyond the head; nil begins after the head at the time of the first `next()`.
+    public func follow(from first: Seq? = nil) -> LogFollower { LogFollower(queries: queries, first: first) }
+}
+
+/// One user's tray: as it is now, and again whenever any process has changed it.
 ///
-/// Two trays in a row always differ (in more than `asOf`), and none is older than the one before. The tray is computed
-/// when it is asked for: whoever is slow gets the newest one and holds nothing up. Each iteration observes by itself.
+/// Two trays in a row always differ in more than `asOf`, and none is older than the one before. The tray is computed on
+/// demand, so a slow reader skips to the newest one and delays nothing. Each iteration observes separately.
 ///
-/// It ends when the task is cancelled or the store is closed, and throws ``TraylogError`` when the tray cannot be read,
-/// after which it has ended, too.
+/// It ends when the task is cancelled or the store is closed. It throws ``TraylogError`` when the tray cannot be read, and
+/// has ended then, too.
 public struct TrayUpdates: AsyncSequence, Sendable {
     public typealias Element = Tray
     public typealias Failure = TraylogError
@@ -35,7 +51,7 @@ public struct TrayUpdates: AsyncSequence, Sendable {
             do {
                 if let tray = try await change(isolation: actor) { return tray }
             } catch .failed(let failure) where failure.code == .closed {
-                // The end that was hoped for.
+                // The store was closed, which is a normal end.
             } catch {
                 end()
                 throw error
@@ -73,7 +89,7 @@ public struct TrayUpdates: AsyncSequence, Sendable {
 }
 
 extension Tray {
-    /// Whether both show the same, whatever they are as of.
+    /// Whether both trays are equal except for `asOf`.
     func isSame(as other: Tray) -> Bool {
         var other = other
         other.asOf = asOf

@@ -1,10 +1,137 @@
 import TraylogDomain
+import TraylogLMDB
+import TraylogLog
 
 /// The value of a projection after a certain event.
 public struct Projected<Value: Projection>: Sendable {
     public internal(set) var value: Value
     /// The newest event that the value holds; 0 for none.
     public internal(set) var position: Seq
-    /// Where the value comes from.
+    /// The origin of the value.
     public let origin: ProjectionOrigin
+}
+
+/// The origin of a projection's value: a stored value, or the whole log.
+public enum ProjectionOrigin: Hashable, Sendable {
+    /// A value stored at this position, and the log after it.
+    case resumed(Seq)
+    /// The whole log, because nothing was stored.
+    case new
+    /// The whole log, because the stored value has another ``Projection/version``.
+    case otherVersion(UInt32)
+    /// The whole log, because the stored value cannot be used, for this reason.
+    case damaged(String)
+    /// The whole log, because ``Projector/rebuild()`` asked for it.
+    case rebuilt
+}
+
+/// The progress of a running projection.
+public struct ProjectionProgress: Hashable, Sendable {
+    /// The newest event that the value holds.
+    public var position: Seq
+    /// The newest event that the stored value holds.
+    public var storedPosition: Seq
+    /// The size of the stored value, encoded.
+    public var storedBytes: Int
+    public var origin: ProjectionOrigin
+    /// The reason why the value falls behind the log, or the stored value behind the value. It is tried again every second.
+    public var failure: TraylogError?
+}
+
+extension TrayQueries {
+    /// The value of a projection at the head: the stored value with the later events folded in.
+    ///
+    /// It is never behind and writes nothing, whether or not the projection runs in any process. It never uses a stored
+    /// value that is damaged or of another version; ``Projected/origin`` tells.
+    ///
+    /// - Complexity: O(value + events after the stored position). While the projection runs, these are about the events of
+    ///   the last second. ``advance(_:)`` continues from an earlier answer.
+    public func projected<Value: Projection>(_ type: Value.Type) throws(TraylogError) -> Projected<Value> {
+        try queries.answer { source in
+            let name = try ProjectionName(Value.name)
+            let tables = source.tables
+            let found = try tables.projections.find(type, name, log: tables.log, source.environment)
+            var projected = found.projected
+            try projected.advance(through: source.head().rawValue, tables, source.environment)
+            return projected
+        }
+    }
+
+    /// Folds the events since an earlier answer into it.
+    ///
+    /// - Complexity: O(events after ``Projected/position``).
+    public func advance<Value: Projection>(_ projected: inout Projected<Value>) throws(TraylogError) {
+        try queries.answer { source in
+            try projected.advance(through: source.head().rawValue, source.tables, source.environment)
+        }
+    }
+
+    /// The stored projections, in byte order of their names.
+    public func storedProjections() throws(TraylogError) -> [StoredProjection] {
+        try queries.answer { source in
+            // Throws when the store is closed.
+            _ = try source.head()
+            return try source.environment.read { try source.tables.projections.all(in: $0) }
+        }
+    }
+}
+
+/// A value that was found in the store, or the value before the first event.
+struct FoundProjection<Value: Projection>: Sendable {
+    var projected: Projected<Value>
+    /// The stored record, if it can be read.
+    var record: ProjectionRecord?
+}
+
+extension ProjectionTable {
+    /// The stored value, or the value before the first event when there is none to use.
+    ///
+    /// - Throws: ``LMDBError``; ``PackedError`` `newer`.
+    func find<Value: Projection>(
+        _ type: Value.Type, _ name: ProjectionName, log: EventLog, _ environment: Environment
+    ) throws -> FoundProjection<Value> {
+        do {
+            let (stored, head) = try environment.read { transaction in
+                (try self.stored(name, in: transaction), try log.head(in: transaction).seq)
+            }
+            guard let stored else { return FoundProjection(Value(), .new) }
+            let record = stored.record
+            guard record.version == Value.version else {
+                return FoundProjection(Value(), .otherVersion(record.version), record)
+            }
+            guard record.position <= head else {
+                return FoundProjection(Value(), .damaged("it holds event \(record.position), which the log does not"))
+            }
+            do {
+                let value = try Value(decoding: stored.bytes)
+                return FoundProjection(value, .resumed(Seq(record.position)), record)
+            } catch {
+                return FoundProjection(Value(), .damaged("it does not decode: \(error)"), record)
+            }
+        } catch PackedError.damaged(let reason) {
+            return FoundProjection(Value(), .damaged(reason))
+        }
+    }
+}
+
+extension FoundProjection {
+    fileprivate init(_ value: Value, _ origin: ProjectionOrigin, _ record: ProjectionRecord? = nil) {
+        let position = if case .resumed(let seq) = origin { seq } else { Seq.zero }
+        projected = Projected(value: value, position: position, origin: origin)
+        self.record = record
+    }
+}
+
+extension Projected {
+    mutating func apply(_ chunk: LogChunk) {
+        for event in chunk.events { value.apply(event) }
+        position = Seq(chunk.position)
+    }
+
+    /// Folds in the events through `head`.
+    mutating func advance(through head: UInt64, _ tables: Tables, _ environment: Environment) throws {
+        while position.rawValue < head {
+            apply(try tables.chunk(after: position.rawValue, through: head, environment))
+        }
+    }
 }

@@ -1,17 +1,17 @@
 import TraylogDomain
 
-/// A fold of the caller's own over the log; the store keeps its value up to date and stored.
+/// A custom fold over the log. The store keeps its value up to date, and stores it.
 ///
-/// The value is what ``init()`` gives, after ``apply(_:)`` of every event once, in the order of the log. So the same
-/// log always gives the same value, and whatever is stored of it can be thrown away and folded again.
+/// The value is ``init()`` with ``apply(_:)`` called for every event once, in the order of the log. Equal logs give equal
+/// values, so a stored value can be thrown away and folded again.
 ///
 /// ``Store/project(_:)`` starts one; ``TrayQueries/projected(_:)`` answers from any process.
 public protocol Projection: Sendable {
-    /// Names what is stored: 1 to 128 bytes of UTF-8 without control characters, once in a store.
+    /// The name of the stored value, unique in a store: 1 to 128 bytes of UTF-8 without control characters.
     static var name: String { get }
 
-    /// Raise it whenever ``apply(_:)`` or the encoding changes: what is stored under another version is not used, and
-    /// the log is folded anew.
+    /// Raise it whenever ``apply(_:)`` or the encoding changes. A value stored under another version is not used; the log
+    /// is folded again.
     static var version: UInt32 { get }
 
     /// The value before the first event.
@@ -19,22 +19,22 @@ public protocol Projection: Sendable {
 
     /// Takes in one more event.
     ///
-    /// It must be a function of the value and the event alone: no clock, no chance, no input or output. It cannot fail:
-    /// an event that means nothing here, or of a kind that is new, is passed over. It runs on a thread of the
-    /// projection and has no business with the store. Calls to it work all the same, but what waits for this thread:
-    /// ``Projector/value(through:)`` and ``Projector/rebuild()`` are refused, ``Projector/latest`` and
-    /// ``Projector/progress`` end the process, and nothing that closes waits for this projection.
+    /// It must depend only on the value and the event: no clock, no random numbers, no input or output. It cannot fail;
+    /// ignore events without a meaning here, and new kinds. It runs on the projection's thread and should not use the store.
+    /// Calls that would wait for this thread do not work: ``Projector/value(through:)`` and ``Projector/rebuild()`` are
+    /// refused, ``Projector/latest`` and ``Projector/progress`` end the process, and closing does not wait for this
+    /// projection.
     ///
-    /// Seqs ascend and may skip: an event whose payload was erased, or that compaction dropped, is not handed over.
+    /// Seqs ascend and may skip, because erased events and those that a compaction dropped are left out.
     mutating func apply(_ event: Event)
 
-    /// Everything that ``init(decoding:)`` needs to make an equal value; at most 64 MiB.
+    /// Encodes the value for ``init(decoding:)``, in at most 64 MiB.
     ///
     /// Called at most about once a second, and less often when it takes long.
     func encoded() throws -> [UInt8]
 
-    /// The value that ``encoded()`` was called on, in the same ``version``.
+    /// Decodes a value that ``encoded()`` encoded in the same ``version``.
     ///
-    /// What it throws counts as damage: the log is folded anew.
+    /// An error counts as damage: the log is folded again.
     init(decoding bytes: [UInt8]) throws
 }

@@ -4,15 +4,15 @@ import TraylogPlatform
 
 /// A projection that runs in this process, whatever its type.
 protocol RunningProjection: AnyObject, Sendable {
-    /// Says that the log goes up to `head` now; returns at once.
+    /// Reports the new head of the log. Returns at once.
     func headMoved(to head: UInt64)
-    /// Begins anew at the first event, and stores nothing of what was folded before.
+    /// Begins again at the first event, and stores nothing that was folded before.
     func forget()
-    /// Lets its thread store what it has and end.
+    /// Makes its thread store the value and end.
     func stopSoon()
 }
 
-/// The projections that run in this process, each under its name, each on a thread of its own.
+/// The projections that run in this process, by name, each on its own thread.
 final class ProjectionBoard: Sendable {
     struct Entry: Sendable {
         let run: any RunningProjection
@@ -21,7 +21,7 @@ final class ProjectionBoard: Sendable {
 
     private struct State {
         var isClosed = false
-        /// Names that somebody works with; nobody else may.
+        /// The names that are in use.
         var reserved: Set<ProjectionName> = []
         var entries: [ProjectionName: Entry] = [:]
         var erasures = 0
@@ -41,10 +41,10 @@ final class ProjectionBoard: Sendable {
         }
     }
 
-    /// How often somebody was erased.
+    /// The number of erasures so far.
     var erasures: Int { state.withLock { $0.erasures } }
 
-    /// Called by the writer when somebody was erased.
+    /// Called by the writer after an erasure.
     func forget() {
         state.withLock { state in
             state.erasures += 1
@@ -52,7 +52,7 @@ final class ProjectionBoard: Sendable {
         }
     }
 
-    /// Keeps `name` for the caller until ``release(_:)``.
+    /// Reserves `name` for the caller until ``release(_:)``.
     ///
     /// - Throws: `closed`; ``Refusal/invalid(field:reason:)`` when the name is in use.
     func reserve(_ name: ProjectionName) throws {
@@ -72,7 +72,7 @@ final class ProjectionBoard: Sendable {
         }
     }
 
-    /// The same, unless another run has the name by now.
+    /// Releases a name, unless another run has it by now.
     func release(_ name: ProjectionName, of run: any RunningProjection) {
         state.withLock { state in
             guard state.entries[name]?.run === run else { return }
@@ -81,17 +81,18 @@ final class ProjectionBoard: Sendable {
         }
     }
 
-    /// Starts a projection under a name that the caller reserved, unless the store closes just now.
+    /// Starts a projection under a name that the caller reserved, unless the store is closed.
     ///
     /// - Parameters:
-    ///   - run: begins anew when somebody was erased since ``erasures`` was asked for.
-    ///   - start: starts its thread.
+    ///   - run: begins again if there was an erasure since.
+    ///   - erasures: ``erasures`` before the stored value was read.
+    ///   - start: starts the thread.
     func start(
         _ name: ProjectionName, _ run: any RunningProjection, since erasures: Int, _ start: () -> OSThread
     ) throws -> Entry {
         try state.withLock { state in
             guard !state.isClosed else { throw TraylogError.closed(directory) }
-            // What it holds was read before.
+            // Its value was read before the erasure.
             if state.erasures != erasures { run.forget() }
             let entry = Entry(run: run, thread: start())
             state.entries[name] = entry
@@ -99,7 +100,7 @@ final class ProjectionBoard: Sendable {
         }
     }
 
-    /// Stops all and waits until each has stored what it has.
+    /// Stops all projections, and waits until each has stored its value.
     func close() {
         let entries = state.withLock { state in
             state.isClosed = true

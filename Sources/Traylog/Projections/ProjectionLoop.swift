@@ -2,15 +2,15 @@ import TraylogDomain
 import TraylogPlatform
 import TraylogLog
 
-/// The life of a projection's thread: folds what the log has more, and stores the value now and then.
+/// The loop of a projection's thread: folds new events, and stores the value from time to time.
 struct ProjectionLoop<Value: Projection> {
-    /// Chunks that a rebuild folds for each one that the value in use gets, so that it catches up with it.
+    /// Chunks that a rebuild folds for each one of the value in use, so that it catches up.
     private static var chunksOfRebuild: Int { 4 }
-    /// Storing may take this share of the time.
+    /// The pause after storing is at least this many times as long as storing took.
     private static var storingShare: Int64 { 20 }
     private static var retryMilliseconds: Int { 1_000 }
 
-    /// A value that is folded anew, beside the one in use.
+    /// A value that is folded again from the first event, beside the one in use.
     private struct Rebuild {
         var projected = Projected(value: Value(), position: .zero, origin: .rebuilt)
         var answers: [Waiting.Answer<Void>]
@@ -19,18 +19,19 @@ struct ProjectionLoop<Value: Projection> {
     private let run: ProjectionRun<Value>
     private let intervalMilliseconds: Int
     private var rebuild: Rebuild?
-    /// Those of ``ProjectionRun/Orders`` that were followed.
+    /// The number of erasures that were handled.
     private var erasures = 0
-    /// Which copy of chunks the stored record names.
+    /// The copy of chunks that the stored record names.
     private var copy: UInt8
-    /// A storing failed, and may have succeeded all the same.
+    /// Storing failed, so that the stored record may name either copy.
     private var isCopyUncertain = false
-    /// What is stored is not of this fold, however far it is.
+    /// The stored value is not from this fold.
     private var mustStore: Bool
     private var position: UInt64
     private var storedPosition: UInt64
-    /// When storing, and folding after a failure, may be tried next.
+    /// The earliest time to store.
     private var storeTime: Int64
+    /// The earliest time to fold, after a failure.
     private var foldTime: Int64 = 0
 
     init(_ run: ProjectionRun<Value>, record: ProjectionRecord?, intervalMilliseconds: Int) {
@@ -85,7 +86,7 @@ struct ProjectionLoop<Value: Projection> {
         return (head, isStopping)
     }
 
-    /// Begins anew at the first event, with nothing stored, when somebody was erased.
+    /// Begins again at the first event, with nothing stored, after an erasure.
     private mutating func forgetIfAsked() {
         let asked = run.orders.withLock { $0.erasures }
         guard asked != erasures else { return }
@@ -99,7 +100,7 @@ struct ProjectionLoop<Value: Projection> {
         rebuild?.projected = Projected(value: Value(), position: .zero, origin: .rebuilt)
     }
 
-    /// Until something has to be done without being asked for; nil for never.
+    /// The time until something must be done without an order; nil for never.
     private var millisecondsToWait: Int? {
         if rebuild != nil { return 0 }
         var times: [Int64] = []
@@ -158,7 +159,7 @@ struct ProjectionLoop<Value: Projection> {
         swapIn(fresh)
     }
 
-    /// Puts the new value in the place of the old one, and stores it.
+    /// Replaces the value by the new one, and stores it.
     private mutating func swapIn(_ fresh: Rebuild) {
         let projected = fresh.projected
         run.status.withLock { status in
@@ -173,7 +174,7 @@ struct ProjectionLoop<Value: Projection> {
 
     // MARK: Storing
 
-    /// Stores value and position together; what fails is tried again later.
+    /// Stores value and position together. After a failure it is tried again later.
     private mutating func store() {
         let start = SystemClock.monotonicNanoseconds()
         do {
@@ -205,14 +206,14 @@ struct ProjectionLoop<Value: Projection> {
         }
     }
 
-    /// The copy that the stored record names must not be written over.
+    /// Reads the copy that the stored record names, because it must not be overwritten.
     private mutating func findCopy() throws {
         copy = try run.environment.read { try run.tables.projections.record(of: run.name, in: $0) }?.copy ?? copy
         isCopyUncertain = false
     }
 
     private func encodedValue() throws -> [UInt8] {
-        // The copy must be gone before the next event is applied, which would have to copy the whole value otherwise.
+        // This reference must be gone before the next event is applied, or that would copy the whole value.
         let bytes = try run.status.withLock { $0.projected.value }.encoded()
         guard bytes.count <= ProjectionRecord.maximumBytes else {
             throw Refusal.invalid(
@@ -243,7 +244,7 @@ struct ProjectionLoop<Value: Projection> {
 }
 
 extension ProjectionRun.Status {
-    /// Those who wait for nothing that is not applied yet, with the value.
+    /// Takes out the waiters for events that were applied, with the value.
     fileprivate mutating func takeWaiters(
         through position: UInt64
     ) -> [(waiter: ProjectionRun.Waiter, value: Value)] {

@@ -4,33 +4,34 @@ import TraylogLMDB
 import TraylogPlatform
 import TraylogLog
 
-/// What the thread of a running projection and its callers share.
+/// The state that the thread of a running projection shares with its callers.
 final class ProjectionRun<Value: Projection>: RunningProjection {
-    /// What the thread is asked to do; held for a moment only, because the writer takes this lock.
+    /// Orders to the thread. The lock is held only for moments, because the writer takes it.
     struct Orders: Sendable {
         /// The newest event that may be folded.
         var head: UInt64
         var isStopping = false
-        /// How often what was folded had to be forgotten, because somebody was erased.
+        /// The number of erasures, each of which discards the value.
         var erasures = 0
-        /// Who waits for a rebuild that has not begun.
+        /// The callers who wait for a rebuild that has not begun.
         var rebuilds: [Waiting.Answer<Void>] = []
     }
 
-    /// What the thread has made; held while a chunk is applied.
+    /// Results of the thread. The lock is held while a chunk is applied.
     struct Status: Sendable {
         var projected: Projected<Value>
         var origin: ProjectionOrigin
         var storedPosition: UInt64
         var storedBytes: Int
-        /// Why the fold, or the storing, does not go on.
+        /// The reason why folding does not go on.
         var foldFailure: TraylogError?
+        /// The reason why storing failed.
         var storeFailure: TraylogError?
         var isEnded = false
         var waiters: [Waiter] = []
     }
 
-    /// Somebody who waits for an event to be applied.
+    /// A caller who waits for an event to be applied.
     struct Waiter: Sendable {
         let seq: UInt64
         let answer: Waiting.Answer<Value>
@@ -41,7 +42,7 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
     let writer: Writer
     let orders: Monitor<Orders>
     let status: Monitor<Status>
-    /// The thread that folds, by ``OSThread/currentNumber``; 0 before it runs.
+    /// The number of the folding thread (``OSThread/currentNumber``); 0 before it runs.
     let folder = Atomic<UInt>(0)
 
     init(
@@ -68,7 +69,7 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
                 code: .closed, message: "the projection \"\(name.text)\" of \(directory) was stopped; start it again"))
     }
 
-    /// What a fold is told that asks for its own value, for which it would wait for ever.
+    /// The error for a fold that waits for its own value, which would never come.
     private var fromWithin: TraylogError? {
         guard isWithin else { return nil }
         return .refused(
@@ -78,7 +79,7 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
     /// Whether the caller is the thread that folds.
     var isWithin: Bool { folder.load(ordering: .relaxed) == OSThread.currentNumber }
 
-    /// Looks at what the thread has made.
+    /// Reads the results of the thread.
     func readStatus<Answer: Sendable>(_ body: (borrowing Status) -> Answer) -> Answer {
         precondition(!isWithin, "The projection \"\(name.text)\" must not ask for itself: see Projection.apply(_:).")
         return status.withLock { body($0) }
@@ -99,7 +100,7 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
         orders.signalAll()
     }
 
-    /// Answers with the value once it holds `seq`, or the head as of now.
+    /// Answers with the value when it holds `seq` or, without one, the present head.
     func whenApplied(_ seq: Seq?, _ answer: @escaping Waiting.Answer<Value>) {
         if let fromWithin { return answer(.failure(fromWithin)) }
         let target: UInt64
@@ -118,16 +119,16 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
         if let known { answer(known) }
     }
 
-    /// The seq to wait for: not beyond the head, for which one would wait for ever.
+    /// The seq to wait for. One beyond the head is refused, because the wait might never end.
     private func reachable(_ seq: Seq?) throws -> UInt64 {
-        // Asked for anew: the writer publishes a commit a moment before it reports it here.
+        // Not the head in the orders: the writer publishes a commit a moment before it reports it here.
         let head = try source.head()
         guard let seq else { return head.rawValue }
         guard seq <= head else { throw Refusal.upToBeyondHead(seq, head: head) }
         return seq.rawValue
     }
 
-    /// Answers once the value is that of a new fold of the whole log, and stored.
+    /// Answers when the value comes from a new fold of the whole log, and is stored.
     func rebuild(_ answer: @escaping Waiting.Answer<Void>) {
         if let fromWithin { return answer(.failure(fromWithin)) }
         do {

@@ -2,14 +2,14 @@ import TraylogDomain
 import TraylogPages
 
 extension ProjectionTable {
-    /// What is wrong with stored projections, in words, one for each that is damaged.
+    /// Describes each stored projection that is damaged.
     func findings(in transaction: borrowing ReadTransaction) throws -> [String] {
         var findings: [String] = []
         for projection in try all(in: transaction) {
             guard let reason = try damage(of: projection, in: transaction) else { continue }
             findings.append(
-                "the projection \"\(projection.name)\" is damaged (\(reason)); the program that it belongs to folds the "
-                    + "log anew when it starts it")
+                "the projection \"\(projection.name)\" is damaged (\(reason)); its program folds the log again when it "
+                    + "starts the projection")
         }
         return findings
     }

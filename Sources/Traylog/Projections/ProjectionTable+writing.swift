@@ -6,14 +6,14 @@ extension ProjectionTable {
     /// Rows that one transaction writes or deletes, so that it frees few pages (Docs/lmdb.md).
     private static let rowsPerTransaction = 300
 
-    /// Stores a value with its position, in place of what was stored.
+    /// Replaces the stored value and its position.
     ///
-    /// Chunks go into the copy that is not in use, a few hundred a transaction; the record, which names the copy and
-    /// the position, goes into the last one. Killed before that, what was stored before is still there, whole.
+    /// Chunks go into the copy that is not in use, a few hundred in a transaction. The last transaction writes the record,
+    /// which names the copy and the position. Until then the old value is complete.
     ///
     /// - Parameters:
-    ///   - environment: where the writer writes.
-    ///   - isVoid: asked right before each transaction; then nothing is written, and it throws.
+    ///   - environment: the environment of the writer.
+    ///   - isVoid: asked in each transaction; when it returns true, nothing is written and the call throws.
     func store(
         _ state: [UInt8], _ record: ProjectionRecord, of name: ProjectionName, in environment: Environment,
         through writer: Writer, unless isVoid: @escaping @Sendable () -> Bool
@@ -37,9 +37,9 @@ extension ProjectionTable {
             of: ProjectionTable.recordKey(name) + [record.copy], in: environment, through: writer)
     }
 
-    /// Deletes the chunks that a longer value of earlier has left.
+    /// Deletes the chunks that an earlier, longer value has left.
     private func trim(from start: [UInt8], of prefix: [UInt8], in environment: Environment, through writer: Writer) {
-        // The value is stored by now. What cannot be deleted means nothing, and the next storing tries again.
+        // The value is stored by now. Chunks that remain have no meaning, and the next storing tries again.
         try? delete(from: start, of: prefix, in: environment, through: writer)
     }
 
@@ -47,7 +47,7 @@ extension ProjectionTable {
     ///
     /// - Returns: whether there were any.
     func forget(_ name: ProjectionName, in environment: Environment, through writer: Writer) throws -> Bool {
-        // The record is the first of them: killed after it, the chunks are nobody's.
+        // The record comes first. Chunks without a record have no meaning.
         let key = ProjectionTable.recordKey(name)
         let isStored = try environment.read { transaction in
             try keys(from: key, startingWith: key, limit: 1, in: transaction).count == 1
@@ -83,7 +83,7 @@ extension ProjectionTable {
     ) throws {
         try writer.write { transaction in
             guard !isVoid() else {
-                throw StoreFailure(code: .busy, message: "somebody was erased; the projection is folded anew")
+                throw StoreFailure(code: .busy, message: "a user was erased; the projection is folded again")
             }
             for (key, value) in rows {
                 try transaction.put(database, RawSpan(_elements: key.span), RawSpan(_elements: value.span))

@@ -2,14 +2,14 @@ import TraylogDomain
 import TraylogPages
 import TraylogLog
 
-/// Values of custom projections: for each name a record, and chunks for what does not fit into it.
+/// The stored values of custom projections: for each name a record, and chunks for a value that does not fit into it.
 struct ProjectionTable: Sendable {
-    /// With its checksum a chunk fills the one LMDB page that a value of this size has.
+    /// With its checksum a chunk fills one page of LMDB.
     static let chunkBytes = 4_076
 
     let database: Database
 
-    /// No name has a zero byte, so the rows of one lie together and no name's rows among another's.
+    /// The key of the record. No name has a zero byte, so the rows of one name are together.
     static func recordKey(_ name: ProjectionName) -> [UInt8] { name.bytes + [0] }
 
     static func chunkKey(_ name: ProjectionName, copy: UInt8, index: Int) -> [UInt8] {
@@ -58,12 +58,12 @@ struct ProjectionTable: Sendable {
         return try ProjectionRecord(from: &reader)
     }
 
-    /// The names that have rows, in byte order, and what their records say.
+    /// The stored projections, in byte order of their names.
     func all(in transaction: borrowing ReadTransaction) throws -> [StoredProjection] {
         var found: [StoredProjection] = []
         var start: [UInt8] = []
         while let bytes = try firstName(from: start, in: transaction) {
-            // The least key behind all rows of the name.
+            // The least key after all rows of the name.
             start = bytes + [1]
             guard let text = String(validating: bytes, as: UTF8.self), let name = try? ProjectionName(text) else {
                 var unreadable = StoredProjection(name: String(decoding: bytes, as: UTF8.self))
@@ -76,7 +76,7 @@ struct ProjectionTable: Sendable {
         return found
     }
 
-    /// What the record of a name says; nil for chunks without one, which a killed process can leave.
+    /// The projection of a name; nil for chunks without a record, which a killed process can leave.
     private func summary(
         _ name: ProjectionName, in transaction: borrowing ReadTransaction
     ) throws -> StoredProjection? {
@@ -129,11 +129,101 @@ struct ProjectionTable: Sendable {
 }
 
 extension PackedError {
-    /// What is wrong, in words.
+    /// The cause, in words.
     var reason: String {
         switch self {
         case .damaged(let what): what
         case .newer(let version): "it was written by a newer version of Traylog (format \(version))"
         }
+    }
+}
+
+/// The description of a stored value. It is written last (Docs/format.md, "Projections").
+struct ProjectionRecord: Hashable, Sendable {
+    static let format: UInt8 = 1
+    /// The size of the largest value that is stored in the record itself.
+    static let inlineBytes = 1_800
+    static let maximumBytes = 64 << 20
+
+    var version: UInt32
+    var position: UInt64
+    /// The copy of chunks, 0 or 1, that holds the value.
+    var copy: UInt8
+    var byteCount: Int
+    /// CRC-32C of the encoded value.
+    var checksum: UInt32
+
+    var isInline: Bool { byteCount <= ProjectionRecord.inlineBytes }
+
+    init(version: UInt32, position: UInt64, copy: UInt8, byteCount: Int, checksum: UInt32) {
+        self.version = version
+        self.position = position
+        self.copy = copy
+        self.byteCount = byteCount
+        self.checksum = checksum
+    }
+
+    init(from reader: inout PackedReader) throws(PackedError) {
+        let format = try reader.byte()
+        guard format == ProjectionRecord.format else { throw .newer(version: format) }
+        guard let version = UInt32(exactly: try reader.varint()) else { throw .damaged("a projection's version") }
+        self.version = version
+        position = try reader.varint()
+        copy = try reader.byte()
+        let byteCount = try reader.varint()
+        guard copy <= 1, byteCount <= UInt64(ProjectionRecord.maximumBytes) else {
+            throw .damaged("a projection's record")
+        }
+        self.byteCount = Int(byteCount)
+        guard let checksum = UInt32(exactly: try reader.varint()) else { throw .damaged("a projection's checksum") }
+        self.checksum = checksum
+    }
+
+    func pack(into bytes: inout [UInt8]) {
+        bytes.append(ProjectionRecord.format)
+        bytes.appendVarint(UInt64(version))
+        bytes.appendVarint(position)
+        bytes.append(copy)
+        bytes.appendVarint(UInt64(byteCount))
+        bytes.appendVarint(UInt64(checksum))
+    }
+}
+
+/// The checked name of a projection. Names are equal when their bytes are.
+struct ProjectionName: Hashable, Sendable {
+    static let maximumBytes = 128
+
+    let text: String
+    let bytes: [UInt8]
+
+    /// - Throws: ``Refusal/invalid(field:reason:)``.
+    init(_ text: String) throws(Refusal) {
+        try Limits.check(identifier: text, "name")
+        guard text.utf8.count <= ProjectionName.maximumBytes else {
+            throw .invalid(field: "name", reason: "a projection's is at most \(ProjectionName.maximumBytes) bytes long")
+        }
+        self.text = text
+        bytes = Array(text.utf8)
+    }
+
+    static func == (left: ProjectionName, right: ProjectionName) -> Bool { left.bytes == right.bytes }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
+}
+
+/// A stored projection, as the store knows it without the fold.
+public struct StoredProjection: Hashable, Sendable {
+    public var name: String
+    /// The ``Projection/version`` when it was stored.
+    public var version: UInt32 = 0
+    /// The newest event that the stored value holds.
+    public var position: Seq = .zero
+    /// The size of the value, encoded.
+    public var bytes: UInt64 = 0
+    /// The damage of the record that holds these fields; nil when there is none.
+    public var damage: String?
+
+    public init(name: String) {
+        self.name = name
     }
 }

@@ -1,10 +1,10 @@
 import TraylogDomain
 import TraylogPlatform
 
-/// A projection that this process keeps up to date: each commit is folded in, on a thread of its own, and the value is
-/// stored together with its position about once a second.
+/// A projection that this process keeps up to date. A thread folds each commit in, and stores the value with its position
+/// about once a second.
 ///
-/// It runs until ``stop()`` or until the store is closed, whether or not anybody holds this value.
+/// It runs until ``stop()`` or until the store is closed, even if this value is released.
 ///
 /// ```swift
 /// let hourly = try store.project(HourlyCounts.self)
@@ -22,27 +22,27 @@ public struct Projector<Value: Projection>: Sendable {
         self.thread = thread
     }
 
-    /// The value once it holds `seq`; without one, once it holds all that was appended before the call.
+    /// Waits until the value holds `seq` or, without one, every event appended before the call.
     ///
-    /// A large value is copied when the fold goes on while somebody still has it.
+    /// If the caller still has the value when the fold goes on, the fold copies it.
     ///
-    /// - Throws: ``TraylogError``: refused `upToBeyondHead`; failed with what keeps the fold from going on, such as
-    ///   `damaged`; failed `closed` after ``stop()``.
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`; failed when the fold cannot go on, for example `damaged`;
+    ///   failed `closed` after ``stop()``.
     public func value(through seq: Seq? = nil) async throws(TraylogError) -> Value {
         try await Waiting.suspended { (answer: @escaping Waiting.Answer<Value>) in run.whenApplied(seq, answer) }
     }
 
-    /// The same, blocking the calling thread; for threads, not for tasks.
+    /// Waits until the value holds `seq`, blocking the thread. Tasks use the asynchronous form.
     public func value(through seq: Seq? = nil) throws(TraylogError) -> Value {
         try Waiting.blocking { (answer: @escaping Waiting.Answer<Value>) in run.whenApplied(seq, answer) }
     }
 
-    /// The value as it is, perhaps behind the log; after ``stop()`` the last one.
+    /// The present value, which may be behind the log; after ``stop()`` the last one.
     ///
     /// Waits for a few hundred calls of ``Projection/apply(_:)`` at most.
     public var latest: Projected<Value> { run.readStatus { $0.projected } }
 
-    /// How far it is, where it came from, and what is in its way.
+    /// The progress of the fold and of storing, with the failure that holds it up.
     public var progress: ProjectionProgress {
         run.readStatus { status in
             ProjectionProgress(
@@ -52,30 +52,97 @@ public struct Projector<Value: Projection>: Sendable {
         }
     }
 
-    /// Folds the whole log into a new value, beside the one in use, and then puts it in its place; returns when it is
-    /// stored.
+    /// Folds the whole log into a new value, which then replaces the one in use. Returns when it is stored.
     ///
-    /// The old value stays in use, and up to date, until then; and it stays stored, if the process dies before the end.
+    /// Until then the old value stays in use, up to date and stored.
     ///
     /// - Throws: ``TraylogError``; failed `closed` when the projection is stopped before the end.
     public func rebuild() async throws(TraylogError) {
         try await Waiting.suspended { (answer: @escaping Waiting.Answer<Void>) in run.rebuild(answer) }
     }
 
-    /// The same, blocking the calling thread; for threads, not for tasks.
+    /// Folds the whole log into a new value, blocking the thread. Tasks use the asynchronous form.
     public func rebuild() throws(TraylogError) {
         try Waiting.blocking { (answer: @escaping Waiting.Answer<Void>) in run.rebuild(answer) }
     }
 
-    /// Stores the value and its position, wherever the fold is, and ends; ``progress`` tells when that failed.
+    /// Stores the value with its position, and ends. ``progress`` tells when storing failed.
     ///
-    /// Blocks for as long as that takes. The name is free afterwards. A second call does nothing.
+    /// Blocks until then. Afterwards the name is free. A second call does nothing.
     public func stop() {
         guard !run.environment.isInherited else { return }
         run.stopSoon()
-        // The name is free once the thread has ended, which only others can wait for.
+        // The name becomes free when the thread has ended, and a thread cannot wait for itself.
         guard !run.isWithin else { return }
         thread.join()
         board.release(run.name, of: run)
+    }
+}
+
+extension Store {
+    /// Starts a projection from its stored value, if that is sound and of the same ``Projection/version``, or else from the
+    /// first event.
+    ///
+    /// Returns before the projection has caught up. Several can run at once, each on its own thread.
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid` with the field `name` for a bad name, and for one that runs in this
+    ///   process already; failed `closed`, `newerFormat`, `inputOutput`.
+    @discardableResult
+    public func project<Value: Projection>(_ type: Value.Type) throws(TraylogError) -> Projector<Value> {
+        try project(type, storedEveryMilliseconds: 1_000)
+    }
+
+    /// - Parameter storedEveryMilliseconds: the shortest time between two storings.
+    package func project<Value: Projection>(
+        _ type: Value.Type, storedEveryMilliseconds: Int
+    ) throws(TraylogError) -> Projector<Value> {
+        do {
+            let name = try ProjectionName(Value.name)
+            try projections.reserve(name)
+            do {
+                return try start(type, name, storedEveryMilliseconds)
+            } catch {
+                projections.release(name)
+                throw error
+            }
+        } catch {
+            throw TraylogError(error, in: directory)
+        }
+    }
+
+    private func start<Value: Projection>(
+        _ type: Value.Type, _ name: ProjectionName, _ milliseconds: Int
+    ) throws -> Projector<Value> {
+        let source = queries.source
+        let erasures = projections.erasures
+        let found = try source.tables.projections.find(type, name, log: source.tables.log, source.environment)
+        let run = ProjectionRun(name, found: found, source: source, writer: writer)
+        let record = found.record
+        let entry = try projections.start(name, run, since: erasures) {
+            OSThread.start(name: "traylog-fold") {
+                var loop = ProjectionLoop(run, record: record, intervalMilliseconds: milliseconds)
+                loop.live()
+            }
+        }
+        // Later commits are reported by the writer; this reports the earlier ones.
+        run.headMoved(to: try head().rawValue)
+        return Projector(board: projections, run: run, thread: entry.thread)
+    }
+
+    /// Deletes the stored value of a projection, which must not run in this process.
+    ///
+    /// - Returns: whether anything was stored.
+    /// - Throws: ``TraylogError``: refused `invalid` with the field `name` when it runs; failed.
+    @discardableResult
+    public func forgetProjection(named text: String) throws(TraylogError) -> Bool {
+        do {
+            let name = try ProjectionName(text)
+            try projections.reserve(name)
+            defer { projections.release(name) }
+            let source = queries.source
+            return try source.tables.projections.forget(name, in: source.environment, through: writer)
+        } catch {
+            throw TraylogError(error, in: directory)
+        }
     }
 }

@@ -2,23 +2,23 @@ import TraylogDomain
 import TraylogPlatform
 
 extension Store {
-    /// Moves the floor up to a moment: events below it that no query at the floor or above needs leave the log.
+    /// Moves the floor up to a moment. Events below the floor leave the log, if no query at the floor or above needs them.
     ///
-    /// What goes are items that are gone or deleted, and everything that happened below the floor and is in the states by
-    /// then; the texts of items that somebody may still see stay. Every answer, of now and of any moment from the floor on,
-    /// is the same as before, which is checked before anything goes. Below the floor, queries are refused with
-    /// ``Refusal/compacted(floor:archive:)``, and so are undoing an event and restoring an item from there.
+    /// Items that are gone or deleted leave, and everything below the floor that the states hold by then. The content of
+    /// items that somebody may still see stays. Every answer about the floor and later is unchanged; the compaction checks
+    /// that before anything leaves. Queries below the floor are refused with ``Refusal/compacted(floor:archive:)``, as are
+    /// undoing an event and restoring an item from there.
     ///
-    /// The store is written anew beside itself, and the new file takes the place of the old one, so that it is smaller at
-    /// once. Appends and queries go on meanwhile, also in other processes. Killed at any moment, the store is as it was
-    /// before or after.
+    /// The store is written to a new file, which then replaces the old one, so that the store is smaller at once. Appends
+    /// and queries go on meanwhile, also in other processes. A process that is killed leaves the store as it was before or
+    /// after.
     ///
     /// - Parameters:
-    ///   - moment: the floor, or a time: the floor is then what a query of that time sees last. At or below the present
-    ///     floor nothing leaves the log, and only a file with many free pages is made smaller.
-    ///   - archive: a directory where a file with the events that leave is put first; nil to let them go for good.
-    ///   - isDryRun: does everything but the last step, and writes no archive.
-    /// - Throws: ``TraylogError``: refused `upToBeyondHead`; failed `damaged` when the states are not what the log gives,
+    ///   - moment: the floor, or a time; then the floor is the newest event that a query of that time sees. At or below the
+    ///     present floor no event leaves, and the file is rewritten only if it has many free pages.
+    ///   - archive: a directory for a file with the events that leave; nil to delete them for good.
+    ///   - isDryRun: does everything except the last step, and writes no archive.
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`; failed `damaged` when the states differ from the log,
     ///   `diskFull`, `busy` while another compaction or an erasure runs, `closed`.
     /// - Complexity: reads all of the log, writes what stays.
     @discardableResult
@@ -28,7 +28,7 @@ extension Store {
         try compact(before: moment, archive: archive, isDryRun: isDryRun, progress: { _, _ in })
     }
 
-    /// The same on a thread of its own, while the task waits. Cancelling the task gives it up, and changes nothing.
+    /// Compacts on another thread, while the task waits. Cancelling the task cancels the compaction, and changes nothing.
     @discardableResult
     public func compact(
         before moment: Moment, archive: String? = nil, isDryRun: Bool = false
@@ -50,9 +50,9 @@ extension Store {
         }.get()
     }
 
-    /// The blocking form, which tells how far it is in steps, done and of all.
+    /// Compacts and reports progress: the steps done, and of all steps.
     ///
-    /// - Parameter progress: what it throws gives the compaction up.
+    /// - Parameter progress: cancels the compaction when it throws.
     package func compact(
         before moment: Moment, archive: String?, isDryRun: Bool, progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws(TraylogError) -> CompactionReport {
@@ -85,7 +85,7 @@ extension Store {
         return try rewriter.compact(goal, progress)
     }
 
-    /// Whether free pages take so much of the file that it is worth being written anew for them alone.
+    /// Whether there are enough free pages to rewrite the file only for them.
     private func isWorthShrinking() throws -> Bool {
         let statistics = try queries.source.statistics()
         return statistics.freeBytes >= 1 << 20 && statistics.freeBytes >= statistics.bytes / 4

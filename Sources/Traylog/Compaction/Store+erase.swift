@@ -4,22 +4,21 @@ import TraylogPlatform
 import TraylogLog
 
 extension Store {
-    /// Erases a person: afterwards the user's name, and whatever the user's own events say (content, keys, actors,
-    /// devices), stand in no file of the store or its archives, not even in free pages.
+    /// Erases a person. Afterwards no file of the store or its archives has the user's name or the content of the user's
+    /// own events (texts, keys, actors, devices), not even in free pages.
     ///
-    /// What stays is a skeleton in the history of a pseudonym: that there were events, of which kinds, and when; proofs
-    /// and tree heads from before still hold. The name is free for a newcomer with an empty tray. Answers about others stay
-    /// as they are, so that what others' events say of this person stays, too.
+    /// Kind and time of each event stay, under a pseudonym. Earlier proofs and tree heads still hold. A newcomer can get the
+    /// name, with an empty tray. Answers about other users do not change, so what their events say about this person stays.
     ///
-    /// Archives are rewritten first, then the store is written anew beside itself and takes the place of the old one.
-    /// Killed at any moment, it can be repeated. Values of custom projections are folded anew. It cannot reach backups,
-    /// exports, copies of archives, and what readers hold in memory.
+    /// Archives are rewritten first. Then the store is written to a new file, which replaces the old one. An erasure that
+    /// was killed can be repeated. Values of custom projections are folded again. Backups, exports, copies of archives and
+    /// the memory of readers are out of reach.
     ///
     /// - Parameters:
-    ///   - actor: who asks for it, for the `erased` event.
-    ///   - archives: where the store's archives are, if they were moved.
-    /// - Throws: ``TraylogError``: refused `invalid`; failed `notFound` for an archive that is not where it was put,
-    ///   `busy`, `diskFull`, `damaged`, `closed`.
+    ///   - actor: who asked for it, for the `erased` event.
+    ///   - archives: the directory of the store's archives, if they were moved.
+    /// - Throws: ``TraylogError``: refused `invalid`; failed `notFound` for a missing archive, `busy`, `diskFull`,
+    ///   `damaged`, `closed`.
     /// - Complexity: reads and writes all of the store, and its archives.
     @discardableResult
     public func erase(
@@ -28,23 +27,17 @@ extension Store {
         try erase(user, actor: actor, device: device, archives: archives, progress: { _, _ in })
     }
 
-    /// The same on a thread of its own, while the task waits. Cancelling the task does not end it.
+    /// Erases a person on another thread, while the task waits. Cancelling the task does not end it.
     @discardableResult
     public func erase(
         _ user: String, actor: String? = nil, device: String? = nil, archives: String? = nil
     ) async throws(TraylogError) -> ErasureReport {
-        let result: Result<ErasureReport, TraylogError> = await withCheckedContinuation { continuation in
-            _ = OSThread.start(name: "traylog-erase") {
-                continuation.resume(
-                    returning: Result { () throws(TraylogError) in
-                        try self.erase(user, actor: actor, device: device, archives: archives) { _, _ in }
-                    })
-            }
+        try await onThread(named: "traylog-erase") { () throws(TraylogError) in
+            try self.erase(user, actor: actor, device: device, archives: archives) { _, _ in }
         }
-        return try result.get()
     }
 
-    /// The blocking form, which tells how far it is in steps, done and of all.
+    /// Erases a person and reports progress: the steps done, and of all steps.
     package func erase(
         _ user: String, actor: String?, device: String?, archives: String?,
         progress: @escaping (UInt64, UInt64) throws -> Void
@@ -53,7 +46,7 @@ extension Store {
             try Limits.check(identifier: user, "user")
             if let actor { try Limits.check(identifier: actor, "actor") }
             if let device { try Limits.check(identifier: device, "device") }
-            // A compaction in between would bring an archive that nobody rewrites.
+            // A compaction in between would make an archive that is not rewritten.
             return try rewriter.exclusively {
                 try eraseAlone(user, actor: actor, device: device, archives: archives, progress)
             }
@@ -83,7 +76,7 @@ extension Store {
         return report
     }
 
-    /// - Parameter moved: the directory that all archives are in, if not where they were put.
+    /// - Parameter moved: the directory of all archives, if they were moved.
     private func rewriteArchives(without stream: UInt32, in moved: String?) throws -> [String] {
         let source = queries.source
         let (finished, pending) = try source.environment.read { transaction in
@@ -92,10 +85,10 @@ extension Store {
         func path(_ archive: (name: String, directory: String)) -> String {
             "\(moved ?? archive.directory)/\(archive.name)"
         }
-        // What a run that was killed left may be there or not.
+        // An archive of a compaction that was killed may be there or not.
         let known = finished + pending.filter { Files.exists(path($0)) }
         let paths = known.map(path)
-        // All are there before any is touched.
+        // Checks that all exist before any is changed.
         for path in paths { _ = try ArchiveReader.open(path) }
         var rewritten: [String] = []
         for (path, archive) in zip(paths, known) {
