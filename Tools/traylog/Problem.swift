@@ -1,6 +1,6 @@
 import Traylog
 
-/// What went wrong: the one place that knows which exit status and which words an error gets.
+/// The exit status and the message of an error. No other place decides them.
 struct Problem {
     let status: ExitStatus
     /// Without the program's name in front.
@@ -34,7 +34,7 @@ struct Problem {
         line = nil
     }
 
-    /// The problem that `error` stands for; nil for what the argument parser reports by itself.
+    /// The problem of an error; nil for errors that the argument parser reports.
     init?(_ error: any Error) {
         switch error {
         case TraylogError.refused(let refusal): self.init(refusal: refusal)

@@ -1,6 +1,6 @@
 import Traylog
 
-/// What an `append` did, in commands.
+/// Counts the outcomes of an `append`.
 struct AppendSummary: Hashable {
     /// Lines looked at that were not blank.
     var read: UInt64 = 0

@@ -15,7 +15,7 @@ struct Appender {
     private let isJSON: Bool
     private var hasStopped = false
 
-    /// How long a batch that is not full waits for more input, where nobody waits for answers.
+    /// How long a batch that is not full waits for more input, unless the input waits for answers.
     private static let patienceMilliseconds: Int32 = 200
 
     init(from source: Descriptor, to store: Store, _ options: AppendOptions, isJSON: Bool) {

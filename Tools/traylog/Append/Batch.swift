@@ -8,7 +8,7 @@ struct Batch: Sendable {
         var command: Result<Command, Refusal>
     }
 
-    /// What became of one line.
+    /// The outcome of one line.
     struct Outcome: Sendable {
         var line: Int
         var result: Result<Receipt, Refusal>

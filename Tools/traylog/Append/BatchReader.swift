@@ -19,7 +19,7 @@ struct BatchReader {
     /// No batch will come any more.
     var isAtEnd: Bool { hasStopped || lines.isAtEnd }
 
-    /// How much of the input the batches so far hold, as far as its size is known.
+    /// The share of the input in the batches so far; nil when its size is unknown.
     var fraction: Double? {
         guard let size = source.sizeBytes, size > 0 else { return nil }
         return Double(lines.bytesTaken) / Double(size)

@@ -4,7 +4,7 @@ import Traylog
 ///
 /// Lines end with LF or CR LF; the last one may end with neither.
 struct LineReader {
-    /// A line without its end: where it stands in ``bytes``, until the next ``fill()``.
+    /// The range of a line in ``bytes``, without its newline. Valid until the next ``fill()``.
     enum Line: Equatable {
         case whole(Range<Int>)
         /// Longer than the limit; its bytes were let go.
@@ -13,9 +13,9 @@ struct LineReader {
 
     private let source: Descriptor
     private(set) var bytes: [UInt8]
-    /// What was read and not yet taken.
+    /// The bytes that were read and not taken yet.
     private var rest = 0..<0
-    /// How much of `rest` is known to hold no end of line.
+    /// The number of bytes of `rest` that were searched for a newline.
     private var searched = 0
     private var isInsideLongLine = false
     private(set) var isAtEnd = false

@@ -67,7 +67,7 @@ struct AuditCommand: StoreCommand {
         }
     }
 
-    /// Reads the events twice, because the chart stands above them and a long report does not fit into memory.
+    /// Reads the events twice, because the chart comes before them and a long report does not fit into memory.
     private func writePage(_ path: String, _ report: AuditReport, _ reader: StoreReader) throws {
         var points: [(time: Int64, unread: UInt64)] = []
         var times = AuditChunks(reader: reader, report: report, withProofs: false)

@@ -27,7 +27,7 @@ struct KeygenCommand: ParsableCommand {
     func run() throws {
         let key = try KeyFile.using("--name") { () throws(NoteError) in try NotePrivateKey(name: name) }
         let publicFile = file + ".pub"
-        // The public one first: a run that fails leaves no private key behind.
+        // The public key first, so that a failed run leaves no private key.
         try FileText.create(publicFile, key.publicKey.text + "\n", isSecret: false)
         do {
             try FileText.create(file, key.text + "\n", isSecret: true)

@@ -2,14 +2,14 @@ import Traylog
 
 /// The JSON forms that only the program has; those of the domain are beside their types.
 extension JSONWriter {
-    /// What became of a single command: `{"result","seq"}`.
+    /// Writes the outcome of a single command: `{"result","seq"}`.
     mutating func write(_ receipt: Receipt) {
         beginObject()
         members(receipt)
         endObject()
     }
 
-    /// What became of one line of an `append`: `{"line","result","seq","error"}`.
+    /// Writes the outcome of one line of an `append`: `{"line","result","seq","error"}`.
     mutating func write(_ outcome: Batch.Outcome) {
         beginObject()
         member("line", outcome.line)

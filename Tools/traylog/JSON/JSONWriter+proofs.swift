@@ -2,7 +2,7 @@ import Traylog
 
 /// The JSON forms of tree heads and proofs: hashes in hexadecimal digits, leaves in Base64.
 extension JSONWriter {
-    /// - Parameter checkpoint: the same, signed.
+    /// - Parameter checkpoint: the tree head, signed.
     mutating func write(_ head: TreeHead, checkpoint: String? = nil) {
         beginObject()
         member("treeSize", head.size)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Traylog
 
-/// What a publisher says about an item, as flags.
+/// The content of an item, as flags.
 struct ContentFields: ParsableArguments {
     @Option(help: "The conversation or object that the item belongs to.")
     var thread: String?

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Traylog
 
-/// What an edit changes, as flags.
+/// The changes of an edit, as flags.
 struct EditFields: ParsableArguments {
     /// A field that can be cleared.
     enum Field: String, CaseIterable, ExpressibleByArgument {

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What every command takes, before its name or after it.
+/// The options of every command, before or after its name.
 struct GlobalOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The store's directory (default: $TRAYLOG_STORE).", valueName: "dir"),

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Traylog
 
-/// What a mute is about: a thread or a category.
+/// The target of a mute: a thread or a category.
 struct MuteTarget: ParsableArguments {
     @Option(help: "The thread.")
     var thread: String?

@@ -5,7 +5,7 @@ import Traylog
 protocol Verb: StoreCommand {
     var common: CommonFields { get }
 
-    /// Whose tray; nil for broadcasts.
+    /// The owner of the tray; nil for broadcasts.
     var tray: String? { get }
 
     func action() throws -> Command.Action

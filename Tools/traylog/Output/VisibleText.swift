@@ -1,7 +1,7 @@
-/// Text in which nothing can act on a terminal or hide: fit to be shown, whoever wrote it.
+/// Text that is safe to show, whoever wrote it: nothing in it can control a terminal or hide.
 ///
 /// Control characters become their pictures (`␛`), those without a picture and everything that reorders or breaks
-/// lines becomes its number (`<U+202E>`). What joins characters into one stays.
+/// lines becomes its number (`<U+202E>`). Characters that join others stay.
 struct VisibleText: Hashable {
     let text: String
 

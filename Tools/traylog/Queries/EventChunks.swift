@@ -1,9 +1,9 @@
 import Traylog
 
-/// A range of events, some at a time, so that a long one never stands in memory whole.
+/// A range of events, read in chunks, so that a long one need not fit into memory.
 struct EventChunks {
     private let fetch: (Seq, Int) throws(TraylogError) -> [Event]
-    /// Where the next chunk starts; nil behind the last.
+    /// The start of the next chunk; nil after the last.
     private var next: Seq?
     private let last: Seq
     private static let size = 256

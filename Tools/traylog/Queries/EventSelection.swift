@@ -8,7 +8,7 @@ struct EventSelection: Sendable {
     var user: String?
     /// Nothing after it.
     var asOf: Moment?
-    /// Whose events belong to it as well.
+    /// Archives to read, too.
     var archives: Archives?
 
     /// Writes the events that are there.
@@ -24,7 +24,7 @@ struct EventSelection: Sendable {
         return last
     }
 
-    /// The same, and then each new one, written at once; ends with the task.
+    /// Writes the events, and then each new one at once, until the task is cancelled.
     func follow(_ reader: StoreReader, to lines: inout EventLines) async throws {
         let last = try write(from: reader, to: &lines)
         try lines.flush()

@@ -1,7 +1,7 @@
 import Traylog
 
 extension Event {
-    /// What happened, on one line, without the kind.
+    /// Describes the event on one line, without the kind.
     var words: String {
         switch body {
         case .notified(let content): content.headline

@@ -32,7 +32,7 @@ struct InboxText {
 }
 
 extension Item {
-    /// `● new muted`: unread items stand out by a mark, not by colour alone.
+    /// `● new muted`: a mark shows unread items, not only a colour.
     var stateWords: String {
         var words = [read ? "  read" : seen ? "● unread" : "● new"]
         if muted { words.append("muted") }

@@ -6,7 +6,7 @@ struct AuditPage {
     let hasProofs: Bool
 
     /// - Parameters:
-    ///   - points: of the chart, which stands above the table: when each event was recorded, and the unread items then.
+    ///   - points: the points of the chart above the table: the time of each event, and the unread items then.
     ///   - next: the next entries; nil when there are no more.
     func write(
         to output: Output, points: [(time: Int64, unread: UInt64)], _ next: () throws -> [AuditEntry]?

@@ -1,6 +1,6 @@
 import Traylog
 
-/// What changed between two moments, for people.
+/// Writes the changes between two moments for people.
 struct DifferenceText {
     private let difference: TrayDifference
     private let events: [Event]
@@ -57,7 +57,7 @@ struct DifferenceText {
 }
 
 extension ItemChange {
-    /// How it stands now, where that is another way than before.
+    /// The present standing, where it differs from the earlier one.
     var words: String {
         guard let before else { return (["new"] + after.words).joined(separator: ", ") }
         var words: [String] = []
@@ -77,7 +77,7 @@ extension ItemChange {
 }
 
 extension ItemStanding {
-    /// What is unusual about a new item.
+    /// The marks of a new item that are not the usual ones.
     fileprivate var words: [String] {
         let flags = [
             (read, "read"), (seen && !read, "seen"), (archived, "archived"), (deleted, "deleted"), (gone, "gone"),

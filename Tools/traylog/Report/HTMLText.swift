@@ -2,7 +2,7 @@ import Traylog
 
 /// Text in a page, wherever it came from.
 enum HTMLText {
-    /// With nothing in it that is markup, hides, or reorders what stands beside it.
+    /// Escapes markup, and characters that hide or reorder the text beside them.
     static func escaped(_ text: String) -> String {
         var result: [UInt8] = []
         for byte in VisibleText(text).text.utf8 {
@@ -18,7 +18,7 @@ enum HTMLText {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// The same for text of somebody else's, which may be written in another direction.
+    /// Escapes text from outside, and isolates its writing direction.
     static func isolated(_ text: String) -> String { "<bdi>\(escaped(text))</bdi>" }
 
     /// A time, to the second.

@@ -52,7 +52,7 @@ struct Restorer {
         if !isBlank { try restore.add(lines.bytes.span.extracting(range)) }
     }
 
-    /// How much of the input was read, as far as its size is known.
+    /// The share of the input that was read; nil when its size is unknown.
     private var fraction: Double? {
         guard let size = source.sizeBytes, size > 0 else { return nil }
         return Double(lines.bytesTaken) / Double(size)

@@ -6,7 +6,7 @@
     import Glibc
 #endif
 
-/// A blocking call on a thread of its own, so that the caller can do something else until it needs the result.
+/// A blocking call on another thread. The caller can do other work until it needs the result.
 struct BackgroundCall<Value: Sendable>: ~Copyable {
     private let thread: pthread_t
     private let call: Call<Value>
@@ -58,7 +58,7 @@ private class AnyCall {
     func run() {}
 }
 
-/// What both threads see; the join orders the result after the call.
+/// The state that both threads share. The join orders the result after the call.
 private final class Call<Value>: AnyCall {
     private let body: @Sendable () -> Value
     private(set) var result: Value?

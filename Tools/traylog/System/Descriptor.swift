@@ -78,7 +78,7 @@ struct Descriptor: Hashable, Sendable {
 
     /// Writes all of `bytes`.
     ///
-    /// When nobody reads the other end any more, the process ends by SIGPIPE, as programs in a pipe do.
+    /// When the reader goes away, the process ends by SIGPIPE, like other programs in a pipe.
     func write(_ bytes: [UInt8]) throws(SystemFailure) {
         var done = 0
         while done < bytes.count {
@@ -116,9 +116,9 @@ struct Descriptor: Hashable, Sendable {
         _ = unsafe poll(&request, 1, -1)
     }
 
-    /// Ends the process as programs in a pipe end when nobody reads them.
+    /// Ends the process by SIGPIPE, like other programs in a pipe.
     func endByBrokenPipe() -> Never {
-        // The caller may have handed down an ignored SIGPIPE.
+        // The parent process may have set SIGPIPE to be ignored.
         _ = signal(SIGPIPE, SIG_DFL)
         _ = raise(SIGPIPE)
         exit(128 + SIGPIPE)

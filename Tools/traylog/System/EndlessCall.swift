@@ -8,12 +8,12 @@ import Synchronization
     import Glibc
 #endif
 
-/// An asynchronous call that goes on until somebody ends the program.
+/// An asynchronous call that goes on until the program is interrupted.
 final class EndlessCall: Sendable {
     private let notes: (reading: Descriptor, writing: Descriptor)
     private let failure = Mutex<(any Error)?>(nil)
 
-    /// How long the call may take to end once it is interrupted: it may be stuck in a write that nobody reads.
+    /// How long the call may take to end after an interruption, because it may hang in a write that nobody reads.
     private static let patienceMilliseconds: Int32 = 1_000
 
     private init() throws(SystemFailure) { notes = try Descriptor.pipe() }
@@ -21,7 +21,7 @@ final class EndlessCall: Sendable {
     /// Runs `body` until it returns or throws, or until SIGINT or SIGTERM comes: then its task is cancelled, and this
     /// returns in the usual way.
     ///
-    /// When nobody reads `output` any more, the process ends by SIGPIPE, whether or not there is something to write.
+    /// When the reader of `output` goes away, the process ends by SIGPIPE, even if there is nothing to write.
     static func run(writingTo output: Descriptor, _ body: @escaping @Sendable () async throws -> Void) throws {
         let call = try EndlessCall()
         Interruption.tell(call.notes.writing)

@@ -11,10 +11,10 @@
 /// The system then sends a signal in the middle of a read, and LMDB may end the process by itself. In their place come a
 /// line on standard error and the exit status of a damaged store.
 enum FatalSignal {
-    // What the handler says; it must not allocate, so the line is ready before.
+    // The message of the handler, made in advance because the handler must not allocate.
     // nonisolated(unsafe): set once, before the handlers are.
     private nonisolated(unsafe) static var line: UnsafeMutablePointer<UInt8>?
-    // nonisolated(unsafe): the same.
+    // nonisolated(unsafe): as above.
     private nonisolated(unsafe) static var lineBytes = 0
 
     /// Installs the handlers for work on the store in `directory`.

@@ -30,7 +30,7 @@ enum FileText {
 
     static func remove(_ path: String) { _ = unsafe unlink(path) }
 
-    /// Makes a file that must not exist yet, and leaves none behind when that fails.
+    /// Creates a file that must not exist yet. A failure leaves no file.
     ///
     /// - Parameter isSecret: only its owner can read it.
     static func create(_ path: String, _ text: String, isSecret: Bool) throws(SystemFailure) {

@@ -1,6 +1,6 @@
 import Traylog
 
-/// What stands in one place of a ``Table``.
+/// The content of one place in a ``Table``.
 struct Cell: Hashable {
     let text: String
     let style: Style

@@ -7,7 +7,7 @@ struct Column: Hashable {
 
     var title: String
     var alignment: Alignment
-    /// The fewest cells that the column may shrink to; nil when it is always shown whole.
+    /// The fewest cells that the column may shrink to; nil when it never shrinks.
     var minimum: Int?
 
     /// Numbers and other short words, never cut.
