@@ -22,7 +22,7 @@ struct AuditCommand: StoreCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "Whose tray.")
+    @Argument(help: "The user.")
     var user: String
 
     @Option(help: ArgumentHelp("The first event, or the time from which on.", valueName: "seq-or-time"))

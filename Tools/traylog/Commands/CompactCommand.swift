@@ -4,16 +4,16 @@ import Traylog
 struct CompactCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact",
-        abstract: "Take out of the log what nobody needs any more, and shrink the file.",
+        abstract: "Remove events from the log that nobody needs any more, and shrink the file.",
         discussion: """
-            The floor moves up to the given event, or to what a query of the given time sees last. Events below it leave \
-            the log, but for those of items that are still somewhere to be seen. Every answer from the floor on stays as \
-            it is, which is checked before anything goes; earlier moments cannot be asked for any more. With --archive \
-            what goes is first written to a file, which 'history', 'log' and 'export' can include.
+            The floor moves up to the given event, or to the newest event that a query of the given time sees. Events \
+            below it leave the log, except those of items that somebody can still see. Every answer from the floor on \
+            stays the same, which is checked before anything leaves; earlier moments cannot be asked for any more. With \
+            --archive the events are first written to a file, which 'history', 'log' and 'export' can include.
 
-            The store is written anew and takes the place of the old one in one step: killed at any moment, it is as it \
-            was before or after. That needs room on the disk for what stays. Others may read meanwhile; a program that \
-            has the store open for writing compacts it itself.
+            The store is written to a new file, which then replaces the old one: killed at any moment, the store is as it \
+            was before or after. That needs room on the disk for the events that stay. Others may read meanwhile; a \
+            program that has the store open for writing compacts it itself.
 
             EXAMPLES
               traylog compact --keep-days 90 --archive /var/lib/trays/archive
@@ -28,14 +28,15 @@ struct CompactCommand: StoreCommand {
     var before: Moment?
 
     @Option(
-        help: ArgumentHelp("What happened in so many days stays (instead of --before).", valueName: "n"))
+        help: ArgumentHelp("Keep this many days of history (instead of --before).", valueName: "n"))
     var keepDays: UInt32?
 
     @Option(
-        help: ArgumentHelp("Write what goes to a file in this directory.", valueName: "dir"), completion: .directory)
+        help: ArgumentHelp("Archive what leaves in a file in this directory.", valueName: "dir"), completion: .directory
+    )
     var archive: String?
 
-    @Flag(help: "Say what would go, and change nothing.")
+    @Flag(help: "Only say what would leave.")
     var dryRun = false
 
     func validate() throws {

@@ -16,7 +16,7 @@ struct DiffCommand: StoreCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "Whose tray.")
+    @Argument(help: "The user.")
     var user: String
 
     @Option(help: ArgumentHelp("The earlier moment.", valueName: "seq-or-time"))

@@ -6,10 +6,10 @@ struct EraseCommand: StoreCommand {
         commandName: "erase",
         abstract: "Erase a person for good.",
         discussion: """
-            Afterwards the user's name, and whatever the user's own events said, stand in no file of the store, and in \
-            none of its archives. That events happened, of which kinds and when, stays in the history of a pseudonym, so \
-            that proofs from before still hold. What others' events say of the person stays as well. Backups, exports and \
-            copies of archives are out of reach: erase there, too, or delete them.
+            Afterwards no file of the store or its archives has the user's name or the content of the user's own events. \
+            Kind and time of each event stay, in the history of a pseudonym, so that earlier proofs still hold. The \
+            content of other users' events stays, too, even where it names the person. Backups, exports and copies of \
+            archives are out of reach: erase there, too, or delete them.
 
             EXAMPLES
               traylog erase alice --yes

@@ -17,7 +17,7 @@ struct HistoryCommand: StoreCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "Whose events.")
+    @Argument(help: "The user.")
     var user: String
 
     @OptionGroup var range: SeqRange

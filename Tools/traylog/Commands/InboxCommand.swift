@@ -19,7 +19,7 @@ struct InboxCommand: StoreCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "Whose items.")
+    @Argument(help: "The user.")
     var user: String
 
     @OptionGroup var page: PageOptions
@@ -29,10 +29,10 @@ struct InboxCommand: StoreCommand {
     @Option(help: "Only items of this category.")
     var category: String?
 
-    @Flag(help: "Only items that are not read.")
+    @Flag(help: "Only unread items.")
     var unread = false
 
-    @Flag(help: "Only items that are not seen, muted ones included.")
+    @Flag(help: "Only unseen items, including muted ones.")
     var unseen = false
 
     @Flag(help: "Archived items instead.")
@@ -41,7 +41,7 @@ struct InboxCommand: StoreCommand {
     @Flag(help: "Snoozed items instead.")
     var snoozed = false
 
-    @Flag(help: "Silent items, too.")
+    @Flag(help: "Include silent items.")
     var includeSilent = false
 
     func validate() throws {

@@ -8,7 +8,7 @@ struct KeygenCommand: ParsableCommand {
         discussion: """
             The private key (Ed25519) goes to FILE, which only its owner can read, and the public one to FILE.pub and \
             to standard output. Neither file may exist. Keep the private key away from the store's machine if you \
-            can; whoever verifies needs the public one alone. It needs no store.
+            can; verifying takes only the public one. The command needs no store.
 
             EXAMPLES
               traylog keygen audit.key --name trays.example.org
@@ -18,10 +18,10 @@ struct KeygenCommand: ParsableCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "Where the private key goes.", completion: .file())
+    @Argument(help: "The file for the private key.", completion: .file())
     var file: String
 
-    @Option(help: "Whose tree heads they are: stands under each signature; no spaces, no plus signs.")
+    @Option(help: "The name of the log, which each signature carries: no spaces, no plus signs.")
     var name = "traylog"
 
     func run() throws {

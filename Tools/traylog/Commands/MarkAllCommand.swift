@@ -14,7 +14,7 @@ struct MarkAllCommand: Verb {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "Whose items.")
+    @Argument(help: "The user.")
     var user: String
 
     @Argument(help: "What to mark them as.")

@@ -16,10 +16,10 @@ struct MarkCommand: Verb {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "Whose items.")
+    @Argument(help: "The user.")
     var user: String
 
-    @Argument(help: "What to mark them as.")
+    @Argument(help: "The mark.")
     var mark: Word<Mark>
 
     @Argument(help: "1 to 1,000 items.")

@@ -15,7 +15,7 @@ struct MuteCommand: Verb {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "Whose tray.")
+    @Argument(help: "The user.")
     var user: String
 
     @OptionGroup var target: MuteTarget

@@ -14,7 +14,7 @@ struct NotifyCommand: Verb {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "Whose tray.")
+    @Argument(help: "The user.")
     var user: String
 
     @OptionGroup(title: "Content") var content: ContentFields

@@ -16,7 +16,7 @@ struct ThreadsCommand: StoreCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "Whose items.")
+    @Argument(help: "The user.")
     var user: String
 
     @OptionGroup var page: PageOptions

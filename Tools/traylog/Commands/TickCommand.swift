@@ -17,7 +17,7 @@ struct TickCommand: StoreCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Option(help: ArgumentHelp("What counts as the present (RFC 3339; default: the clock).", valueName: "time"))
+    @Option(help: ArgumentHelp("The present time (RFC 3339; default: the clock).", valueName: "time"))
     var now: Timestamp?
 
     func run() throws {

@@ -16,7 +16,7 @@ struct TrayCommand: StoreCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "Whose tray.")
+    @Argument(help: "The user.")
     var user: String
 
     @OptionGroup var moment: MomentOption

@@ -14,7 +14,7 @@ struct UndoCommand: Verb {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "Whose tray.")
+    @Argument(help: "The user.")
     var user: String
 
     @Argument(help: "The event's seq.")

@@ -15,7 +15,7 @@ struct UnmuteCommand: Verb {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "Whose tray.")
+    @Argument(help: "The user.")
     var user: String
 
     @OptionGroup var target: MuteTarget

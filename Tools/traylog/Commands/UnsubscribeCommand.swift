@@ -15,7 +15,7 @@ struct UnsubscribeCommand: Verb {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "Whose tray.")
+    @Argument(help: "The user.")
     var user: String
 
     @Argument(help: "The topic.")

@@ -16,7 +16,7 @@ struct WatchCommand: StoreCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "Whose tray.")
+    @Argument(help: "The user.")
     var user: String
 
     func run() throws {

@@ -5,7 +5,7 @@ import Traylog
 struct ArchiveOption: ParsableArguments {
     @Option(
         name: .customLong("archive"),
-        help: ArgumentHelp("Also what 'compact --archive' put into this directory.", valueName: "dir"))
+        help: ArgumentHelp("Include the archives that 'compact --archive' wrote to this directory.", valueName: "dir"))
     var directory: String?
 
     /// - Throws: ``TraylogError``: `notFound` for a directory without archives, `foreignFile` for those of another store.

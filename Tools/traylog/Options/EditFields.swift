@@ -20,7 +20,7 @@ struct EditFields: ParsableArguments {
     @Option(help: "At most 16 KiB.")
     var body: String?
 
-    @Option(help: ArgumentHelp("Who or what a summary names.", valueName: "name"))
+    @Option(help: ArgumentHelp("The person or thing that a summary names.", valueName: "name"))
     var summaryArgument: String?
 
     @Option(help: ArgumentHelp("How many notifications the item stands for in a summary.", valueName: "n"))

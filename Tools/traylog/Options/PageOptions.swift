@@ -3,9 +3,9 @@ import Traylog
 
 /// Which page, and how large.
 struct PageOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("At most so many, 1 to 100.", valueName: "n"))
+    @Option(help: ArgumentHelp("The most to show, 1 to 100.", valueName: "n"))
     var limit = Limits.defaultPageItems
 
-    @Option(help: "Where the page before ended, as it said.")
+    @Option(help: "The cursor at the end of the page before.")
     var cursor: Cursor?
 }

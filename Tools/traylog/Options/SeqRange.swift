@@ -6,6 +6,6 @@ struct SeqRange: ParsableArguments {
     @Option(help: ArgumentHelp("From this event on.", valueName: "seq"))
     var from: Seq = 1
 
-    @Option(help: ArgumentHelp("Up to this event, it included (default: the head).", valueName: "seq"))
+    @Option(help: ArgumentHelp("Up to and including this event (default: the head).", valueName: "seq"))
     var to: Seq?
 }
