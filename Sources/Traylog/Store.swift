@@ -72,7 +72,7 @@ public final class Store: TrayQueries {
         // answered from here on rests on it.
         try environment.sync()
         let tables = Tables(environment)
-        let shared = Monitor(
+        let shared = StoreLock(
             Shared(
                 core: try Core.open(environment, tables: tables, options: options),
                 flusher: Flusher(tailEvents: options.tailEvents)))

@@ -13,12 +13,12 @@ public protocol TrayQueries: Sendable {
 ///
 /// A class, because each query takes a reference.
 public final class Queries: Sendable {
-    let source: any ViewSource
+    let source: any SnapshotSource
     let hub: ObservationHub
     let pool = QueryPool()
     let tree = TreeTail()
 
-    init(source: any ViewSource, hub: ObservationHub) {
+    init(source: any SnapshotSource, hub: ObservationHub) {
         self.source = source
         self.hub = hub
     }

@@ -6,7 +6,7 @@ extension Environment {
     /// Opens a new, empty environment with the same databases, to be filled and to take the place of this one.
     ///
     /// It is in the directory `rewrite` of the store. Commits to it are not synced: ``sync()`` does that, and now and
-    /// then spares ``replace(by:beforeRename:onStep:)`` the work. Closing it takes its files away, and so does the next
+    /// then spares ``replace(by:waitingMilliseconds:beforeRename:exchange:onStep:)`` the work. Closing it takes its files away, and so does the next
     /// opening of the store for writing, if this process is killed.
     ///
     /// - Throws: ``LMDBError/Code/alreadyOpen`` when there is one already.
@@ -55,13 +55,15 @@ extension Environment {
     ///   - waitingMilliseconds: how long to wait for a process that is opening the store.
     ///   - beforeRename: runs in the writer's turn: the last chance to bring the successor up to date, because nothing is
     ///     written to the old file afterwards. What it throws ends the replacement, and nothing has happened.
+    ///   - exchange: runs its argument, which lets new transactions of this process begin on the new file: the place to
+    ///     change together with the file what memory says of it. Not called when the old file stays.
     ///   - onStep: for tests; what it throws counts as a failure of the step that comes next.
     /// - Throws: ``LMDBError/Code/openLocked`` when a process that opens the store is in the way, and what keeps files from
     ///   being written; the old file then stays. ``LMDBError/Code/panic``: the new names may not be on disk, so nothing is
     ///   written any more until the store was closed and opened again.
     package func replace(
         by successor: Environment, waitingMilliseconds: Int = 100, beforeRename: () throws -> Void = {},
-        onStep: (ReplacementStep) throws -> Void = { _ in }
+        exchange: (() -> Void) -> Void = { $0() }, onStep: (ReplacementStep) throws -> Void = { _ in }
     ) throws {
         try checkProcess("replace")
         precondition(successor.directory == directory + "/rewrite", "The successor of another store.")
@@ -75,12 +77,13 @@ extension Environment {
         try beforeRename()
         try successor.file?.finishFilling(durability: configuration.durability, path: successor.directory)
         try onStep(.synced)
-        try withOpenLock(waitingMilliseconds) { try rename(old, successor, onStep: onStep) }
+        try withOpenLock(waitingMilliseconds) { try rename(old, successor, exchange, onStep: onStep) }
     }
 
     /// Marks the old file, exchanges the names, and goes on with the new file.
     private func rename(
-        _ old: EnvironmentFile, _ successor: Environment, onStep: (ReplacementStep) throws -> Void
+        _ old: EnvironmentFile, _ successor: Environment, _ exchange: (() -> Void) -> Void,
+        onStep: (ReplacementStep) throws -> Void
     ) throws {
         let rewrite = RewriteDirectory(directory: directory)
         let new = try successor.openFile("replace")
@@ -104,7 +107,7 @@ extension Environment {
         successor.handOver()
         successor.close()
         new.pages.move(to: StoreLocation(directory: directory).dataPath)
-        defer { go(on: new) }
+        defer { exchange { go(on: new) } }
         do {
             try onStep(.dataRenamed)
             try rewrite.syncNames()

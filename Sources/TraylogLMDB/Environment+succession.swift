@@ -67,6 +67,7 @@ extension Environment {
     }
 
     func waitForRetired() {
+        for file in succession.withLock({ $0.retired }) { file.gate.disregardPins() }
         _ = succession.wait(timeoutMilliseconds: nil, until: { $0.retired.isEmpty }) { _ in }
     }
 }

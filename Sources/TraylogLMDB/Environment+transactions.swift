@@ -64,16 +64,26 @@ extension Environment {
     private func beginCurrentRead() throws(LMDBError) -> Reading {
         while true {
             let file = try openFile("read")
-            guard let (slot, idle) = file.gate.enter() else {
-                try checkIsOpen(file, "read")
-                continue
-            }
-            if let idle {
-                if unsafe mdb_txn_renew(idle.pointer) == 0, try load(idle, file, slot) { return (file, slot, idle) }
-                idle.end()
-            }
-            if let reading = try beginNewRead(file, slot) { return reading }
+            if let reading = try begin(on: file, isPinned: false) { return reading }
+            try checkIsOpen(file, "read")
         }
+    }
+
+    /// Begins a read transaction on a file that is pinned.
+    func beginRead(on file: EnvironmentFile) throws(LMDBError) -> Reading {
+        try checkProcess("read")
+        guard let reading = try begin(on: file, isPinned: true) else { throw closedError("read") }
+        return reading
+    }
+
+    /// - Returns: nil when the file was closed or, without a pin, replaced.
+    private func begin(on file: EnvironmentFile, isPinned: Bool) throws(LMDBError) -> Reading? {
+        guard let (slot, idle) = file.gate.enter(isPinned: isPinned) else { return nil }
+        if let idle {
+            if unsafe mdb_txn_renew(idle.pointer) == 0, try load(idle, file, slot) { return (file, slot, idle) }
+            idle.end()
+        }
+        return try beginNewRead(file, slot, isPinned: isPinned)
     }
 
     /// Reads the header's page of the commit that a read transaction shows; gives both back when it makes no sense.
@@ -90,7 +100,9 @@ extension Environment {
     /// Begins a read transaction without a predecessor, giving the slot back when that fails.
     ///
     /// - Returns: nil when the file was closed or replaced meanwhile.
-    private func beginNewRead(_ file: EnvironmentFile, _ slot: Int) throws(LMDBError) -> Reading? {
+    private func beginNewRead(
+        _ file: EnvironmentFile, _ slot: Int, isPinned: Bool
+    ) throws(LMDBError) -> Reading? {
         var slot = slot
         var attempts = 0
         while true {
@@ -111,7 +123,7 @@ extension Environment {
             }
             _ = file.gate.leave(slot, keeping: nil)
             guard attempts < 8, try isMended(file, result) else { throw failure(result, "read") }
-            guard let entered = file.gate.enter() else { return nil }
+            guard let entered = file.gate.enter(isPinned: isPinned) else { return nil }
             entered.handle?.end()
             slot = entered.index
         }

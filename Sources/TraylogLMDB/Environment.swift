@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// A process opens a directory at most once. Any number of processes may read it; one may write it, and holds the
 /// writer lease as long as its environment is open. Another data file may take the place of the one that was opened
-/// (``replace(by:beforeRename:onStep:)``); an environment then goes on with that, in every process.
+/// (``replace(by:waitingMilliseconds:beforeRename:exchange:onStep:)``); an environment then goes on with that, in every process.
 ///
 /// ```swift
 /// let environment = try Environment.open(directory: path, access: .readWrite, databases: ["log"])

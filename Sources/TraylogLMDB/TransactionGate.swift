@@ -19,8 +19,12 @@ final class TransactionGate: Sendable {
 
     struct State {
         var phase = Phase.open
-        /// Whether another file took the place of this one: nothing begins any more, and what began goes on.
+        /// Whether another file took the place of this one: only pinned transactions begin, and what began goes on.
         var isRetired = false
+        /// Work that goes on reading the file after it was replaced.
+        var pins = 0
+        /// Whether the file waits for it; not when the environment closes.
+        var heedsPins = true
         var slots: [Slot] = []
         /// Slots with an idle read transaction, the last used one last.
         var idle: [Int] = []
@@ -28,6 +32,8 @@ final class TransactionGate: Sendable {
         var vacant: [Int] = []
         /// Transactions under way, the writer's included.
         var active = 0
+        /// Read transactions that ever began.
+        var reads = 0
         /// The thread in a write transaction; zero for none.
         var writer: UInt = 0
         /// Threads that wait for the end of a transaction or for a phase.
@@ -36,6 +42,11 @@ final class TransactionGate: Sendable {
 
         /// Nothing will begin here any more.
         var isOver: Bool { phase == .closed || isRetired }
+
+        /// The same for a read transaction, which can be pinned.
+        func isOver(for isPinned: Bool) -> Bool {
+            isPinned ? phase == .closed || isRetired && phase == .closing : isOver
+        }
 
         func holds(_ thread: UInt) -> Bool {
             writer == thread || slots.contains { $0.owner == thread }
@@ -55,27 +66,33 @@ final class TransactionGate: Sendable {
     private let monitor = Monitor(State())
 
     /// Takes a slot for the calling thread, with an idle read transaction if there is one; nil when closed or retired.
-    func enter() -> (index: Int, handle: ReadHandle?)? {
+    ///
+    /// - Parameter isPinned: whether it may begin on a file that was replaced.
+    func enter(isPinned: Bool = false) -> (index: Int, handle: ReadHandle?)? {
         let thread = OSThread.currentNumber
         let entered: (Int, ReadHandle?)? = monitor.withLock { state in
-            guard state.phase == .open, !state.isRetired, let index = state.idle.popLast() else { return nil }
+            guard state.phase == .open, isPinned || !state.isRetired, let index = state.idle.popLast() else {
+                return nil
+            }
             state.slots[index].owner = thread
             state.active += 1
+            state.reads &+= 1
             return (index, state.slots[index].handle)
         }
         if let entered { return entered }
-        guard let index = enterVacant(thread) else { return nil }
+        guard let index = enterVacant(thread, isPinned: isPinned) else { return nil }
         return (index, nil)
     }
 
-    private func enterVacant(_ thread: UInt) -> Int? {
+    private func enterVacant(_ thread: UInt, isPinned: Bool) -> Int? {
         // A thread inside a transaction goes on while others drain: they wait for that transaction.
-        wait(until: { $0.phase == .open || $0.isOver || $0.holds(thread) }) { state in
-            if state.isOver { return nil }
+        wait(until: { $0.phase == .open || $0.isOver(for: isPinned) || $0.holds(thread) }) { state in
+            if state.isOver(for: isPinned) { return nil }
             let index = state.vacant.popLast() ?? state.slots.count
             if index == state.slots.count { state.slots.append(Slot()) }
             state.slots[index].owner = thread
             state.active += 1
+            state.reads &+= 1
             return index
         }
     }
@@ -169,10 +186,26 @@ final class TransactionGate: Sendable {
         monitor.signalAll()
     }
 
-    /// Waits for the last transaction of what was retired.
+    /// Waits for the last transaction, and the last pin, of what was retired.
     func finishRetirement() {
-        wait(until: { $0.active == 0 && $0.phase == .open }) { $0.phase = .closing }
+        wait(until: { $0.active == 0 && $0.phase == .open && ($0.pins == 0 || !$0.heedsPins) }) { $0.phase = .closing }
     }
+
+    func pin() { monitor.withLock { $0.pins += 1 } }
+
+    func unpin() {
+        monitor.withLock { $0.pins -= 1 }
+        monitor.signalAll()
+    }
+
+    /// Lets pins hold nothing any more, because the environment closes.
+    func disregardPins() {
+        monitor.withLock { $0.heedsPins = false }
+        monitor.signalAll()
+    }
+
+    /// Read transactions that ever began.
+    var reads: Int { monitor.withLock { $0.reads } }
 
     /// Whether the calling thread is inside of a transaction.
     func holdsThisThread() -> Bool {

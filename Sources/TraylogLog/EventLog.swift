@@ -82,15 +82,6 @@ package struct EventLog: Sendable {
             user: Pseudonym.name(ofStream: header.stream), body: .redacted(kind))
     }
 
-    /// Visits the records of several events in the given order, unchecked.
-    ///
-    /// - Returns: the place of the first event that the log does not hold, at which it ends; nil when it holds all.
-    package func forEachRecord(
-        _ seqs: Span<UInt64>, in transaction: borrowing ReadTransaction, _ body: (Int, RawSpan) throws -> Void
-    ) throws -> Int? {
-        try transaction.get(records, seqs, body)
-    }
-
     /// Decodes the item that an event brought into an empty one, without edits and marks.
     package func fill(
         _ item: inout Item, from seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction

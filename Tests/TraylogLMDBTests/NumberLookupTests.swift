@@ -42,19 +42,6 @@ import Testing
                     let value: UInt8? = try transaction.get(log, key) { $0.copy[0] }
                     #expect(value == (present.contains(key) ? UInt8(truncatingIfNeeded: key) : nil), "\(key)")
                 }
-                var start = 0
-                while start < wanted.count {
-                    // Several at once, in any number, end at the first one that is not there.
-                    let some = Array(wanted[start..<min(start + Int.random(in: 1...100, using: &random), wanted.count)])
-                    var found: [UInt8] = []
-                    let missing = try transaction.get(log, some.span) { index, value in
-                        #expect(index == found.count)
-                        found.append(value.copy[0])
-                    }
-                    #expect(missing == some.firstIndex { !present.contains($0) })
-                    #expect(found == some.prefix { present.contains($0) }.map { UInt8(truncatingIfNeeded: $0) })
-                    start += some.count
-                }
             }
         }
     }

@@ -55,14 +55,14 @@ extension TrayQueries {
     ///   store's archive, or not an archive), `newerFormat`, `damaged`, `permissionDenied`.
     public func archives(in directory: String) throws(TraylogError) -> Archives {
         let identity = try identity()
-        return try queries.answer { _ in Archives(contents: try ArchiveSet.open(directory, store: identity)) }
+        return try queries.translatingErrors { _ in
+            Archives(contents: try ArchiveSet.open(directory, store: identity))
+        }
     }
 
     /// Identifies the store in its archives.
     package func identity() throws(TraylogError) -> StoreIdentity {
-        try queries.answer { source in
-            try source.environment.read { try StoreRecord.read(source.tables.meta, in: $0) }?.identity ?? .none
-        }
+        try queries.answer { $0.record.identity }
     }
 
     /// A user's own events from `from` on, oldest first, at most `limit`, with archived ones.
@@ -73,7 +73,7 @@ extension TrayQueries {
         of user: String, from: Seq = 1, limit: Int = .max, asOf: Moment? = nil, including archives: Archives
     ) throws(TraylogError) -> [Event] {
         let last = try end(asOf)
-        try queries.answer { _ in try Limits.check(identifier: user, "user") }
+        try queries.translatingErrors { _ in try Limits.check(identifier: user, "user") }
         var log = try MergedLog(queries, archives, of: user, from: from.rawValue, through: last)
         return try log.events(limit: limit)
     }

@@ -1,6 +1,5 @@
 import TraylogArchive
 import TraylogDomain
-import TraylogLMDB
 import TraylogLog
 
 /// The log of a store and its archives as one run of events. Of an event in both, the log's version counts, because it may
@@ -32,8 +31,10 @@ struct MergedLog {
         self.last = last
         next = max(first, 1)
         self.archives = archives
-        (stream, floor) = try queries.answer { source in
-            (try user.map { try source.view(of: $0, at: nil).pages.stream } ?? 0, try source.basis().floor)
+        if let user {
+            (stream, floor) = try queries.answer(.now, of: user) { ($0.stream, $0.store.record.floor) }
+        } else {
+            (stream, floor) = (0, try queries.answer { $0.record.floor })
         }
         do {
             archived = try archives.contents.cursor(from: next)
@@ -46,11 +47,7 @@ struct MergedLog {
 
     /// Opens the archives again. If the newest one is not there, its events are missing like those never archived.
     private mutating func openArchives() throws {
-        guard
-            let identity = try queries.answer({ source in
-                try source.environment.read { try StoreRecord.read(source.tables.meta, in: $0) }?.identity
-            })
-        else { return }
+        let identity = try queries.answer { $0.record.identity }
         archives = Archives(contents: try ArchiveSet.open(archives.directory, store: identity))
         archived = try archives.contents.cursor(from: next)
     }
@@ -86,25 +83,27 @@ struct MergedLog {
 
     private mutating func readLog() throws {
         while true {
-            let (rows, next) = try user.map { try ownRows(of: $0) } ?? allRows()
-            let now = try queries.answer { try $0.basis().floor }
-            guard now != floor else {
-                (self.rows, self.next) = (rows, next)
+            let part = try user.map { try ownRows(of: $0) } ?? allRows()
+            guard part.floor != floor else {
+                (rows, next) = (part.rows[...], part.next)
                 return
             }
             // The floor has moved: some of the events may be in a new archive by now.
-            floor = now
+            floor = part.floor
             try openArchives()
         }
     }
 
-    private func allRows() throws -> (ArraySlice<LogRow>, next: UInt64) {
-        try queries.answer { source in
+    /// Events of the log that follow on each other, the seq to go on with, and the floor of the store that had them.
+    private typealias Part = (rows: [LogRow], next: UInt64, floor: Floor)
+
+    private func allRows() throws -> Part {
+        try queries.answer { store in
             var rows: [LogRow] = []
             var bytes = 0
-            let log = source.tables.log
-            let floor = max(try source.basis().floor.seq.rawValue, archives.through)
-            let reached = try source.environment.read { transaction in
+            let log = store.tables.log
+            let floor = max(store.record.floor.seq.rawValue, archives.through)
+            let reached = try store.read { transaction in
                 try log.forEachRecord(from: next, floor: floor, in: transaction) { seq, record in
                     guard seq <= last else { return false }
                     let row = try log.row(seq, record, in: transaction)
@@ -114,20 +113,19 @@ struct MergedLog {
                 }
             }
             guard reached > next else { throw CodecError(.damaged, seq: next, "it is missing from the log") }
-            return (rows[...], reached)
+            return (rows, reached, store.record.floor)
         }
     }
 
     /// Reads the next events of the user, by the index of the user's own events.
-    private func ownRows(of user: String) throws -> (ArraySlice<LogRow>, next: UInt64) {
-        try queries.answer { source in
-            let view = try source.view(of: user, at: nil)
-            let seqs = try view.state.events(from: next, through: last, limit: Self.rowsAtOnce, stored: view.pages)
-            let rows = try source.environment.read { transaction in
-                try seqs.compactMap { try source.tables.log.row($0, in: transaction) }
+    private func ownRows(of user: String) throws -> Part {
+        try queries.answer(.now, of: user) { now in
+            let seqs = try now.state.events(from: next, through: last, limit: Self.rowsAtOnce, stored: now.pages)
+            let rows = try now.store.read { transaction in
+                try seqs.compactMap { try now.store.tables.log.row($0, in: transaction) }
             }
             let isEnd = seqs.count < Self.rowsAtOnce
-            return (rows[...], isEnd ? last + 1 : (seqs.last ?? last) + 1)
+            return (rows, isEnd ? last + 1 : (seqs.last ?? last) + 1, now.store.record.floor)
         }
     }
 }

@@ -7,10 +7,10 @@ struct ItemComparison {
         var overrides: [ItemOverride]
     }
 
-    private let new: UserView
+    private let new: UserSnapshot
     private var before: [UInt64: Known] = [:]
 
-    init(_ old: UserView, _ new: UserView) throws {
+    init(_ old: UserSnapshot, _ new: UserSnapshot) throws {
         self.new = new
         var before: [UInt64: Known] = [:]
         try old.state.forEachItem(below: .max, stored: old.pages) { page, entry in
@@ -61,7 +61,7 @@ struct ChangeTracker {
     private var items: [UInt64: Tracked] = [:]
 
     /// - Parameter base: the tray before the first event.
-    init(_ changes: [ItemChange], base: UserView) {
+    init(_ changes: [ItemChange], base: UserSnapshot) {
         pages = base.pages
         for change in changes { items[change.item.rawValue] = Tracked(standing: change.before) }
     }

@@ -1,32 +1,30 @@
 import TraylogDomain
-import TraylogLMDB
 
 /// Folds one user's events from one moment to another, and stops after each event.
 struct StepFold {
-    let source: any ViewSource
-    let base: UserView
+    let base: UserSnapshot
     let history: StepHistory
     /// The user's own events after `base`, ascending.
     private let own: [UInt64]
     private let end: UInt64
 
     /// - Parameters:
+    ///   - now: the user after the head.
     ///   - start: the event after which the fold begins.
     ///   - end: the last event that is folded.
-    init(_ source: any ViewSource, of user: String, after start: UInt64, through end: UInt64) throws {
-        self.source = source
+    init(_ now: UserSnapshot, after start: UInt64, through end: UInt64) throws {
         self.end = end
-        let now = try source.view(of: user, at: nil)
-        var base = try source.view(of: user, at: start)
+        var base = try now.at(start)
         // Every state is a landmark, so that the fold reports each.
         base.state.landmarkDistance = 1
         self.base = base
         own = try now.state.events(from: start + 1, through: end, stored: now.pages)
-        history = StepHistory(source: source, hasher: now.hasher, stored: now.pages.viewing(.current(limit: .max)))
+        guard let past = now.past else { preconditionFailure("A report looks at the past.") }
+        history = StepHistory(now, past)
     }
 
     /// Whether the store knows the user.
-    var isKnown: Bool { base.pages.stream != 0 }
+    var isKnown: Bool { base.stream != 0 }
 
     /// Folds, and calls `body` with the state after each event of the user, and after each event of a topic that reached
     /// the user.
@@ -67,40 +65,34 @@ struct StepFold {
 
 /// The past as a ``StepFold`` reads it. It remembers which events belong to topics.
 final class StepHistory: FoldHistory {
-    private let source: any ViewSource
-    private let hasher: IdentityHasher
-    private let stored: StoredPages
+    private let kept: SnapshotHistory
     private var topicSeqs: Set<UInt64> = []
     private var topicFacts: [UInt64: Fact] = [:]
 
-    init(source: any ViewSource, hasher: IdentityHasher, stored: StoredPages) {
-        self.source = source
-        self.hasher = hasher
-        self.stored = stored
-    }
+    init(_ now: UserSnapshot, _ past: UnstoredPast) { kept = now.history(past) }
 
     /// The fact of a folded event of a topic; nil for any other event.
     func topicFact(_ seq: UInt64) -> Fact? { topicFacts.isEmpty ? nil : topicFacts[seq] }
 
     func fact(_ seq: UInt64) throws -> Fact {
-        let fact = try source.fact(seq, hasher)
+        let fact = try kept.fact(seq)
         if !topicSeqs.isEmpty, topicSeqs.contains(seq) { topicFacts[seq] = fact }
         return fact
     }
 
     func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
-        let seqs = try source.events(ofTopic: topic, after: seq, through: end)
+        let seqs = try kept.events(ofTopic: topic, after: seq, through: end)
         topicSeqs.formUnion(seqs)
         return seqs
     }
 
     func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
-        guard var landmark = try stored.landmark(atOrBefore: seq) else { return nil }
+        guard var landmark = try kept.landmark(atOrBefore: seq) else { return nil }
         landmark.state.landmarkDistance = 1
         return landmark
     }
 
     func firsts(of space: PageSpace, changedSince seq: UInt64) throws -> [UInt64] {
-        try stored.firsts(of: space, changedSince: seq)
+        try kept.firsts(of: space, changedSince: seq)
     }
 }

@@ -78,27 +78,26 @@ extension TrayQueries {
     public func difference(
         of user: String, from: Moment, to: Moment? = nil
     ) throws(TraylogError) -> TrayDifference {
-        try queries.answer { source in
-            try Limits.check(identifier: user, "user")
-            let end = try source.seq(of: to) ?? source.head().rawValue
-            let start = try source.seq(of: from) ?? 0
+        try queries.answer(.past, of: user) { now in
+            let store = now.store
+            let end = try store.seq(of: to)
+            let start = try store.seq(of: from)
             guard start <= end else { throw Refusal.invalid(field: "from", reason: "is after the later moment") }
-            let (old, new) = (try source.view(of: user, at: start), try source.view(of: user, at: end))
+            let (old, new) = (try now.at(start), try now.at(end))
             var changes = try ItemComparison(old, new).changes()
             var steps: [AuditStep] = []
-            let fold = try StepFold(source, of: user, after: start, through: end)
+            let fold = try StepFold(now, after: start, through: end)
             var before = TrayCounts(fold.base.state)
             var tracker = ChangeTracker(changes, base: fold.base)
             _ = try fold.run { state, seq in
                 let after = TrayCounts(state)
                 steps.append(AuditStep(seq: Seq(seq), before: before, after: after))
                 before = after
-                try tracker.follow(state, source.fact(seq, new.hasher))
+                try tracker.follow(state, store.fact(seq))
             }
             for index in changes.indices { changes[index].by = tracker.events(of: changes[index].item) }
             return TrayDifference(
-                user: user, before: try old.state.tray(of: user, asOf: Seq(start), source: old.pages),
-                after: try new.state.tray(of: user, asOf: Seq(end), source: new.pages), items: changes, steps: steps)
+                user: user, before: try old.tray(), after: try new.tray(), items: changes, steps: steps)
         }
     }
 }

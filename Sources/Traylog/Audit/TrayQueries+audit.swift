@@ -1,6 +1,5 @@
 import TraylogAudit
 import TraylogDomain
-import TraylogLMDB
 
 extension TrayQueries {
     /// Every event that touched a user's tray, with its effect on the counts: the user's own events, and those of topics
@@ -16,21 +15,27 @@ extension TrayQueries {
     public func audit(
         of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false
     ) throws(TraylogError) -> AuditReport {
-        try queries.answer { source in
-            try Limits.check(identifier: user, "user")
-            let size = try source.seq(of: asOf) ?? source.head().rawValue
-            let first = try source.first(of: from)
-            let last = min(try source.seq(of: to) ?? size, size)
+        let (size, report) = try queries.answer(.past, of: user) { now in
+            let store = now.store
+            let size = try store.seq(of: asOf)
+            let first = try store.first(of: from)
+            let last = min(try store.seq(of: to), size)
             let start = min(first - 1, last)
-            let fold = try StepFold(source, of: user, after: start, through: last)
+            let fold = try StepFold(now, after: start, through: last)
             let (steps, state) = try AuditReport.steps(fold, user, withTrays: withTrays)
-            let end = try source.view(of: user, at: last)
+            let end = try now.at(last)
             guard TrayCounts(state) == TrayCounts(end.state) else { throw StoreFailure.unequalFolds(user) }
-            return AuditReport(
-                user: user, from: Seq(start + 1), through: Seq(last),
-                treeHead: try queries.nodes(through: size).head(of: size), before: TrayCounts(fold.base.state),
-                tray: try end.state.tray(of: user, asOf: Seq(last), source: end.pages), steps: steps)
+            let (before, tray) = (TrayCounts(fold.base.state), try end.tray())
+            return (
+                size,
+                { treeHead in
+                    AuditReport(
+                        user: user, from: Seq(start + 1), through: Seq(last), treeHead: treeHead, before: before,
+                        tray: tray, steps: steps)
+                }
+            )
         }
+        return report(try queries.treeHead(of: size))
     }
 
     /// The events of some steps of a report.
@@ -42,37 +47,34 @@ extension TrayQueries {
     public func entries(
         of report: AuditReport, _ range: Range<Int>, withProofs: Bool
     ) throws(TraylogError) -> [AuditEntry] {
-        try queries.answer { source in
+        let steps = Array(report.steps[range])
+        let events = try events(of: steps)
+        guard withProofs else { return zip(steps, events).map { AuditEntry(step: $0, event: $1) } }
+        return try queries.translatingErrors { source in
             let size = report.treeHead.size
             let nodes = CachedNodes(try queries.nodes(through: size), size: size)
-            let log = source.tables.log
-            return try report.steps[range].map { step in
-                guard let event = try source.environment.read({ try log.event(step.seq.rawValue, in: $0) }) else {
-                    throw Refusal.unknownEvent(step.seq)
-                }
-                var proof: EventProof?
-                if withProofs, let leaf = try source.environment.read({ try log.leaf(step.seq.rawValue, in: $0) }) {
-                    let inclusion = try nodes.inclusionProof(ofLeaf: leaf.index, in: size)
-                    proof = EventProof(leaf: leaf, head: report.treeHead, inclusion: inclusion)
+            return try zip(steps, events).map { step, event in
+                let leaf = try source.environment.read { try source.tables.log.leaf(step.seq.rawValue, in: $0) }
+                let proof = try leaf.map { leaf in
+                    EventProof(
+                        leaf: leaf, head: report.treeHead,
+                        inclusion: try nodes.inclusionProof(ofLeaf: leaf.index, in: size))
                 }
                 return AuditEntry(step: step, event: event, proof: proof)
             }
         }
     }
-}
 
-extension TrayQueries {
     /// The events of steps, in the order of the steps.
     public func events(of steps: [AuditStep]) throws(TraylogError) -> [Event] {
-        try queries.answer { source in
-            try steps.map { step in
-                let log = source.tables.log
-                guard let event = try source.environment.read({ try log.event(step.seq.rawValue, in: $0) }) else {
-                    throw Refusal.unknownEvent(step.seq)
-                }
-                return event
+        var events: [Event] = []
+        events.reserveCapacity(steps.count)
+        while events.count < steps.count {
+            events += try queries.answer { store in
+                try steps[events.count...].prefix(1_000).map { try store.event($0.seq) }
             }
         }
+        return events
     }
 }
 
@@ -93,16 +95,16 @@ extension AuditReport {
     }
 }
 
-extension ViewSource {
+extension StoreSnapshot {
     /// The first event of a range that begins at a moment; without a moment, the first event after the floor.
     func first(of moment: Moment?) throws -> UInt64 {
         switch moment {
-        case nil: return try basis().floor.seq.rawValue + 1
+        case nil: return record.floor.seq.rawValue + 1
         case .seq(let seq): return max(seq.rawValue, 1)
         case .time(let time):
             let before = time.milliseconds.subtractingReportingOverflow(1)
             guard !before.overflow else { return 1 }
-            return (try seq(of: .time(Timestamp(milliseconds: before.partialValue))) ?? 0) + 1
+            return try seq(of: .time(Timestamp(milliseconds: before.partialValue))) + 1
         }
     }
 }

@@ -1,6 +1,5 @@
 import TraylogAudit
 import TraylogDomain
-import TraylogLMDB
 
 extension TrayQueries {
     /// Size and root of the Merkle tree over the log through a moment, or through the head.
@@ -10,10 +9,8 @@ extension TrayQueries {
     /// - Complexity: O(log events) where the tree is stored (``Store/storeTree()``). Later events are hashed; this store or
     ///   reader hashes each 256 of them once.
     public func treeHead(asOf: Moment? = nil) throws(TraylogError) -> TreeHead {
-        try queries.answer { source in
-            let size = try source.treeSize(asOf)
-            return try queries.nodes(through: size).head(of: size)
-        }
+        let size = try queries.treeSize(asOf)
+        return try queries.treeHead(of: size)
     }
 
     /// The proof that an event is in the log, as the log was at a moment.
@@ -24,11 +21,11 @@ extension TrayQueries {
     ///   `upToBeyondHead`.
     /// - Complexity: that of ``treeHead(asOf:)``.
     public func proof(of seq: Seq, asOf: Moment? = nil) throws(TraylogError) -> EventProof {
-        try queries.answer { source in
-            let size = try source.treeSize(asOf)
+        let size = try queries.treeSize(asOf)
+        return try queries.prove(through: size) { nodes in
             guard seq > .zero else { throw Refusal.unknownEvent(seq) }
             guard seq.rawValue <= size else { throw Refusal.upToBeyondHead(seq, head: Seq(size)) }
-            return try queries.proof(of: seq, in: size, try queries.nodes(through: size))
+            return try queries.proof(of: seq, in: size, nodes)
         }
     }
 
@@ -39,13 +36,12 @@ extension TrayQueries {
     ///   `old`) when `first` is after `second`.
     /// - Complexity: that of ``treeHead(asOf:)``.
     public func treeGrowth(from first: Seq, to second: Seq? = nil) throws(TraylogError) -> TreeGrowth {
-        try queries.answer { source in
-            let size = try source.treeSize(second.map(Moment.seq))
+        let size = try queries.treeSize(second.map(Moment.seq))
+        return try queries.prove(through: size) { nodes in
             guard first.rawValue <= size else {
                 guard let second else { throw Refusal.upToBeyondHead(first, head: Seq(size)) }
                 throw Refusal.invalid(field: "old", reason: "\(first) is after \(second)")
             }
-            let nodes = try queries.nodes(through: size)
             return TreeGrowth(
                 first: try nodes.head(of: first.rawValue), second: try nodes.head(of: size),
                 consistency: try nodes.consistencyProof(from: first.rawValue, to: size))
@@ -53,10 +49,31 @@ extension TrayQueries {
     }
 }
 
+// The tree is read in transactions of its own, some of them on another thread: no leaf of it ever changes.
 extension Queries {
+    /// The size of the tree at a moment. The tree knows no floor: of events that left the log it has the hashes.
+    fileprivate func treeSize(_ moment: Moment?) throws(TraylogError) -> UInt64 {
+        try answer { store in
+            guard case .seq(let seq)? = moment else { return try store.seq(of: moment) }
+            guard seq.rawValue <= store.head else { throw Refusal.upToBeyondHead(seq, head: Seq(store.head)) }
+            return seq.rawValue
+        }
+    }
+
+    /// Runs what needs hashes of the tree.
+    fileprivate func prove<Answer>(
+        through size: UInt64, _ body: (LogNodes) throws -> Answer
+    ) throws(TraylogError) -> Answer {
+        try translatingErrors { _ in try body(nodes(through: size)) }
+    }
+
+    func treeHead(of size: UInt64) throws(TraylogError) -> TreeHead {
+        try prove(through: size) { try $0.head(of: size) }
+    }
+
     func nodes(through size: UInt64) throws -> LogNodes { try tree.nodes(through: size, source.treeStorage) }
 
-    func proof(of seq: Seq, in size: UInt64, _ nodes: LogNodes) throws -> EventProof {
+    fileprivate func proof(of seq: Seq, in size: UInt64, _ nodes: LogNodes) throws -> EventProof {
         let (index, log) = (seq.rawValue - 1, source.tables.log)
         let inclusion = try nodes.inclusionProof(ofLeaf: index, in: size)
         let head = try nodes.head(of: size)
@@ -67,16 +84,8 @@ extension Queries {
     }
 }
 
-extension ViewSource {
+extension SnapshotSource {
     var treeStorage: TreeStorage { TreeStorage(environment: environment, table: tables.merkle, log: tables.log) }
-
-    /// The size of the tree at a moment. A seq may be below the floor, because the tree keeps the hashes of all events.
-    fileprivate func treeSize(_ moment: Moment?) throws -> UInt64 {
-        guard case .seq(let seq)? = moment else { return try seq(of: moment) ?? head().rawValue }
-        let head = try head()
-        guard seq <= head else { throw Refusal.upToBeyondHead(seq, head: head) }
-        return seq.rawValue
-    }
 }
 
 // Proofs and reports again for tasks: they are made on threads of the store, and the task sleeps meanwhile.

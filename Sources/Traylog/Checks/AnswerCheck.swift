@@ -30,17 +30,14 @@ struct AnswerCheck: FoldTaker {
     }
 
     private func words(_ folded: LogFold.Folded) throws -> String? {
-        while true {
-            do {
-                let answered = try source.view(of: folded.name.text, at: end)
-                return try AnswerComparison(answered: answered, folded: folded.state, pages: folded.pages).difference()
-            } catch is StaleRead {
-                continue
-            } catch PackedError.damaged(let what) {
-                return "what is stored is damaged (\(what))"
-            } catch let error as LMDBError where error.code == .corrupted || error.code == .truncated {
-                return error.message
+        do {
+            return try source.read(.past, of: folded.name.text) { now in
+                try AnswerComparison(answered: now.at(end), folded: folded.state, pages: folded.pages).difference()
             }
+        } catch PackedError.damaged(let what) {
+            return "what is stored is damaged (\(what))"
+        } catch let error as LMDBError where error.code == .corrupted || error.code == .truncated {
+            return error.message
         }
     }
 }

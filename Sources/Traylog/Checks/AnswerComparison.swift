@@ -5,7 +5,7 @@ import TraylogDomain
 /// How a state is divided into pages, and which marks still wait for their pages, is not compared: a past state is folded
 /// from a landmark, and may differ in this.
 struct AnswerComparison<Pages: StatePages> {
-    let answered: UserView
+    let answered: UserSnapshot
     let folded: TrayState
     /// What is not at hand of the folded state.
     let pages: Pages

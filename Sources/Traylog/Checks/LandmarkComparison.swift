@@ -10,12 +10,15 @@ struct LandmarkComparison {
     /// - Parameter earlier: the landmark before; what was kept then was compared then.
     func difference(_ reached: TrayState, since earlier: UInt64) throws -> String? {
         do {
-            guard let landmark = try source.landmark(stream, at: reached.appliedSeq) else { return nil }
-            var (mine, theirs): ([UInt8], [UInt8]) = ([], [])
-            landmark.state.pack(into: &mine)
-            reached.pack(into: &theirs)
-            guard mine == theirs else { return "the state that was kept differs" }
-            return try pageDifference(reached, landmark.pages, since: earlier)
+            return try source.read { store in
+                let found = try store.pages(of: stream).landmark(atOrBefore: reached.appliedSeq)
+                guard let landmark = found, landmark.state.appliedSeq == reached.appliedSeq else { return nil }
+                var (mine, theirs): ([UInt8], [UInt8]) = ([], [])
+                landmark.state.pack(into: &mine)
+                reached.pack(into: &theirs)
+                guard mine == theirs else { return "the state that was kept differs" }
+                return try pageDifference(reached, landmark.pages, since: earlier)
+            }
         } catch PackedError.damaged(let what) {
             return "what was kept is damaged (\(what))"
         }

@@ -61,7 +61,10 @@ package enum Replay {
         if scope.isWhole {
             return try compare(directory, environment, limit: 1, threads: threads, progress: progress)
         }
-        let source = FileSource(directory: directory, environment: environment, tables: Tables(environment))
+        // A compaction or an erasure that ends meanwhile takes nothing away.
+        let source = FileSource(
+            directory: directory, environment: environment, tables: Tables(environment),
+            pinned: try PinnedFile(environment))
         return try ScopedReplay(source, scope).run(threads: threads, progress)
     }
 
@@ -74,9 +77,12 @@ package enum Replay {
         _ directory: String, _ environment: Environment, limit: Int, eventsPerPass: Int = LogFold.eventsPerPass,
         skipsDamage: Bool = false, threads: Int? = nil, progress: (UInt64, UInt64) throws -> Void
     ) throws -> ReplayReport {
-        let source = FileSource(directory: directory, environment: environment, tables: Tables(environment))
-        let (record, head) = try source.state()
-        var fold = LogFold(environment: environment, tables: source.tables, record: record, head: head)
+        // A compaction or an erasure that ends meanwhile takes nothing away.
+        let source = FileSource(
+            directory: directory, environment: environment, tables: Tables(environment),
+            pinned: try PinnedFile(environment))
+        let (record, head) = try source.read { ($0.record, $0.head) }
+        var fold = LogFold(rows: source.rows, tables: source.tables, record: record, head: head)
         fold.base = source.bases(record)
         fold.eventsPerPass = eventsPerPass
         fold.skipsDamage = skipsDamage

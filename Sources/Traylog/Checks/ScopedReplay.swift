@@ -1,7 +1,6 @@
 import TraylogDomain
-import TraylogLMDB
-import TraylogPlatform
 import TraylogLog
+import TraylogPlatform
 
 /// A replay of some users, or up to a moment of the past, or of a stretch of the log.
 struct ScopedReplay {
@@ -14,58 +13,50 @@ struct ScopedReplay {
     }
 
     func run(threads: Int?, _ progress: (UInt64, UInt64) throws -> Void) throws -> ReplayReport {
-        while true {
-            let basis = try source.basis()
-            let report = Result { try runOnce(CurrentProcess.threads(threads), progress) }
-            // Who replaces states meanwhile, takes away what was read.
-            if try source.basis() == basis { return try report.get() }
-        }
-    }
-
-    private func runOnce(
-        _ threads: Int, _ progress: (UInt64, UInt64) throws -> Void
-    ) throws -> ReplayReport {
         for user in scope.users { try Limits.check(identifier: user, "user") }
-        let (record, head) = try source.state()
-        let end = try end() ?? head
-        var fold = LogFold(environment: source.environment, tables: source.tables, record: record, head: end)
+        let threads = CurrentProcess.threads(threads)
+        let (record, end, from, streams) = try source.readTail { try begin($0) }
+        var fold = LogFold(rows: source.rows, tables: source.tables, record: record, head: end)
         fold.base = source.bases(record)
         if !scope.isPresent { fold.foldsTopicsThroughHead = true }
-        guard let from = try first(through: end) else {
+        guard let from else {
             if scope.users.isEmpty { return try replayAll(fold, threads, progress) }
-            return try replay(chosenStreams(), with: UserFold(source: source, fold: fold), progress)
+            return try replay(streams, with: UserFold(source: source, fold: fold), progress)
         }
         let users = UserFold(source: source, fold: fold, from: from)
-        let streams = scope.users.isEmpty ? try active(in: from...end) : try chosenStreams()
-        return try replay(streams, with: users, progress)
+        return try replay(scope.users.isEmpty ? active(in: from...end) : streams, with: users, progress)
     }
 
-    /// The last event to fold; nil for the head.
-    private func end() throws -> UInt64? {
-        guard let to = scope.to else { return try source.seq(of: scope.asOf) }
+    /// What is to be folded, from where on, and the streams of chosen users in the order of their numbers.
+    private func begin(
+        _ snapshot: FileSnapshot
+    ) throws -> (record: StoreRecord, end: UInt64, from: UInt64?, streams: [UInt32]) {
+        let end = try end(snapshot.store)
+        let streams = try Set(scope.users.compactMap { try snapshot.stream(of: .user($0)) }).sorted()
+        return (snapshot.store.record, end, try first(through: end, snapshot.store), streams)
+    }
+
+    /// The last event to fold.
+    private func end(_ store: StoreSnapshot) throws -> UInt64 {
+        guard let to = scope.to else { return try store.seq(of: scope.asOf) }
         guard scope.asOf == nil else { throw Refusal.invalid(field: "to", reason: "cannot be given beside asOf") }
-        return try source.seq(of: .seq(to))
+        return try store.seq(of: .seq(to))
     }
 
     /// The first event to fold; nil for all.
-    private func first(through end: UInt64) throws -> UInt64? {
+    private func first(through end: UInt64, _ store: StoreSnapshot) throws -> UInt64? {
         guard let from = scope.from, from > 1 else { return nil }
         guard from.rawValue <= end else { throw Refusal.invalid(field: "from", reason: "is after the last event") }
         // The state before it has to be known.
-        _ = try source.seq(of: .seq(Seq(from.rawValue - 1)))
+        _ = try store.seq(of: .seq(Seq(from.rawValue - 1)))
         return from.rawValue
-    }
-
-    /// The chosen users who have a stream, in the order of their numbers.
-    private func chosenStreams() throws -> [UInt32] {
-        try Set(scope.users.compactMap { try source.stream(of: $0) }).sorted()
     }
 
     /// Streams with events in a stretch, in the order of their numbers.
     private func active(in seqs: ClosedRange<UInt64>) throws -> [UInt32] {
         var streams: Set<UInt32> = []
         try source.tables.log.scanTail(
-            after: seqs.lowerBound - 1, through: seqs.upperBound, source.environment, wantsName: { _ in false }
+            after: seqs.lowerBound - 1, through: seqs.upperBound, in: source.rows, wantsName: { _ in false }
         ) { events in
             for event in events where event.stream != 0 { streams.insert(event.stream) }
         }

@@ -16,7 +16,7 @@ struct StreamCheck: Sendable {
     ) throws -> [Bool] {
         guard !streams.isEmpty else { return [] }
         let tables = source.tables
-        return try source.environment.read { transaction in
+        return try source.rows.read { transaction in
             guard let record = try? StoreRecord.read(tables.meta, in: transaction) else {
                 return streams.map { _ in false }
             }
@@ -65,38 +65,40 @@ struct StreamCheck: Sendable {
     }
 
     private func stateDifference(_ folded: LogFold.Folded) throws -> String? {
-        while true {
-            do {
-                guard try source.stream(of: folded.name) == folded.stream else {
+        do {
+            return try source.readTail { snapshot in
+                guard try snapshot.stream(of: folded.name) == folded.stream else {
                     return "the name does not lead to stream \(folded.stream), which has this name"
                 }
                 // As far as the stored state or the user's own events reach: nobody looked at later broadcasts yet.
-                let view = try source.view(
-                    stream: folded.stream, name: folded.name,
+                let stored = try snapshot.user(
+                    folded.name, stream: folded.stream,
                     through: max(folded.state.events.last, folded.state.appliedSeq))
-                let state = try folded.state(through: view.state.appliedSeq, after: head, source)
-                let difference = try StateComparison(stored: view.state, pages: view.pages, folded: state).difference()
-                return try difference ?? dueDifference(folded, state)
-            } catch is StaleRead {
-                continue
-            } catch PackedError.damaged(let what) {
-                return "the stored state is damaged (\(what))"
-            } catch let error as LMDBError where error.code == .corrupted || error.code == .truncated {
-                return error.message
+                let state = try folded.state(through: stored.state.appliedSeq, after: head, snapshot)
+                let difference = try StateComparison(stored: stored.state, pages: stored.pages, folded: state)
+                    .difference()
+                return try difference ?? dueDifference(folded, state, snapshot)
             }
+        } catch PackedError.damaged(let what) {
+            return "the stored state is damaged (\(what))"
+        } catch let error as LMDBError where error.code == .corrupted || error.code == .truncated {
+            return error.message
         }
     }
 
     /// Whether what is due is in the table of it; entries too many are harmless.
-    private func dueDifference(_ folded: LogFold.Folded, _ state: TrayState) throws -> String? {
+    private func dueDifference(
+        _ folded: LogFold.Folded, _ state: TrayState, _ snapshot: FileSnapshot
+    ) throws -> String? {
+        let store = snapshot.store
         for (seq, entry) in folded.dues {
             // Of a deleted item that left the log, nothing is due any more.
-            guard try source.holdsEvent(entry.item) else { continue }
-            guard try state.holds(entry, setBy: seq, stored: folded.pages), try !source.isDue(entry) else {
-                continue
-            }
-            // A tick may have come meanwhile; then the stored state says so.
-            let now = try source.view(stream: entry.stream, name: folded.name)
+            guard try store.holds(entry.item) else { continue }
+            guard try state.holds(entry, setBy: seq, stored: folded.pages),
+                try !store.read({ try store.dues.contains(entry, in: $0) })
+            else { continue }
+            // A later event of the topic's may have ended it; then the state at the head says so.
+            let now = try snapshot.user(folded.name, stream: entry.stream)
             guard try now.state.holds(entry, setBy: seq, stored: now.pages) else { continue }
             return "item \(entry.item) is due at \(entry.due), and nothing will tell"
         }
@@ -106,9 +108,9 @@ struct StreamCheck: Sendable {
 
 extension LogFold.Folded {
     /// The state after later events of a store that goes on meanwhile.
-    fileprivate func state(through end: UInt64, after head: UInt64, _ source: FileSource) throws -> TrayState {
+    fileprivate func state(through end: UInt64, after head: UInt64, _ snapshot: FileSnapshot) throws -> TrayState {
         var state = state
-        let own = try source.seqs(of: stream, after: head, through: end)
+        let own = try snapshot.seqs(of: stream, after: head, through: end)
         var index = 0
         func next(_ seq: UInt64) -> UInt64 {
             index += 1
@@ -116,7 +118,7 @@ extension LogFold.Folded {
         }
         try state.catchUp(
             own: own.first ?? 0, through: end, stored: pages,
-            history: UnaidedHistory(source: source.history(stream: stream), base: base), next: next)
+            history: UnaidedHistory(source: snapshot.history(of: stream), base: base), next: next)
         return state
     }
 }

@@ -74,10 +74,12 @@ package enum Verification {
         progress: (UInt64, UInt64) -> Void
     ) throws -> VerificationReport {
         let tables = Tables(environment)
+        // What a compaction that ends meanwhile takes is not missing.
+        let file = try PinnedFile(environment)
         var report = VerificationReport(findings: [], events: 0, users: 0)
         // Each part finds what it can, whatever another one stumbled over.
         try gather(directory, &findings) { () throws -> [String] in
-            let head = try environment.read { try tables.log.head(in: $0).seq }
+            let head = try file.read { try tables.log.head(in: $0).seq }
             report.events = head
             return try environment.checkPages { pages, all in
                 progress(head * min(pages, all) / max(all, 1), 3 * head)
@@ -86,12 +88,12 @@ package enum Verification {
         let head = report.events
         var ofLog = Findings()
         try gather(directory, &findings) { () throws -> [String] in
-            let floor = try environment.read { transaction in
+            let floor = try file.read { transaction in
                 try StoreRecord.read(tables.meta, in: transaction).map { record in
                     (record.floor.seq.rawValue, record.dropped, record.floorStreams)
                 } ?? (0, 0, 0)
             }
-            try checkLog(environment, tables, floor, through: head, &ofLog) { progress(head + $0, 3 * head) }
+            try checkLog(file, tables, floor, through: head, &ofLog) { progress(head + $0, 3 * head) }
             return []
         }
         for text in ofLog.texts { findings.add(text) }
@@ -105,7 +107,7 @@ package enum Verification {
             }
         }
         try gather(directory, &findings) { () throws -> [String] in
-            try environment.read { try tables.projections.findings(in: $0) }
+            try file.read { try tables.projections.findings(in: $0) }
         }
         return report
     }
@@ -126,7 +128,7 @@ package enum Verification {
     }
 
     private static func checkLog(
-        _ environment: Environment, _ tables: Tables, _ floor: (seq: UInt64, dropped: UInt64, streams: UInt32),
+        _ file: PinnedFile, _ tables: Tables, _ floor: (seq: UInt64, dropped: UInt64, streams: UInt32),
         through head: UInt64, _ findings: inout Findings, progress: (UInt64) -> Void
     ) throws {
         var present: UInt64 = 0
@@ -134,7 +136,7 @@ package enum Verification {
         var newest = Timestamp(milliseconds: .min)
         var known: UInt32 = 0
         while next <= head {
-            next = try environment.read { transaction in
+            next = try file.read { transaction in
                 let end = min(head, next + 9_999)
                 return try tables.log.forEachRecord(from: next, floor: floor.seq, in: transaction) { seq, record in
                     guard seq <= head else { return false }

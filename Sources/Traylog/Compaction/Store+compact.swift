@@ -68,7 +68,7 @@ extension Store {
     private func compactAlone(
         before moment: Moment, archive: String?, isDryRun: Bool, _ progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws -> CompactionReport {
-        let present = try queries.source.basis().floor
+        let present = try queries.source.read { $0.record.floor }
         var goal = RewriteGoal()
         goal.floor = try rewriter.floor(before: moment)
         goal.archiveDirectory = isDryRun ? nil : archive

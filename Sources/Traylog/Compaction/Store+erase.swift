@@ -60,13 +60,16 @@ extension Store {
         _ progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws -> ErasureReport {
         var report = ErasureReport()
-        let view = try queries.source.view(of: user, at: nil)
-        // A pseudonym stands for nobody.
-        guard view.pages.stream != 0, Pseudonym.stream(of: user) != view.pages.stream else { return report }
-        var erasure = Erasure(user: user, stream: view.pages.stream, actor: actor, device: device)
-        for entry in try view.state.keys.entries(load: view.pages.load(.keys)) {
-            erasure.keyedEvents.insert(entry.seq)
+        let found: Erasure? = try queries.source.read(.now, of: user) { now in
+            // A pseudonym stands for nobody.
+            guard now.stream != 0, Pseudonym.stream(of: user) != now.stream else { return nil }
+            var erasure = Erasure(user: user, stream: now.stream, actor: actor, device: device)
+            for entry in try now.state.keys.entries(load: now.pages.load(.keys)) {
+                erasure.keyedEvents.insert(entry.seq)
+            }
+            return erasure
         }
+        guard let erasure = found else { return report }
         report.archives = try rewriteArchives(without: erasure.stream, in: archives)
         var goal = RewriteGoal()
         goal.erasure = erasure

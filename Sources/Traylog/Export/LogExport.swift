@@ -50,9 +50,7 @@ package struct LogExport {
             if merged != nil {
                 try writeMerged(to: &writer)
             } else {
-                next = try queries.source.environment.read { transaction in
-                    try write(to: &writer, in: transaction)
-                }
+                next = try queries.source.read { try write(to: &writer, from: $0) }
             }
         } catch {
             throw TraylogError(error, in: queries.source.directory)
@@ -60,17 +58,19 @@ package struct LogExport {
         return Lines(bytes: writer.bytes, last: Seq(next - 1))
     }
 
-    private func write(to writer: inout JSONWriter, in transaction: borrowing ReadTransaction) throws -> UInt64 {
-        let log = queries.source.tables.log
+    private func write(to writer: inout JSONWriter, from store: StoreSnapshot) throws -> UInt64 {
+        let log = store.tables.log
         let end = min(last.rawValue, next + UInt64(Self.eventsAtOnce) - 1)
-        let floor = try StoreRecord.read(queries.source.tables.meta, in: transaction)?.floor.seq.rawValue ?? 0
-        let reached = try log.forEachRecord(from: next, floor: floor, in: transaction) { seq, record in
-            guard seq <= last.rawValue else { return false }
-            if try skeleton(seq, record, to: &writer) { return seq < end }
-            try log.withPayload(of: seq, record, in: transaction) { header, payload in
-                try line(seq, header, payload, to: &writer)
+        let floor = store.record.floor.seq.rawValue
+        let reached = try store.read { transaction in
+            try log.forEachRecord(from: next, floor: floor, in: transaction) { seq, record in
+                guard seq <= last.rawValue else { return false }
+                if try skeleton(seq, record, to: &writer) { return seq < end }
+                try log.withPayload(of: seq, record, in: transaction) { header, payload in
+                    try line(seq, header, payload, to: &writer)
+                }
+                return seq < end && writer.bytes.count < Self.bytesAtOnce
             }
-            return seq < end && writer.bytes.count < Self.bytesAtOnce
         }
         guard reached > next else { throw CodecError(.damaged, seq: next, "it is missing from the log") }
         return reached

@@ -1,6 +1,6 @@
 import TraylogDomain
-import TraylogLMDB
 import TraylogLog
+import TraylogPages
 
 /// The fold of the whole log, independent of everything that is stored beside it, but for what a compaction kept of the
 /// events that it took.
@@ -41,7 +41,8 @@ struct LogFold: Sendable {
         var pages: BasePages { BasePages(stored: base?.pages) }
     }
 
-    let environment: Environment
+    /// An environment, so that no transaction lives long; a snapshot for a fold of one stream.
+    var rows: any RowReader
     let tables: Tables
     let record: StoreRecord
     /// The last event that is folded.

@@ -1,5 +1,4 @@
 import TraylogDomain
-import TraylogLMDB
 import TraylogLog
 
 /// The past of a stream as a reading of the log has it.
@@ -15,7 +14,7 @@ struct LogHistory: FoldHistory {
     func fact(_ seq: UInt64) throws -> Fact {
         if let fact = own.fact(withSeq: seq) ?? topics.fact(seq) { return fact }
         let log = fold.tables.log
-        guard let fact = try fold.environment.read({ try log.fact(seq, hasher: fold.hasher, in: $0) }) else {
+        guard let fact = try fold.rows.read({ try log.fact(seq, hasher: fold.hasher, in: $0) }) else {
             throw CodecError(.damaged, seq: seq, "it is missing from the log")
         }
         return fact

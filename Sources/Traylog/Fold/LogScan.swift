@@ -51,7 +51,7 @@ struct LogScan {
         let floor = fold.record.floor.seq.rawValue
         var next = seqs.lowerBound
         while next <= seqs.upperBound {
-            next = try fold.environment.read { transaction in
+            next = try fold.rows.read { transaction in
                 let end = min(seqs.upperBound, next + LogScan.eventsPerTransaction - 1)
                 let reached = try log.forEachRecord(from: next, floor: floor, in: transaction) { seq, record in
                     // With the floor, the next one that is there may lie behind the end.

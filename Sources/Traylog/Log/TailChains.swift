@@ -22,6 +22,9 @@ struct TailChains: Sendable {
         }
     }
 
+    /// Whether a stream has an event by `head`.
+    func began(_ stream: UInt32, by head: UInt64) -> Bool { streams.first(of: stream).map { $0 <= head } ?? false }
+
     /// The events of a stream, ascending.
     ///
     /// - Complexity: O(events of the stream).

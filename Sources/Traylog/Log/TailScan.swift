@@ -1,6 +1,7 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
+import TraylogPages
 
 /// One event of the log's tail, as its header and the name of its stream tell it.
 struct TailEvent {
@@ -37,12 +38,20 @@ extension EventLog {
         let isLong = head > seq + EventLog.scannedTogether
         if isLong { try environment.expectScan(true) }
         defer { if isLong { try? environment.expectScan(false) } }
+        try scanTail(after: seq, through: head, in: environment, wantsName: wantsName, body)
+    }
+
+    /// The same in any transactions, or in one of the caller's.
+    func scanTail(
+        after seq: UInt64, through head: UInt64, in rows: some RowReader, wantsName: (TailEvent) -> Bool,
+        _ body: (ContiguousArray<TailEvent>) throws -> Void
+    ) throws {
         var next = seq + 1
         var uncheckedBytes = EventLog.checkedChunkBytes
         var events: ContiguousArray<TailEvent> = []
         while next <= head {
             let end = min(head, next + EventLog.scannedTogether - 1)
-            let reached = try environment.read { transaction in
+            let reached = try rows.read { transaction in
                 try forEachRecord(from: next, in: transaction) { seq, record in
                     let header = try RecordHeader.read(record, seq: seq)
                     try header.checkStream(at: seq)
@@ -71,8 +80,8 @@ extension EventLog {
     /// The name of the stream that an event of the log belongs to.
     ///
     /// - Throws: ``CodecError`` `damaged` when the log does not hold it; ``LMDBError``.
-    func streamName(of seq: UInt64, _ environment: Environment) throws -> StreamName {
-        let name = try environment.read { transaction in
+    func streamName(of seq: UInt64, in rows: some RowReader) throws -> StreamName {
+        let name = try rows.read { transaction in
             try record(seq, in: transaction) { try streamName(of: seq, $0, in: transaction) }
         }
         guard let name else { throw CodecError(.damaged, seq: seq, "it is missing from the log") }

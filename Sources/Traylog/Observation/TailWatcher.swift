@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLMDB
 import TraylogLog
 import TraylogPages
 import TraylogPlatform
@@ -67,7 +68,7 @@ private struct TailWatcherLoop {
         // A log that became shorter is a different log.
         guard head > position else { return hub.wakeAll() }
         var touched = TouchedStreams()
-        try touched.scan(after: position, through: head, source)
+        try touched.scan(after: position, through: head, source.tables.log, source.environment)
         try wake(touched)
     }
 
@@ -80,10 +81,14 @@ private struct TailWatcherLoop {
         let haveStrangersCome = touched.newest > newestStream
         let unresolved = hub.withObservers { $0.unresolvedUsers(withStrangers: haveStrangersCome) }
         var signals: [Signal] = []
-        for (identity, user) in unresolved {
-            let stream = try source.stream(of: .user(user))
-            let found = hub.withObservers { $0.resolve(identity, user: user, stream: stream) }
-            if stream != nil { signals += found }
+        if !unresolved.isEmpty {
+            let streams = try source.readTail { snapshot in
+                try unresolved.map { try snapshot.stream(of: .user($0.value)) }
+            }
+            for ((identity, user), stream) in zip(unresolved, streams) {
+                let found = hub.withObservers { $0.resolve(identity, user: user, stream: stream) }
+                if stream != nil { signals += found }
+            }
         }
         newestStream = max(newestStream, touched.newest)
         signals += hub.withObservers { $0.signals(of: touched) }
@@ -108,13 +113,13 @@ struct TouchedStreams {
     func contains(_ stream: UInt32) -> Bool { areCountless || streams.contains(stream) }
 
     /// Adds the streams of the events after `seq` through `head`.
-    mutating func scan(after seq: UInt64, through head: UInt64, _ source: some ViewSource) throws {
+    mutating func scan(after seq: UInt64, through head: UInt64, _ log: EventLog, _ environment: Environment) throws {
         var next = seq + 1
         while next <= head {
             let end = min(head, next + Self.chunk - 1)
-            next = try source.environment.read { transaction in
-                try source.tables.log.forEachRecord(from: next, in: transaction) { seq, record in
-                    try look(at: record, seq, source.tables.log, transaction)
+            next = try environment.read { transaction in
+                try log.forEachRecord(from: next, in: transaction) { seq, record in
+                    try look(at: record, seq, log, transaction)
                     return seq < end
                 }
             }

@@ -47,32 +47,26 @@ extension TrayQueries {
     /// - Complexity: O(value + events after the stored position). While the projection runs, these are about the events of
     ///   the last second. ``advance(_:)`` continues from an earlier answer.
     public func projected<Value: Projection>(_ type: Value.Type) throws(TraylogError) -> Projected<Value> {
-        try queries.answer { source in
-            let name = try ProjectionName(Value.name)
-            let tables = source.tables
-            let found = try tables.projections.find(type, name, log: tables.log, source.environment)
-            var projected = found.projected
-            try projected.advance(through: source.head().rawValue, tables, source.environment)
-            return projected
+        var projected = try queries.answer { store in
+            try store.tables.projections.find(type, ProjectionName(Value.name), in: store).projected
         }
+        try advance(&projected)
+        return projected
     }
 
     /// Folds the events since an earlier answer into it.
     ///
     /// - Complexity: O(events after ``Projected/position``).
     public func advance<Value: Projection>(_ projected: inout Projected<Value>) throws(TraylogError) {
-        try queries.answer { source in
-            try projected.advance(through: source.head().rawValue, source.tables, source.environment)
+        try queries.translatingErrors { source in
+            // In parts, so that no read transaction lives long.
+            try projected.advance(through: source.head(), source.tables, source.environment)
         }
     }
 
     /// The stored projections, in byte order of their names.
     public func storedProjections() throws(TraylogError) -> [StoredProjection] {
-        try queries.answer { source in
-            // Throws when the store is closed.
-            _ = try source.head()
-            return try source.environment.read { try source.tables.projections.all(in: $0) }
-        }
+        try queries.answer { store in try store.read { try store.tables.projections.all(in: $0) } }
     }
 }
 
@@ -88,18 +82,17 @@ extension ProjectionTable {
     ///
     /// - Throws: ``LMDBError``; ``PackedError`` `newer`.
     func find<Value: Projection>(
-        _ type: Value.Type, _ name: ProjectionName, log: EventLog, _ environment: Environment
+        _ type: Value.Type, _ name: ProjectionName, in store: StoreSnapshot
     ) throws -> FoundProjection<Value> {
         do {
-            let (stored, head) = try environment.read { transaction in
-                (try self.stored(name, in: transaction), try log.head(in: transaction).seq)
+            guard let stored = try store.read({ try self.stored(name, in: $0) }) else {
+                return FoundProjection(Value(), .new)
             }
-            guard let stored else { return FoundProjection(Value(), .new) }
             let record = stored.record
             guard record.version == Value.version else {
                 return FoundProjection(Value(), .otherVersion(record.version), record)
             }
-            guard record.position <= head else {
+            guard record.position <= store.head else {
                 return FoundProjection(Value(), .damaged("it holds event \(record.position), which the log does not"))
             }
             do {

@@ -38,7 +38,7 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
     }
 
     let name: ProjectionName
-    let source: any ViewSource
+    let source: any SnapshotSource
     let writer: Writer
     let orders: Monitor<Orders>
     let status: Monitor<Status>
@@ -46,7 +46,7 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
     let folder = Atomic<UInt>(0)
 
     init(
-        _ name: ProjectionName, found: FoundProjection<Value>, source: any ViewSource, writer: Writer
+        _ name: ProjectionName, found: FoundProjection<Value>, source: any SnapshotSource, writer: Writer
     ) {
         self.name = name
         self.source = source
@@ -123,8 +123,8 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
     private func reachable(_ seq: Seq?) throws -> UInt64 {
         // Not the head in the orders: the writer publishes a commit a moment before it reports it here.
         let head = try source.head()
-        guard let seq else { return head.rawValue }
-        guard seq <= head else { throw Refusal.upToBeyondHead(seq, head: head) }
+        guard let seq else { return head }
+        guard seq.rawValue <= head else { throw Refusal.upToBeyondHead(seq, head: Seq(head)) }
         return seq.rawValue
     }
 

@@ -115,7 +115,7 @@ extension Store {
     ) throws -> Projector<Value> {
         let source = queries.source
         let erasures = projections.erasures
-        let found = try source.tables.projections.find(type, name, log: source.tables.log, source.environment)
+        let found = try source.read { try $0.tables.projections.find(type, name, in: $0) }
         let run = ProjectionRun(name, found: found, source: source, writer: writer)
         let record = found.record
         let entry = try projections.start(name, run, since: erasures) {

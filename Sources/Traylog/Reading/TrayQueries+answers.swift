@@ -1,5 +1,4 @@
 import TraylogDomain
-import TraylogLMDB
 import TraylogLog
 
 // The queries of spec.md, section 5, once for every kind of store.
@@ -7,14 +6,14 @@ import TraylogLog
 extension TrayQueries {
     /// The seq of the newest event; 0 in an empty store.
     public func head() throws(TraylogError) -> Seq {
-        try queries.answer { source in try source.head() }
+        try queries.translatingErrors { Seq(try $0.head()) }
     }
 
     /// The seq that a moment means: the newest event that a query `asOf` it sees.
     ///
     /// - Throws: ``Refusal/upToBeyondHead(_:head:)`` for a seq beyond the head.
     public func seq(of moment: Moment) throws(TraylogError) -> Seq {
-        try queries.answer { source in Seq(try source.seq(of: moment) ?? 0) }
+        try queries.answer { Seq(try $0.seq(of: moment)) }
     }
 
     /// One user's summary; somebody unknown has an empty tray.
@@ -22,12 +21,8 @@ extension TrayQueries {
     /// - Parameter asOf: a moment of the past; without it, now.
     /// - Complexity: does not depend on the number of items. Of the past: at most a few thousand events are folded.
     public func tray(of user: String, asOf: Moment? = nil) throws(TraylogError) -> Tray {
-        if asOf == nil, let tray = try queries.answeredTray(of: user) { return tray }
-        return try queries.answer { source in
-            try Limits.check(identifier: user, "user")
-            guard let seq = try source.seq(of: asOf) else { return try source.tray(of: user) }
-            return try source.view(of: user, at: seq).tray()
-        }
+        if let asOf { return try queries.answer(.past, of: user) { try $0.at(asOf).tray() } }
+        return try queries.tray(of: user)
     }
 
     /// One page of a user's items, newest position first.
@@ -36,12 +31,11 @@ extension TrayQueries {
     public func inbox(
         of user: String, _ query: InboxQuery = InboxQuery(), asOf: Moment? = nil
     ) throws(TraylogError) -> InboxPage {
-        try queries.answer { source in
-            try Limits.check(identifier: user, "user")
+        try queries.answer(asOf == nil ? .now : .past, of: user) { now in
             try Queries.check(limit: query.limit)
-            let view = try source.view(of: user, at: source.seq(of: asOf))
+            let view = try now.at(asOf)
             let (shown, next) = try view.state.shownItems(query, hasher: view.hasher, stored: view.pages)
-            return InboxPage(user: user, asOf: view.head, items: try view.pages.items(shown), next: next)
+            return InboxPage(user: user, asOf: Seq(view.asOf), items: try view.pages.items(shown), next: next)
         }
     }
 
@@ -52,61 +46,58 @@ extension TrayQueries {
         of user: String, limit: Int = Limits.defaultPageItems, cursor: TraylogDomain.Cursor? = nil,
         asOf: Moment? = nil
     ) throws(TraylogError) -> ThreadsPage {
-        try queries.answer { source in
-            try Limits.check(identifier: user, "user")
+        try queries.answer(asOf == nil ? .now : .past, of: user) { now in
             try Queries.check(limit: limit)
-            let view = try source.view(of: user, at: source.seq(of: asOf))
+            let view = try now.at(asOf)
             return try view.state.threads(
-                of: user, asOf: view.head, limit: limit, cursor: cursor, source: view.pages)
+                of: user, asOf: Seq(view.asOf), limit: limit, cursor: cursor, source: view.pages)
         }
     }
 
     /// A user's own events from `from` on, oldest first, at most `limit`; nothing is hidden.
     ///
-    /// Broadcasts are events of their topics, and not among them.
+    /// Broadcasts are events of their topics, and not among them. Long answers are read in parts: a compaction or an
+    /// erasure that ends meanwhile shows in those that come after it.
     ///
     /// - Complexity: O(events returned).
     public func history(
         of user: String, from: Seq = 1, limit: Int = .max, asOf: Moment? = nil
     ) throws(TraylogError) -> [Event] {
-        try queries.answer { source in
-            try Limits.check(identifier: user, "user")
-            let end = try source.seq(of: asOf) ?? .max
-            let view = try source.view(of: user, at: nil)
-            return try view.events(from: from.rawValue, through: end, limit: limit)
-        }
+        var events: [Event] = []
+        var end: UInt64?
+        var next: UInt64? = from.rawValue
+        repeat {
+            let (first, rest, known) = (next ?? 0, max(limit - events.count, 0), end)
+            let part = try queries.answer(.now, of: user) { now in
+                let end = try known ?? now.store.seq(of: asOf)
+                return (try now.events(from: first, through: end, limit: rest), end)
+            }
+            events += part.0.events
+            (next, end) = (part.0.next, part.1)
+        } while next != nil && events.count < limit
+        return events
     }
 
     /// Events of the log from `from` on, at most `limit`; fewer only at the head, or at the moment `asOf`.
     ///
-    /// What a compaction took is passed over.
-    ///
+    /// What a compaction took is passed over. Long answers are read in parts: a compaction or an erasure that ends
+    /// meanwhile shows in those that come after it.
     public func events(
         from: Seq = 1, limit: Int = .max, asOf: Moment? = nil
     ) throws(TraylogError) -> [Event] {
-        try queries.answer { source in
-            let log = source.tables.log
-            let floor = try source.basis().floor.seq.rawValue
-            let head = try source.seq(of: asOf) ?? source.head().rawValue
-            var events: [Event] = []
-            var seq = max(from.rawValue, 1)
-            // In chunks, so that no read transaction lives long.
-            while seq <= head, events.count < limit {
-                let end = events.count + min(1_000, limit - events.count)
-                let next = try source.environment.read { transaction in
-                    try log.forEachRecord(from: seq, floor: floor, in: transaction) { seq, record in
-                        guard seq <= head else { return false }
-                        events.append(try log.event(seq, record, in: transaction))
-                        return events.count < end
-                    }
-                }
-                guard next > head || events.count == end else {
-                    throw CodecError(.damaged, seq: next, "it is missing from the log")
-                }
-                seq = next
+        var events: [Event] = []
+        var end: UInt64?
+        var next = max(from.rawValue, 1)
+        repeat {
+            let (first, rest, known) = (next, max(limit - events.count, 0), end)
+            let part = try queries.answer { store in
+                let end = try known ?? store.seq(of: asOf)
+                return (try store.events(from: first, through: end, limit: rest), end)
             }
-            return events
-        }
+            events += part.0.events
+            (next, end) = (part.0.next, part.1)
+        } while next <= end ?? 0 && events.count < limit
+        return events
     }
 
     /// Names of users in byte order, those after `name`, at most `limit`.
@@ -116,7 +107,7 @@ extension TrayQueries {
         after name: String? = nil, limit: Int = .max, asOf: Moment? = nil
     ) throws(TraylogError) -> [String] {
         guard let asOf else { return try users(after: name, limit: limit) }
-        let end = try seq(of: asOf)
+        let end = try seq(of: asOf).rawValue
         var found: [String] = []
         var last = name
         while found.count < limit {
@@ -124,34 +115,24 @@ extension TrayQueries {
             guard let newLast = chunk.last else { break }
             last = newLast
             for user in chunk where found.count < limit {
-                if try hadEvent(user, by: end) { found.append(user) }
+                if try queries.answer(.now, of: user, { try $0.hadEvent(by: end) }) { found.append(user) }
             }
         }
         return found
     }
 
-    private func hadEvent(_ user: String, by end: Seq) throws(TraylogError) -> Bool {
-        try queries.answer { source in
-            let view = try source.view(of: user, at: nil)
-            let record = try source.environment.read { try StoreRecord.read(source.tables.meta, in: $0) }
-            // Its first events may have left the log.
-            if view.pages.stream != 0, view.pages.stream < record?.floorStreams ?? 0 { return true }
-            return try !view.events(from: 1, through: end.rawValue, limit: 1).isEmpty
-        }
-    }
-
     private func users(after name: String?, limit: Int) throws(TraylogError) -> [String] {
-        try queries.answer { source in
-            // Names that are stored in between are in both lists, never in neither.
-            let unnamed = try source.unnamedUsers(after: name)
-            let table = source.tables.names(try source.progress().generation)
-            let named = try source.environment.read { try table.users(after: name, limit: limit, in: $0) }
-            return Queries.merge(named.map(\.name), unnamed, limit: limit)
+        try queries.translatingErrors { source in
+            try source.readUsers { store, unnamed in
+                let new = unnamed.filter { user in name.map { $0.precedesInBytes(user) } ?? true }
+                let named = try store.read { try store.names.users(after: name, limit: limit, in: $0) }
+                return Queries.merge(named.map(\.name), new.sorted { $0.precedesInBytes($1) }, limit: limit)
+            }
         }
     }
 
     public func statistics() throws(TraylogError) -> StoreStatistics {
-        try queries.answer { source in try source.statistics() }
+        try queries.translatingErrors { try $0.statistics() }
     }
 }
 
@@ -179,33 +160,46 @@ extension Queries {
         }
     }
 
-    fileprivate func answeredTray(of user: String) throws(TraylogError) -> Tray? {
-        do {
-            return try source.answeredTray(of: user)
-        } catch {
-            throw TraylogError(error, in: source.directory)
+    fileprivate func tray(of user: String) throws(TraylogError) -> Tray {
+        try translatingErrors { source in
+            do {
+                return try source.tray(of: user)
+            } catch PackedError.damaged {
+                return try source.read(.refolded, of: user) { try $0.tray() }
+            }
         }
     }
 
-    /// Runs a query, again when a flush or a rebuild came in between, and turns what goes wrong into the public error.
-    func answer<Answer>(_ body: (any ViewSource) throws -> Answer) throws(TraylogError) -> Answer {
-        var triesLeft = 10_000
-        var source = source
-        while true {
+    /// Runs a query that concerns no user, in a snapshot of its own.
+    func answer<Answer>(_ body: (StoreSnapshot) throws -> Answer) throws(TraylogError) -> Answer {
+        try translatingErrors { try $0.read(body) }
+    }
+
+    /// Runs a query of one user's state, in a snapshot of its own.
+    ///
+    /// - Parameter body: may run twice, the second time on a state that is folded from the log alone, because what is
+    ///   stored of the user is damaged.
+    func answer<Answer>(
+        _ reading: UserReading, of user: String, _ body: (UserSnapshot) throws -> Answer
+    ) throws(TraylogError) -> Answer {
+        try translatingErrors { source in
+            try Limits.check(identifier: user, "user")
             do {
-                let basis = try source.basis()
-                let answer = Result { try body(source) }
-                // A rebuild or a compaction that ended meanwhile took away what was read.
-                guard try source.basis() == basis else { throw StaleRead() }
-                return try answer.get()
-            } catch is StaleRead where triesLeft > 0 {
-                triesLeft -= 1
-            } catch PackedError.damaged where !(source is RefoldedSource) {
-                // What is damaged may follow from the log.
-                source = RefoldedSource(stored: source)
-            } catch {
-                throw TraylogError(error, in: source.directory)
+                return try source.read(reading, of: user, body)
+            } catch PackedError.damaged {
+                return try source.read(.refolded, of: user, body)
             }
+        }
+    }
+
+    /// Turns what goes wrong into the public error.
+    func translatingErrors<Answer>(
+        _ body: (any SnapshotSource) throws -> Answer
+    ) throws(TraylogError) -> Answer {
+        do {
+            return try body(source)
+        } catch {
+            throw TraylogError(error, in: source.directory)
         }
     }
 }

@@ -30,8 +30,9 @@ struct Rebuild {
         (record.nextStream, record.topics) = (1, 0)
         try clear(record.generation)
         var report = ReplayReport()
-        var fold = LogFold(environment: environment, tables: tables, record: record, head: head)
-        if let old { fold.base = bases(old) }
+        var fold = LogFold(rows: environment, tables: tables, record: record, head: head)
+        // What a compaction kept, in the states that are in use; a rebuild reads nothing else of them.
+        if let old { fold.base = FoldBase.reader(of: old, tables, environment) }
         fold.threads = CurrentProcess.threads(threads)
         var takers = [RebuiltRows(environment, tables, record)]
         try fold.run(into: &takers) { try progress($0, head) }
@@ -53,15 +54,6 @@ struct Rebuild {
         } catch PackedError.damaged {
             return nil
         }
-    }
-
-    /// What a compaction kept, in the states that are in use; a rebuild reads nothing else of them.
-    private func bases(_ old: StoreRecord) -> @Sendable (UInt32) throws -> FoldBase? {
-        FoldBase.reader(
-            of: StoredPages(
-                environment: environment, tables: tables, generation: old.generation, stream: 0,
-                view: .current(limit: .max), floor: old.floor, isShared: false, categoryNames: CategoryNames()),
-            below: old.floorStreams)
     }
 
     private func clear(_ generation: Generation) throws {

@@ -43,7 +43,7 @@ struct StateCopy {
     mutating func run(before end: UInt32, progress: (UInt64) throws -> Void) throws {
         if movesFloor {
             var fold = LogFold(
-                environment: source.environment, tables: source.tables, record: record, head: floor - 1)
+                rows: source.environment, tables: source.tables, record: record, head: floor - 1)
             fold.eventsPerPass = StateCopy.eventsPerPass
             fold.base = source.bases(record)
             fold.foldsTopicsThroughHead = true

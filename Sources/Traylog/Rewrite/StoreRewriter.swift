@@ -3,11 +3,11 @@ import TraylogPlatform
 
 /// What writing a store anew takes of it; one caller at a time does.
 struct StoreRewriter: Sendable {
-    let source: any ViewSource
+    let source: any SnapshotSource
     let writer: Writer
     private let isUnderWay = Monitor(false)
 
-    init(source: any ViewSource, writer: Writer) {
+    init(source: any SnapshotSource, writer: Writer) {
         self.source = source
         self.writer = writer
     }
@@ -42,7 +42,7 @@ struct StoreRewriter: Sendable {
     func compact(
         _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws -> CompactionReport {
-        var report = CompactionReport(floor: max(try source.basis().floor.seq, Seq(goal.floor)))
+        var report = CompactionReport(floor: max(try source.read { $0.record.floor.seq }, Seq(goal.floor)))
         report.bytesBefore = try bytes()
         let outcome = try rewrite(goal, progress)
         report.dropped = outcome.dropped
@@ -56,10 +56,12 @@ struct StoreRewriter: Sendable {
 
     /// The floor that a moment means; the present one for a moment below it.
     func floor(before moment: Moment) throws -> UInt64 {
-        do {
-            return try source.seq(of: moment) ?? 0
-        } catch Refusal.compacted {
-            return try source.basis().floor.seq.rawValue
+        try source.read { store in
+            do {
+                return try store.seq(of: moment)
+            } catch Refusal.compacted {
+                return store.record.floor.seq.rawValue
+            }
         }
     }
 

@@ -56,34 +56,47 @@ extension WriterLoop {
     ) throws {
         try recover()
         var finished: StoreRewrite.Finished?
-        let environment = environment
-        shared.withLock { $0.core.file = environment.fileIdentity }
-        do {
-            try environment.replace(by: successor, beforeRename: { finished = try fill(takeCapture()) })
-        } catch {
-            shared.withLock { $0.core.file = nil }
-            throw error
+        var exchanged: (head: UInt64, touched: [UInt64])?
+        let shared = shared
+        let result = Result {
+            try environment.replace(
+                by: successor, beforeRename: { finished = try fill(takeCapture()) },
+                exchange: { goOn in
+                    guard let finished else { preconditionFailure("a file is filled before it is used") }
+                    let touched = shared.withLock { shared in
+                        shared.core.endSnapshot()
+                        goOn()
+                        return shared.adopt(finished, erasing: erased)
+                    }
+                    exchanged = (finished.head.seq, touched)
+                })
         }
-        guard let finished else { preconditionFailure("a file is filled before it is used") }
-        var touched: [UInt64] = []
-        shared.withLock { shared in
-            let movesFloor = finished.record.floor.seq != shared.core.record.floor.seq
-            shared.core.record = finished.record
-            shared.core.file = environment.fileIdentity
-            shared.core.keptFloor = finished.record.floor.seq.rawValue
-            shared.core.capture = nil
-            // A slice that was made in advance may hold landmarks of the time before the floor.
-            shared.flusher.startAnew(core: &shared.core)
-            if movesFloor { shared.core.forgetStates() }
-            guard finished.head.seq > shared.core.head.seq else { return }
-            shared.core.head = finished.head
-            shared.core.tail.appendUnread()
-            if let erased {
-                touched = [shared.core.slot(erased)?.identity].compactMap { $0 }
-                shared.core.erase(erased)
-            }
+        if let exchanged {
+            if erased != nil { projections.forget() }
+            announce(exchanged.head, to: exchanged.touched)
         }
-        if erased != nil { projections.forget() }
-        announce(finished.head.seq, to: touched)
+        try result.get()
+    }
+}
+
+extension Shared {
+    /// Takes over what the new data file says, in the turn of the lock in which transactions began to begin on it.
+    ///
+    /// - Returns: whose trays changed, by identity.
+    fileprivate mutating func adopt(_ finished: StoreRewrite.Finished, erasing erased: UInt32?) -> [UInt64] {
+        let movesFloor = finished.record.floor.seq != core.record.floor.seq
+        core.record = finished.record
+        core.keptFloor = finished.record.floor.seq.rawValue
+        core.capture = nil
+        // A slice that was made in advance may hold landmarks of the time before the floor.
+        flusher.startAnew(core: &core)
+        if movesFloor { core.forgetStates() }
+        guard finished.head.seq > core.head.seq else { return [] }
+        core.head = finished.head
+        core.tail.appendUnread()
+        guard let erased else { return [] }
+        let touched = [core.slot(erased)?.identity].compactMap { $0 }
+        core.erase(erased)
+        return touched
     }
 }

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogPages
 
 /// What a compaction kept of a stream, for a fold of the events that are left.
 struct FoldBase {
@@ -10,20 +11,23 @@ struct FoldBase {
 extension FoldBase {
     /// Those of a store, by stream.
     ///
-    /// - Parameter generation: of the states that hold them.
+    /// - Parameters:
+    ///   - record: which copy of the states holds them, and the floor.
+    ///   - rows: an environment for a fold that takes long: only a compaction changes what is read.
     static func reader(
-        of source: StoredPages, below end: UInt32
+        of record: StoreRecord, _ tables: Tables, _ rows: any RowReader
     ) -> @Sendable (UInt32) throws -> FoldBase? {
-        { stream in
-            guard source.floor.seq > .zero, stream < end else { return nil }
-            let states = source.tables.states(source.generation)
-            let stored = try source.environment.read { transaction in
-                try states.base(stream, floor: source.floor.seq.rawValue, in: transaction)
+        let pages = StoredPages(
+            rows: rows, tables: tables, record: record, stream: 0, categoryNames: CategoryNames())
+        return { stream in
+            guard record.floor.seq > .zero, stream < record.floorStreams else { return nil }
+            let stored = try rows.read { transaction in
+                try tables.states(record.generation).base(stream, floor: record.floor.seq.rawValue, in: transaction)
             }
             guard let stored else { return nil }
             return FoldBase(
                 name: stored.name, state: stored.state,
-                pages: source.viewing(.past(stored.state.appliedSeq), stream: stream))
+                pages: pages.viewing(.past(stored.state.appliedSeq), stream: stream))
         }
     }
 }

@@ -22,18 +22,4 @@ extension Core {
             if cachedBytes <= cacheBytes { return }
         }
     }
-
-    /// Lets go of the states that a user's answers come from, so that they are loaded as they are stored now.
-    ///
-    /// - Parameter withTopics: those of all topics, too.
-    mutating func forgetStates(of user: String?, withTopics: Bool) {
-        if let user, let slot = try? slot(of: user) { forgetState(of: slot) }
-        guard withTopics || user == nil else { return }
-        for slot in slots.all where slot.isTopic { forgetState(of: slot) }
-    }
-
-    private mutating func forgetState(of slot: UserSlot) {
-        slot.working = nil
-        setCurrent(nil, of: slot)
-    }
 }

@@ -14,13 +14,13 @@ struct Core {
     let cacheBytes: Int
     let landmarkDistance: UInt64
     let categoryNames = CategoryNames()
+    /// What is read through in one turn of the lock.
+    let turn = TurnSnapshot()
     /// The store's record as it was read or compacted last; how far states are stored, the core itself knows.
     var record: StoreRecord
     /// Stored states as they were right before it are not written over without being kept: the floor, or what is about
     /// to be one.
     var keptFloor: UInt64
-    /// The file that ``record`` is of, once one was replaced.
-    var file: ObjectIdentifier?
     /// As long as the store is being copied: what changed meanwhile.
     var capture: CopyCapture?
 
@@ -96,7 +96,7 @@ struct Core {
             return slot
         }
         let names = tables.names(generation)
-        guard let stream = try environment.read({ try names.stream(of: user, in: $0) }) else {
+        guard let stream = try snapshot().read({ try names.stream(of: user, in: $0) }) else {
             // A pseudonym is in no table: it names the stream itself.
             guard let erased = Pseudonym.stream(of: user), let slot = try loadSlot(erased), slot.name.isErased else {
                 return nil
@@ -112,26 +112,16 @@ struct Core {
             slot.isRecent = true
             return slot
         }
-        guard let (stream, root) = try storedTopic(identity) else { return nil }
+        guard let (stream, root) = try snapshot().topic(identity) else { return nil }
         // A name is stored before the events, by a round that did not end: the slot was there then.
         guard let root, root.name.isTopic else { throw PackedError.damaged("the state of a topic") }
         return insert(UserSlot(name: root.name, identity: identity, stream: stream, isNamed: true))
     }
 
-    /// The topic's stream and state as they are stored.
-    func storedTopic(_ identity: UInt64) throws -> (stream: UInt32, root: StoredState?)? {
-        let (names, states) = (tables.names(generation), tables.states(generation))
-        return try environment.read { transaction in
-            guard let stream = try names.stream(ofTopic: identity, in: transaction) else { return nil }
-            return (stream, try states.root(stream, in: transaction))
-        }
-    }
-
     /// The slot of a stream, whosever it is; nil when no state of it is stored.
     mutating func loadSlot(_ stream: UInt32) throws -> UserSlot? {
         if let slot = slots[stream] { return slot }
-        let states = tables.states(generation)
-        guard let root = try environment.read({ try states.root(stream, in: $0) }) else { return nil }
+        guard let root = try snapshot().root(stream) else { return nil }
         return insert(
             UserSlot(name: root.name, identity: identity(of: root.name), stream: stream, isNamed: true))
     }
@@ -172,6 +162,8 @@ struct Core {
     /// The same as ``slot(ofTopic:)`` as far as it is at hand.
     func loadedTopic(_ identity: UInt64) -> UserSlot? { topics[identity] }
 
+    var allTopics: some Collection<UserSlot> { topics.values }
+
     /// Roughly what a slot takes in memory without its state.
     private static let slotBytes = 256
 
@@ -181,7 +173,7 @@ struct Core {
     mutating func unstoredSlot(_ stream: UInt32) throws -> UserSlot? {
         if let slot = slots[stream] { return slot }
         guard let first = sleeping.first(of: stream) else { return nil }
-        return newSlot(for: try tables.log.streamName(of: first, environment), stream: stream, isNamed: true)
+        return newSlot(for: try tables.log.streamName(of: first, in: snapshot()), stream: stream, isNamed: true)
     }
 
     // MARK: States
@@ -262,7 +254,7 @@ struct Core {
     /// The stored state, with all that waits in the tail still to be applied.
     func load(_ slot: UserSlot) throws -> StateBox {
         let states = tables.states(generation)
-        return try environment.read { transaction in
+        return try snapshot().read { transaction in
             let stored = try states.root(slot.stream, of: slot.name, isNew: !slot.isNamed, in: transaction)
             let box = StateBox(
                 state: stored?.state ?? TrayState(landmarkDistance: landmarkDistance), next: slot.firstUnstored)
@@ -275,10 +267,9 @@ struct Core {
     ///
     /// - Complexity: O(log).
     mutating func refold(_ slot: UserSlot) throws -> StateBox {
-        let pages = pages(of: 0, limit: .max)
-        guard let folded = try LogFold.folded(slot.stream, through: head.seq, record: record, pages: pages) else {
-            throw PackedError.damaged("a stream without events")
-        }
+        let folded = try LogFold.folded(
+            slot.stream, through: head.seq, record: record, tables: tables, rows: snapshot())
+        guard let folded else { throw PackedError.damaged("a stream without events") }
         let box = StateBox(state: folded.state, next: 0)
         if slot.lastUnstored > head.seq {
             // The transaction in the making goes on from there.
@@ -300,7 +291,7 @@ struct Core {
     func renewBases(of box: StateBox, stream: UInt32) throws {
         guard box.basesFloor != keptFloor else { return }
         let states = tables.states(generation)
-        try environment.read { transaction in
+        try snapshot().read { transaction in
             let stored: StoredState?
             do { stored = try states.root(stream, in: transaction) } catch PackedError.damaged { stored = nil }
             try noteBases(stored?.state, stream: stream, in: box, transaction)
@@ -322,7 +313,7 @@ struct Core {
 
     /// Folds the stream's events in the tail through `seq` in, and those of its user's topics.
     func catchUp(_ box: StateBox, of slot: UserSlot, through seq: UInt64) throws {
-        let source = pages(of: slot.stream, limit: box.state.appliedSeq)
+        let source = try pages(of: slot.stream)
         var run = TailRun()
         // Nearly all events of nearly all users need nothing but the state.
         plain: while box.state.topics.isEmpty, box.next != 0, box.next <= seq {
@@ -362,17 +353,9 @@ struct Core {
         unstored.remove(stream)
     }
 
-    func pages(of stream: UInt32, limit: UInt64) -> StoredPages {
-        StoredPages(
-            environment: environment, tables: tables, generation: generation, stream: stream,
-            view: .current(limit: limit), floor: record.floor, isShared: false, categoryNames: categoryNames)
-    }
-
     func fact(_ seq: UInt64) throws -> Fact {
         if seq >= tail.first, let fact = tail.fact(seq) { return fact }
-        let fact = try environment.read { try tables.log.fact(seq, hasher: hasher, in: $0) }
-        guard let fact else { throw CodecError(.damaged, seq: seq, "it is missing from the log") }
-        return fact
+        return try snapshot().fact(seq)
     }
 }
 

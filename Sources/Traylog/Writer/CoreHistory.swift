@@ -37,13 +37,14 @@ extension Core {
             let box = try slot.current ?? load(slot)
             (stream, state, next) = (slot.stream, box.state, box.next)
         } else {
-            guard let stored = try storedTopic(identity), let root = stored.root else { return [] }
+            guard let stored = try snapshot().topic(identity), let root = stored.root else { return [] }
             (stream, state) = (stored.stream, root.state)
         }
         var seqs = try state.events(
-            from: seq + 1, through: end, stored: pages(of: stream, limit: state.appliedSeq))
+            from: seq + 1, through: end, stored: pages(of: stream))
         while next != 0, next <= end {
-            if next > seq { seqs.append(next) }
+            // A slice that is not published yet may have brought the stored state some of them.
+            if next > max(seq, state.appliedSeq) { seqs.append(next) }
             next = tail.next(after: next)
         }
         return seqs

@@ -168,7 +168,7 @@ struct Flusher {
         let rowsBefore = rows.count
         if core.keptFloor != 0 || (!slot.isTopic && box.state.lastLandmark != 0) {
             let kept = KeptRows(
-                stream: stream, floor: core.keptFloor, stored: core.pages(of: stream, limit: .max))
+                stream: stream, floor: core.keptFloor, stored: try core.pages(of: stream))
             try core.renewBases(of: box, stream: stream)
             kept.append(box.bases, name: slot.name, to: &rows)
             try kept.append(for: box.state, name: slot.name, landmarks: box.landmarks, to: &rows)

@@ -29,8 +29,8 @@ extension Group {
             if case .duplicate(let seq) = decision { return seq }
             return nil
         }
-        guard !seqs.isEmpty, let box = try slot.working ?? core.folded(slot),
-            let carrier = try TrayState.carrier(of: key, among: seqs, source: source(of: slot, box, core))
+        guard !seqs.isEmpty,
+            let carrier = try TrayState.carrier(of: key, among: seqs, source: source(of: slot, core))
         else { return nil }
         guard carrier.fingerprint == entry.fingerprint else {
             throw Refusal.keyConflict(key: key, seq: Seq(carrier.seq))
@@ -46,7 +46,7 @@ extension Group {
         do {
             // What can be read beside the state is put together only if something has to be read.
             var seqs = try box.state.keys.seqs(of: key) { identity in
-                try source(of: slot, box, core).keys(.keys, at: identity)
+                try source(of: slot, core).keys(.keys, at: identity)
             }
             seqs += waiting.seqs
             try putKeys(of: slot, box, into: &core)
@@ -67,7 +67,7 @@ extension Group {
         guard core.tail.keyFilter.isComplete, !core.tail.keyFilter.covers(slot.keysRound),
             UInt64(slot.keyLookups) > box.state.keys.pageCount
         else { return }
-        let entries = try box.state.keys.entries { try source(of: slot, box, core).keys(.keys, at: $0) }
+        let entries = try box.state.keys.entries { try source(of: slot, core).keys(.keys, at: $0) }
         for entry in entries { core.tail.keyFilter.insert(entry.identity) }
         slot.keysRound = core.tail.keyFilter.round(withEventsFrom: box.next)
         slot.keyLookups = 0
@@ -80,10 +80,10 @@ extension Group {
         guard let key = command.key else { return nil }
         let identity = core.hasher.identity(of: key, as: .key)
         let names = core.tables.names(core.generation)
-        for topic in try core.environment.read({ try names.topics(in: $0) }) {
+        for topic in try core.snapshot().read({ try names.topics(in: $0) }) {
             guard let slot = try core.slot(ofTopic: topic) else { continue }
             let box = try core.current(slot)
-            let source = source(of: slot, box, core)
+            let source = try source(of: slot, core)
             let seqs = try box.state.keys.seqs(of: identity) { try source.keys(.keys, at: $0) }
             guard let carrier = try TrayState.carrier(of: key, among: seqs, source: source) else { continue }
             if carrier.fingerprint == fingerprint { return slot.name }

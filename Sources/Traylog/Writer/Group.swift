@@ -114,7 +114,7 @@ struct Group {
             return .topic(topic)
         case .edit(let item, _), .retract(let item):
             if case .seq(let seq) = item, core.record.floor.isAbove(seq.rawValue),
-                try !core.pages(of: 0, limit: .max).holds(seq.rawValue)
+                try !core.snapshot().holds(seq.rawValue)
             {
                 // Which topic it was of is gone with it, but not what was performed before.
                 if let topic = try topic(thatAnswered: command, prepared.entries[index].fingerprint, &core) {
@@ -132,7 +132,7 @@ struct Group {
     }
 
     private func event(_ seq: UInt64, _ core: borrowing Core) throws -> Event {
-        try written?.batch.event(seq) ?? made.batch.event(seq) ?? core.pages(of: 0, limit: .max).event(seq)
+        try written?.batch.event(seq) ?? made.batch.event(seq) ?? core.pages(of: 0).event(seq)
     }
 
     /// Appends the event that a command came to, or a tick.
@@ -197,7 +197,7 @@ struct Group {
     ) throws -> Decision {
         guard let slot else {
             let nobody = GroupSource(
-                stored: core.pages(of: 0, limit: .max), batches: batches, keptFloor: core.keptFloor)
+                stored: try core.pages(of: 0), batches: batches, keptFloor: core.keptFloor)
             return try TrayState().decide(
                 command, head: head, fingerprint: fingerprint, hasher: core.hasher, source: nobody)
         }
@@ -214,7 +214,7 @@ struct Group {
         _ command: Command, head: UInt64, fingerprint: UInt64, of slot: UserSlot, core: inout Core
     ) throws -> Decision {
         let box = try state(of: slot, core: &core)
-        let source = source(of: slot, box, core)
+        let source = try source(of: slot, core)
         return try box.state.decide(
             command, head: head, fingerprint: fingerprint, hasher: core.hasher, source: source)
     }
@@ -222,14 +222,13 @@ struct Group {
     /// The stream's state with every event of this transaction so far, and what can be read beside it.
     mutating func settled(_ slot: UserSlot, core: inout Core) throws -> (state: TrayState, stored: some StateSource) {
         let box = try state(of: slot, core: &core)
-        return (box.state, source(of: slot, box, core))
+        return (box.state, try source(of: slot, core))
     }
 
-    /// What can be read beside a state of the stream.
-    func source(of slot: UserSlot, _ box: StateBox, _ core: borrowing Core) -> GroupSource {
+    /// What can be read beside the stream's states.
+    func source(of slot: UserSlot, _ core: borrowing Core) throws -> GroupSource {
         GroupSource(
-            stored: core.pages(of: slot.stream, limit: box.state.appliedSeq), batches: batches,
-            keptFloor: core.keptFloor)
+            stored: try core.pages(of: slot.stream), batches: batches, keptFloor: core.keptFloor)
     }
 
     /// Appends an event that no command caused.

@@ -11,6 +11,8 @@ struct Shared: ~Copyable {
     var writtenSlice: Slice?
     var random = RandomPool()
     var isClosed = false
+    /// How often the lock was taken; for tests, which count.
+    var turns = 0
 
     init(core: consuming sending Core, flusher: Flusher) {
         self.core = core

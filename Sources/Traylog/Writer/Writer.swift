@@ -48,7 +48,7 @@ final class Writer: Sendable {
     private let directory: String
     private let environment: Environment
     private let tables: Tables
-    private let shared: Monitor<Shared>
+    private let shared: StoreLock
     private let hub: ObservationHub
     private let queue = Monitor(Queue())
     private let isRelaxed: Bool
@@ -56,7 +56,7 @@ final class Writer: Sendable {
     private let projections: ProjectionBoard
 
     init(
-        directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>, hub: ObservationHub,
+        directory: String, environment: Environment, tables: Tables, shared: StoreLock, hub: ObservationHub,
         projections: ProjectionBoard, options: StoreOptions
     ) {
         self.directory = directory
@@ -243,16 +243,15 @@ final class Writer: Sendable {
     }
 
     /// The life of a second thread: makes slices while the writer waits for the disk, until the store is closed.
-    private static func pack(_ shared: Monitor<Shared>) {
+    private static func pack(_ shared: StoreLock) {
         var isClosed = false
         while !isClosed {
-            let answer = shared.wait(
-                timeoutMilliseconds: nil, until: { $0.flusher.wantsToPrepare || $0.isClosed },
+            isClosed = shared.wait(
+                until: { $0.flusher.wantsToPrepare || $0.isClosed },
                 { shared in
                     if !shared.isClosed { shared.flusher.prepare(core: &shared.core) }
                     return shared.isClosed
                 })
-            isClosed = answer ?? false
         }
     }
 

@@ -8,7 +8,7 @@ struct WriterLoop {
     let directory: String
     let environment: Environment
     let tables: Tables
-    let shared: Monitor<Shared>
+    let shared: StoreLock
     let projections: ProjectionBoard
     let announcer: Announcer
     /// What a failure left to be made sure of; see ``recover()``.
@@ -51,7 +51,7 @@ struct WriterLoop {
     }
 
     init(
-        directory: String, environment: Environment, tables: Tables, shared: Monitor<Shared>, hub: ObservationHub,
+        directory: String, environment: Environment, tables: Tables, shared: StoreLock, hub: ObservationHub,
         projections: ProjectionBoard, committer: Committer
     ) {
         self.committer = committer
@@ -253,7 +253,7 @@ extension Shared {
         results.reserveCapacity(job.prepared.commands.count)
         for index in job.prepared.commands.indices {
             do {
-                let receipt = try perform(job.prepared, index)
+                let receipt = try group.perform(job.prepared, index, core: &core, random: &random)
                 results.append(.success(receipt))
             } catch {
                 guard let refusal = error as? Refusal, job.mode != .atomic else {
@@ -266,21 +266,6 @@ extension Shared {
         }
         return .success(results)
     }
-
-    /// Decides one command, again where states became the stored ones of a transaction that was written meanwhile.
-    private mutating func perform(_ prepared: borrowing PreparedCommands, _ index: Int) throws -> Receipt {
-        for attempt in 0..<Shared.attempts {
-            do {
-                return try group.perform(prepared, index, core: &core, random: &random)
-            } catch is StaleRead {
-                core.forgetStates(of: prepared.commands[index].user, withTopics: attempt > 0)
-            }
-        }
-        return try group.perform(prepared, index, core: &core, random: &random)
-    }
-
-    /// One transaction at a time is being written, so that two would do.
-    private static let attempts = 8
 
     /// Lets the group and the slice be written; nil when there is nothing to write.
     fileprivate mutating func setOff() -> GroupTransaction? {

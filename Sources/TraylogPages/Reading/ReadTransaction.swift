@@ -41,27 +41,6 @@
         return unsafe try body(value.bytes)
     }
 
-    /// Calls `body` with the value of each key, in the order of the keys, which are eight big-endian bytes each.
-    ///
-    /// Values that lie apart are waited for together.
-    ///
-    /// - Returns: the place of the first key that is not stored, at which it ends; nil when all are.
-    package borrowing func get(
-        _ database: Database, _ keys: Span<UInt64>, _ body: (Int, RawSpan) throws -> Void
-    ) throws -> Int? {
-        var values = unsafe FoundValues(repeating: nil)
-        let most = unsafe values.count
-        for start in stride(from: 0, to: keys.count, by: most) {
-            let some = keys.extracting(start..<min(start + most, keys.count))
-            unsafe try snapshot.values(of: some, in: database, &values)
-            for index in some.indices {
-                guard let value = unsafe values[index] else { return start + index }
-                unsafe try body(start + index, value.bytes)
-            }
-        }
-        return nil
-    }
-
     /// Lends a cursor without a position over `database`.
     @inlinable
     package borrowing func withCursor<R: ~Copyable>(

@@ -122,12 +122,6 @@ import TraylogPlatform
         return page
     }
 
-    /// Asks for the first line of a page that will be looked at soon.
-    func expectPage(_ number: UInt64) {
-        guard number < readablePages else { return }
-        unsafe Memory.prefetch(base + Int(number << pageShift))
-    }
-
     /// Looks at all of a page that was not looked at since the store was opened.
     private func examine(_ page: Page, _ number: UInt64, isLeaf: Bool, _ table: TableName) throws(LMDBError) {
         if let fault = pages.suspects[number] { throw pages.error(fault, page: number, table) }

@@ -96,8 +96,8 @@ import TraylogLMDB
             let environment = try Environment.open(directory: path, access: .readOnly, databases: Tables.allNames)
             defer { environment.close() }
             let source = FileSource(directory: path, environment: environment, tables: Tables(environment))
-            let (record, head) = try source.state()
-            let fold = LogFold(environment: environment, tables: source.tables, record: record, head: head)
+            let (record, head) = try source.read { ($0.record, $0.head) }
+            let fold = LogFold(rows: environment, tables: source.tables, record: record, head: head)
             var alone = [Holding(check: nil)]
             try fold.run(into: &alone) { _ in }
             #expect(alone[0].taken == 400 && alone[0].most == 1)

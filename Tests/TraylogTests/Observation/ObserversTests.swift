@@ -43,7 +43,7 @@ struct ObserversTests {
             defer { environment.close() }
             let source = FileSource(directory: path, environment: environment, tables: Tables(environment))
             var touched = TouchedStreams()
-            try touched.scan(after: 0, through: UInt64(events.count), source)
+            try touched.scan(after: 0, through: UInt64(events.count), source.tables.log, environment)
             return touched
         }
     }

@@ -56,7 +56,7 @@ import Testing
     /// What lies in memory is the newest items alone, after any answer.
     private func expectSmall(_ store: Store, _ count: Int) throws {
         _ = try store.inbox(of: "ann", InboxQuery(limit: 100, cursor: Cursor(before: Seq(UInt64(count / 2)))))
-        let state = try store.queries.source.view(of: "ann", at: nil).state
+        let state = try store.queries.source.read(.now, of: "ann") { $0.state }
         #expect(state.pages.isEmpty)
         #expect(state.tail.entries.count <= TrayState.tailLimit)
         #expect(state.sealedPages > UInt64(count / 1_000))
