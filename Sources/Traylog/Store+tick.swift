@@ -1,5 +1,4 @@
 import TraylogDomain
-import TraylogPlatform
 
 extension Store {
     /// Wakes and expires everything that is due at a time, by due time, then item, then user; expiry before waking.
@@ -13,23 +12,14 @@ extension Store {
     /// - Complexity: O(what is due), in transactions of about 500 events.
     @discardableResult
     public func tick(now: Timestamp? = nil) async throws(TraylogError) -> TickReport {
-        let outcome = await withCheckedContinuation { continuation in
-            writer.enqueue(TickRequest(now: now) { continuation.resume(returning: $0) })
+        try await Waiting.suspended { (answer: @escaping Waiting.Answer<TickReport>) in
+            writer.perform({ try $0.tick(now) }, answer: answer)
         }
-        return try outcome.get()
     }
 
     /// The same, blocking the calling thread; for threads, not for tasks.
     @discardableResult
     public func tick(now: Timestamp? = nil) throws(TraylogError) -> TickReport {
-        let answer = Monitor<Result<TickReport, TraylogError>?>(nil)
-        writer.enqueue(
-            TickRequest(now: now) { outcome in
-                answer.withLock { $0 = outcome }
-                answer.signalAll()
-            })
-        let outcome = answer.wait(timeoutMilliseconds: nil, until: { $0 != nil }, { $0 })
-        guard let outcome = outcome ?? nil else { preconditionFailure("the wait ends with an outcome") }
-        return try outcome.get()
+        try writer.perform { try $0.tick(now) }
     }
 }

@@ -72,22 +72,23 @@ public final class Store: TrayQueries {
         // answered from here on rests on it.
         try environment.sync()
         let tables = Tables(environment)
-        let shared = StoreLock(
-            Shared(
-                core: try Core.open(environment, tables: tables, options: options),
-                flusher: Flusher(tailEvents: options.tailEvents)))
-        let hasher = shared.withLock { $0.core.hasher }
+        let store = try LiveStore.open(environment, tables: tables, options: options)
+        let hasher = store.hasher
+        let memory = StoreLock(WriterMemory(store: store, flusher: Flusher(tailEvents: options.tailEvents)))
         let hub = ObservationHub(hasher: hasher, watch: nil)
         let projections = ProjectionBoard(directory: directory)
-        let writer = Writer(
-            directory: directory, environment: environment, tables: tables, shared: shared, hub: hub,
-            projections: projections, options: options)
+        let writer = Writer(directory: directory, environment: environment)
         let source = LiveSource(
-            directory: directory, environment: environment, tables: tables, shared: shared, hasher: hasher)
+            directory: directory, environment: environment, tables: tables, memory: memory, hasher: hasher)
+        let thread = OSThread.start(name: "traylog-writer") {
+            var loop = WriterLoop(
+                writer, directory: directory, environment: environment, tables: tables, memory: memory, hub: hub,
+                projections: projections, options: options)
+            loop.run()
+        }
         return Store(
             directory: directory, environment: environment, queries: Queries(source: source, hub: hub),
-            hasher: hasher, writer: writer, projections: projections,
-            thread: OSThread.start(name: "traylog-writer") { writer.run() }, policy: options.compaction)
+            hasher: hasher, writer: writer, projections: projections, thread: thread, policy: options.compaction)
     }
 
     /// Brings the stored states up to the log and gives the store free; later calls fail with `closed`. Projections are
@@ -133,7 +134,7 @@ extension Store {
         guard !commands.isEmpty else { return [] }
         let prepared = PreparedCommands(commands, hasher: hasher)
         let outcome = await withCheckedContinuation { continuation in
-            writer.enqueue(Job(prepared, mode: .atomic) { continuation.resume(returning: $0) })
+            writer.append(AppendRequest(prepared, mode: .atomic) { continuation.resume(returning: $0) })
         }
         return try outcome.receipts()
     }
@@ -156,13 +157,18 @@ extension Store {
         return try wait(prepared, stopAtRefusal ? .untilRefusal : .skippingRefusals).get()
     }
 
-    private func wait(_ prepared: PreparedCommands, _ mode: Job.Mode) -> Job.Outcome {
-        Waiting.outcome { writer.enqueue(Job(prepared, mode: mode, answer: $0)) }
+    /// Stops the process when the memory of the store contradicts itself; for tests.
+    package func checkInvariants() throws(TraylogError) {
+        try writer.perform { $0.memory.withLock { $0.store.checkInvariants() } }
+    }
+
+    private func wait(_ prepared: PreparedCommands, _ mode: AppendRequest.Mode) -> AppendRequest.Outcome {
+        Waiting.outcome { writer.append(AppendRequest(prepared, mode: mode, answer: $0)) }
     }
 }
 
-extension Job.Outcome {
-    /// The receipts of an atomic job, in which nothing was refused.
+extension AppendRequest.Outcome {
+    /// The receipts of an atomic request, in which nothing was refused.
     fileprivate func receipts() throws(TraylogError) -> [Receipt] {
         var receipts: [Receipt] = []
         for result in try get() {

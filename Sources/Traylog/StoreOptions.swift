@@ -22,8 +22,8 @@ public struct StoreOptions: Hashable, Sendable {
     public var compaction: CompactionPolicy?
     /// The maximum size of the file, in bytes. It only reserves address space.
     public var mapSizeBytes: Int = 64 << 30
-    /// The target size of the state cache, in bytes. Unflushed events and, in stores with idempotency keys, a filter of up
-    /// to 32 MiB come on top.
+    /// The target size of the state cache, in bytes. Unflushed events and, in stores with idempotency keys, a filter of
+    /// 8 MiB come on top.
     public var cacheBytes: Int = 128 << 20
     /// The maximum number of events in the log that the stored states do not hold yet.
     public var tailEvents: Int = 800_000

@@ -33,21 +33,41 @@ package struct RecordBatch {
         large.removeAll()
     }
 
-    /// Encodes an event as the next record.
+    /// Encodes the event that a command came to as the next record.
     package mutating func append(
         _ command: borrowing Command, body: borrowing Event.Body, kind: EventKind, fingerprint: UInt64,
         stream: UInt32, recordedAt: Timestamp, salt: Salt
     ) {
-        // Moved out of `self` while it is borrowed, and back at the end to keep its memory.
+        encode(kind, stream, recordedAt, command.occurredAt, salt) { payload in
+            PayloadEncoder.append(
+                user: command.user, key: command.key, actor: command.actor, device: command.device,
+                commandFingerprint: fingerprint, body: body, unknownFields: [], to: &payload)
+        }
+    }
+
+    /// Encodes an event that no command caused as the next record.
+    package mutating func append(
+        _ body: borrowing Event.Body, user: String?, kind: EventKind, stream: UInt32, recordedAt: Timestamp, salt: Salt
+    ) {
+        encode(kind, stream, recordedAt, nil, salt) { payload in
+            PayloadEncoder.append(
+                user: user, key: nil, actor: nil, device: nil, commandFingerprint: 0, body: body, unknownFields: [],
+                to: &payload)
+        }
+    }
+
+    private mutating func encode(
+        _ kind: EventKind, _ stream: UInt32, _ recordedAt: Timestamp, _ occurredAt: Timestamp?, _ salt: Salt,
+        _ body: (inout [UInt8]) -> Void
+    ) {
+        // Out of `self` while it is lent, and back with its memory at the end.
         var payload: [UInt8] = []
         swap(&payload, &scratch)
         payload.removeAll(keepingCapacity: true)
-        PayloadEncoder.append(
-            user: command.user, key: command.key, actor: command.actor, device: command.device,
-            commandFingerprint: fingerprint, body: body, unknownFields: [], to: &payload)
+        body(&payload)
         append(
             payload: RawSpan(_elements: payload.span), kind: kind, stream: stream, recordedAt: recordedAt,
-            occurredAt: command.occurredAt, salt: salt)
+            occurredAt: occurredAt, salt: salt)
         swap(&payload, &scratch)
     }
 

@@ -81,13 +81,3 @@ final class QueryPool: Sendable {
         for thread in threads { thread.join() }
     }
 }
-
-/// Runs a long call on a thread of its own, while the task waits. Cancelling the task does not end it.
-func onThread<Answer: Sendable>(
-    named name: String, _ call: @escaping @Sendable () throws(TraylogError) -> Answer
-) async throws(TraylogError) -> Answer {
-    let result: Result<Answer, TraylogError> = await withCheckedContinuation { continuation in
-        _ = OSThread.start(name: name) { continuation.resume(returning: Result(catching: call)) }
-    }
-    return try result.get()
-}

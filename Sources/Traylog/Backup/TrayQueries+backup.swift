@@ -1,5 +1,4 @@
 import TraylogDomain
-import TraylogPlatform
 
 extension TrayQueries {
     /// Copies the store into `directory`, in a file without free pages.
@@ -22,7 +21,7 @@ extension TrayQueries {
     @discardableResult
     public func backup(to directory: String) async throws(TraylogError) -> BackupReport {
         let queries = queries
-        return try await onThread(named: "traylog-backup") { () throws(TraylogError) in
+        return try await Waiting.onThread(named: "traylog-backup") { (_) throws(TraylogError) in
             try queries.backUp(to: directory, progress: nil)
         }
     }

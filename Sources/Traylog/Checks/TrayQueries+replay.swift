@@ -1,5 +1,4 @@
 import TraylogDomain
-import TraylogPlatform
 
 extension TrayQueries {
     /// Folds the log anew and compares what is stored with what comes out.
@@ -33,18 +32,8 @@ extension TrayQueries {
 
     /// The same on a thread of its own, while the task waits. Cancelling the task gives it up.
     public func replay(_ scope: ReplayScope = ReplayScope()) async throws(TraylogError) -> ReplayReport {
-        let cancellation = Cancellation()
-        return try await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                _ = OSThread.start(name: "traylog-replay") {
-                    continuation.resume(
-                        returning: Result { () throws(TraylogError) in
-                            try self.replay(scope, progress: { _, _ in try cancellation.check() })
-                        })
-                }
-            }
-        } onCancel: {
-            cancellation.cancel()
-        }.get()
+        try await Waiting.onThread(named: "traylog-replay") { (cancellation) throws(TraylogError) in
+            try self.replay(scope, progress: { _, _ in try cancellation.check() })
+        }
     }
 }

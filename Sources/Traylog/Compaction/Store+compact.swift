@@ -1,5 +1,4 @@
 import TraylogDomain
-import TraylogPlatform
 
 extension Store {
     /// Moves the floor up to a moment. Events below the floor leave the log, if no query at the floor or above needs them.
@@ -33,21 +32,9 @@ extension Store {
     public func compact(
         before moment: Moment, archive: String? = nil, isDryRun: Bool = false
     ) async throws(TraylogError) -> CompactionReport {
-        let cancellation = Cancellation()
-        return try await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                _ = OSThread.start(name: "traylog-compact") {
-                    continuation.resume(
-                        returning: Result { () throws(TraylogError) in
-                            try self.compact(before: moment, archive: archive, isDryRun: isDryRun) { _, _ in
-                                try cancellation.check()
-                            }
-                        })
-                }
-            }
-        } onCancel: {
-            cancellation.cancel()
-        }.get()
+        try await Waiting.onThread(named: "traylog-compact") { (cancellation) throws(TraylogError) in
+            try self.compact(before: moment, archive: archive, isDryRun: isDryRun) { _, _ in try cancellation.check() }
+        }
     }
 
     /// Compacts and reports progress: the steps done, and of all steps.

@@ -32,7 +32,7 @@ extension Store {
     public func erase(
         _ user: String, actor: String? = nil, device: String? = nil, archives: String? = nil
     ) async throws(TraylogError) -> ErasureReport {
-        try await onThread(named: "traylog-erase") { () throws(TraylogError) in
+        try await Waiting.onThread(named: "traylog-erase") { (_) throws(TraylogError) in
             try self.erase(user, actor: actor, device: device, archives: archives) { _, _ in }
         }
     }

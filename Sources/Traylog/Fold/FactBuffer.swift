@@ -1,5 +1,4 @@
 import TraylogDomain
-import TraylogPlatform
 
 /// Facts of many streams in a few flat arrays: added in the order of the log, taken out stream by stream.
 ///
@@ -40,9 +39,6 @@ struct FactBuffer: Sendable {
     mutating func reserve(facts: Int) {
         arrivals.reserveCapacity(facts)
         words.reserveCapacity(facts * 8)
-        // They are filled in the order of the log, and read all over.
-        LargePages.expect(in: &words)
-        LargePages.expect(in: &arrivals)
     }
 
     /// - Parameter name: whose stream it is, where the event says so and it is the stream's first one here.

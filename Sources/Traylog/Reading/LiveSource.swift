@@ -1,6 +1,5 @@
 import TraylogDomain
 import TraylogLMDB
-import TraylogPlatform
 
 /// Answers in the writing process: from the states in memory, which are never behind the last commit.
 ///
@@ -9,73 +8,69 @@ final class LiveSource: SnapshotSource {
     let directory: String
     let environment: Environment
     let tables: Tables
-    let shared: StoreLock
+    let memory: StoreLock
     private let hasher: IdentityHasher
 
     init(
-        directory: String, environment: Environment, tables: Tables, shared: StoreLock, hasher: IdentityHasher
+        directory: String, environment: Environment, tables: Tables, memory: StoreLock, hasher: IdentityHasher
     ) {
         self.directory = directory
         self.environment = environment
         self.tables = tables
-        self.shared = shared
+        self.memory = memory
         self.hasher = hasher
     }
 
-    func head() throws -> UInt64 { try withCore { $0.head.seq } }
+    func head() throws -> UInt64 { try withStore { $0.head.seq } }
 
     /// Most people look at a tray that did not change since it was answered last.
     func tray(of user: String) throws -> Tray {
-        let identity = hasher.identity(of: user, as: .user)
-        return try withCore { core in
-            let head = core.head.seq
-            if let known = core.answers.tray(
-                of: user, identity: identity, asOf: head, lastTopicEvent: core.lastTopicEvent)
-            {
-                return known
-            }
+        let name = UserName(user, hasher)
+        return try withStore { store in
+            if let known = store.answeredTray(of: name) { return known }
             // A tray that is known is that of a name that was checked.
             try Limits.check(identifier: user, "user")
-            guard let slot = try core.slot(of: user, identity: identity) else {
-                return Tray(user: user, asOf: Seq(head))
-            }
-            let tray = try core.current(slot).state.tray(of: user, asOf: Seq(head), source: core.pages(of: slot.stream))
-            core.keep(tray, of: slot)
+            let head = Seq(store.head.seq)
+            guard let stream = try store.stream(of: name) else { return Tray(user: user, asOf: head) }
+            let tray = try store.current(stream).state.tray(
+                of: user, asOf: head, source: store.pages(of: stream.number))
+            stream.keep(tray)
             return tray
         }
     }
 
     func read<Answer>(_ body: (StoreSnapshot) throws -> Answer) throws -> Answer {
-        let store = try withCore { try $0.lendSnapshot() }
-        defer { store.end() }
-        return try body(store)
+        let snapshot = try withStore { try $0.lendSnapshot() }
+        defer { snapshot.end() }
+        return try body(snapshot)
     }
 
     func read<Answer>(
         _ reading: UserReading, of user: String, _ body: (UserSnapshot) throws -> Answer
     ) throws -> Answer {
-        let identity = hasher.identity(of: user, as: .user)
-        let (store, found) = try withCore { core in
-            let slot = try core.slot(of: user, identity: identity)
-            let found = try slot.map { slot in
+        let name = UserName(user, hasher)
+        let (snapshot, found) = try withStore { store in
+            let stream = try store.stream(of: name)
+            let found = try stream.map { stream in
                 CopiedUser(
-                    stream: slot.stream, state: reading == .refolded ? TrayState() : try core.current(slot).state,
+                    stream: stream.number, state: reading == .refolded ? TrayState() : try store.current(stream).state,
                     past: reading == .now
                         ? nil
-                        : UnstoredPast(landmarks: slot.current?.landmarks ?? [], topics: core.unstoredTopicEvents()))
+                        : UnstoredPast(
+                            landmarks: stream.states.committed?.landmarks ?? [], topics: store.unstoredTopicEvents()))
             }
-            return (try core.lendSnapshot(), found)
+            return (try store.lendSnapshot(), found)
         }
-        defer { store.end() }
-        guard let found else { return try body(UserSnapshot(stranger: user, in: store)) }
+        defer { snapshot.end() }
+        guard let found else { return try body(UserSnapshot(stranger: user, in: snapshot)) }
         if reading == .refolded, let past = found.past {
-            let refolded = try UserSnapshot(refolding: user, found.stream, in: store, through: store.head, past)
+            let refolded = try UserSnapshot(refolding: user, found.stream, in: snapshot, through: snapshot.head, past)
             return try body(refolded)
         }
         return try body(
             UserSnapshot(
-                user: user, stream: found.stream, store: store, asOf: store.head, state: found.state,
-                pages: store.pages(of: found.stream), past: found.past))
+                user: user, stream: found.stream, store: snapshot, asOf: snapshot.head, state: found.state,
+                pages: snapshot.pages(of: found.stream), past: found.past))
     }
 
     /// What the lock guards of a user, as a value that leaves it.
@@ -86,30 +81,30 @@ final class LiveSource: SnapshotSource {
     }
 
     func readUsers<Answer>(_ body: (StoreSnapshot, _ unnamed: [String]) throws -> Answer) throws -> Answer {
-        let (store, unnamed) = try withCore { (try $0.lendSnapshot(), $0.unnamedUsers()) }
-        defer { store.end() }
-        return try body(store, unnamed)
+        let (snapshot, unnamed) = try withStore { (try $0.lendSnapshot(), $0.directory.unnamedUsers) }
+        defer { snapshot.end() }
+        return try body(snapshot, unnamed)
     }
 
     func readCounts<Answer>(_ body: (StoreSnapshot, StoreCounts) throws -> Answer) throws -> Answer {
-        let (store, counts) = try withCore { core in
+        let (snapshot, counts) = try withStore { store in
             (
-                try core.lendSnapshot(),
+                try store.lendSnapshot(),
                 StoreCounts(
-                    unflushed: core.head.seq - core.flushedThrough, streams: core.committedStreams,
-                    topics: core.committedTopics, refolded: core.refolded)
+                    unflushed: store.head.seq - store.record.flushedThrough, streams: store.directory.streamCount,
+                    topics: store.directory.topicCount, refolded: store.refolded)
             )
         }
-        defer { store.end() }
-        return try body(store, counts)
+        defer { snapshot.end() }
+        return try body(snapshot, counts)
     }
 
-    private func withCore<Answer: Sendable>(_ body: (inout Core) throws -> Answer) throws -> Answer {
+    private func withStore<Answer: Sendable>(_ body: (inout LiveStore) throws -> Answer) throws -> Answer {
         // After a fork nobody may be left to give the lock back.
         try environment.checkProcess("read")
-        return try shared.withLock { shared in
-            guard !shared.isClosed else { throw TraylogError.closed(directory) }
-            return try body(&shared.core)
+        return try memory.withLock { memory in
+            guard !memory.isClosed else { throw TraylogError.closed(directory) }
+            return try body(&memory.store)
         }
     }
 }

@@ -14,8 +14,8 @@ struct CopyCapture {
     var restored: [(item: UInt64, stream: UInt32)] = []
 
     mutating func note(_ slice: Slice) {
-        for state in slice.states { streams.insert(state.slot.stream) }
-        for slot in slice.names { names.append((slot.nameKey, slot.stream)) }
+        for state in slice.states { streams.insert(state.stream) }
+        for stream in slice.names { names.append((stream.nameKey, stream.number)) }
     }
 
     mutating func note(added: [DueEntry], settled: [DueEntry]) {

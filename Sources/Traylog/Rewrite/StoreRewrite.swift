@@ -170,8 +170,8 @@ final class StoreRewrite {
     /// Brings the copy up to the head, as near as it gets while the writer goes on, and then quite.
     private func close(_ successor: Environment, _ copy: inout StoreCopy, archive: String?) throws -> Outcome {
         // Only chores change what is copied now, and they wait until the end.
-        writer.holdChores(true)
-        defer { writer.holdChores(false) }
+        writer.holdWrites(true)
+        defer { writer.holdWrites(false) }
         try writer.perform { _ in }
         try copy.copyChored()
         try catchUp(successor, &copy, archive)

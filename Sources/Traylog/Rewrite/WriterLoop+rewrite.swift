@@ -8,26 +8,26 @@ extension WriterLoop {
     /// - Returns: nil as long as states below the floor are not stored; each call stores some.
     mutating func beginRewrite(floor: UInt64) throws -> StoreRewrite.Start? {
         try recover()
-        let (flushed, kept) = shared.withLock { ($0.core.flushedThrough, $0.core.record.floor.seq.rawValue) }
+        let (flushed, kept) = memory.withLock { ($0.store.record.flushedThrough, $0.store.record.floor.seq.rawValue) }
         if floor > kept, flushed < floor - 1 {
             try storeSliceNow()
             return nil
         }
-        return shared.withLock { shared in
-            shared.flusher.startAnew(core: &shared.core)
-            shared.core.keptFloor = max(floor, kept)
-            shared.core.capture = CopyCapture()
+        return memory.withLock { memory in
+            memory.flusher.startAnew()
+            memory.store.keptFloor = max(floor, kept)
+            memory.store.capture = CopyCapture()
             return StoreRewrite.Start(
                 // Some of the newest may be stored already, though the round that stores them has not ended.
-                record: shared.core.record, head: shared.core.head.seq, streams: shared.core.nextStream)
+                record: memory.store.record, head: memory.store.head.seq, streams: memory.store.directory.nextNumber)
         }
     }
 
     /// Ends what ``beginRewrite(floor:)`` began.
     mutating func endRewrite() {
-        shared.withLock { shared in
-            shared.core.capture = nil
-            shared.core.keptFloor = shared.core.record.floor.seq.rawValue
+        memory.withLock { memory in
+            memory.store.capture = nil
+            memory.store.keptFloor = memory.store.record.floor.seq.rawValue
         }
     }
 
@@ -35,14 +35,14 @@ extension WriterLoop {
     ///
     /// - Throws: when the store was made anew from its file meanwhile, so that nobody knows what changed.
     func takeCapture() throws -> StoreRewrite.Late {
-        try shared.withLock { shared in
-            guard let changes = shared.core.capture else {
+        try memory.withLock { memory in
+            guard let changes = memory.store.capture else {
                 throw StoreFailure(
                     code: .inputOutput,
                     message: "\(directory): the disk failed while the store was rewritten, and nothing was; try again")
             }
-            let late = StoreRewrite.Late(changes: changes, record: shared.core.record, head: shared.core.head)
-            shared.core.capture = CopyCapture()
+            let late = StoreRewrite.Late(changes: changes, record: memory.store.record, head: memory.store.head)
+            memory.store.capture = CopyCapture()
             return late
         }
     }
@@ -57,16 +57,16 @@ extension WriterLoop {
         try recover()
         var finished: StoreRewrite.Finished?
         var exchanged: (head: UInt64, touched: [UInt64])?
-        let shared = shared
+        let memory = memory
         let result = Result {
             try environment.replace(
                 by: successor, beforeRename: { finished = try fill(takeCapture()) },
                 exchange: { goOn in
                     guard let finished else { preconditionFailure("a file is filled before it is used") }
-                    let touched = shared.withLock { shared in
-                        shared.core.endSnapshot()
+                    let touched = memory.withLock { memory in
+                        memory.store.endSnapshot()
                         goOn()
-                        return shared.adopt(finished, erasing: erased)
+                        return memory.adopt(finished, erasing: erased)
                     }
                     exchanged = (finished.head.seq, touched)
                 })
@@ -79,24 +79,23 @@ extension WriterLoop {
     }
 }
 
-extension Shared {
+extension WriterMemory {
     /// Takes over what the new data file says, in the turn of the lock in which transactions began to begin on it.
     ///
     /// - Returns: whose trays changed, by identity.
     fileprivate mutating func adopt(_ finished: StoreRewrite.Finished, erasing erased: UInt32?) -> [UInt64] {
-        let movesFloor = finished.record.floor.seq != core.record.floor.seq
-        core.record = finished.record
-        core.keptFloor = finished.record.floor.seq.rawValue
-        core.capture = nil
+        let movesFloor = finished.record.floor.seq != store.record.floor.seq
+        store.record = finished.record
+        store.keptFloor = finished.record.floor.seq.rawValue
+        store.capture = nil
         // A slice that was made in advance may hold landmarks of the time before the floor.
-        flusher.startAnew(core: &core)
-        if movesFloor { core.forgetStates() }
-        guard finished.head.seq > core.head.seq else { return [] }
-        core.head = finished.head
-        core.tail.appendUnread()
+        flusher.startAnew()
+        if movesFloor { store.states.removeAll(store.directory) }
+        guard finished.head.seq > store.head.seq else { return [] }
+        store.appendDurable(finished.head)
         guard let erased else { return [] }
-        let touched = [core.slot(erased)?.identity].compactMap { $0 }
-        core.erase(erased)
+        let touched = [store.directory[erased]?.identity].compactMap { $0 }
+        store.erase(erased)
         return touched
     }
 }

@@ -1,7 +1,7 @@
 import TraylogDomain
 
 /// The fact of a `notify` with nothing unusual, as most are, in a third of the memory; without its key, which
-/// ``Tail`` keeps apart.
+/// ``LogTail`` keeps apart.
 ///
 /// The tail holds hundreds of thousands of facts, and looking at them again waits for memory more than for anything
 /// else.
@@ -11,7 +11,7 @@ struct CompactFact: BitwiseCopyable, Sendable {
     private var argument: UInt64
     private var summaryCount: UInt32
     private var isSilent: Bool
-    /// Whether it is a fact at all, and not a place in ``Tail/others``, or nothing.
+    /// Whether it is a fact at all, and not a place in ``LogTail/others``, or nothing.
     let isWhole: Bool
 
     /// Nil when `fact` says more than there is room for.
@@ -22,8 +22,9 @@ struct CompactFact: BitwiseCopyable, Sendable {
         summaryCount = fact.summaryCount
         isSilent = fact.isSilent
         isWhole = true
-        // Compared as a whole, so that no field, present or future, can be forgotten.
-        guard self.fact(seq: fact.seq, key: fact.key) == fact else { return nil }
+        // Nothing else is set in the fact of a `notify`.
+        guard fact.kind == .notified, fact.collapse == 0 else { return nil }
+        assert(self.fact(seq: fact.seq, key: fact.key) == copy fact, "a field was forgotten")
     }
 
     /// Stands for a fact that is kept elsewhere.

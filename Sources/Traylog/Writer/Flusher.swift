@@ -5,7 +5,7 @@ import TraylogPlatform
 
 /// Brings the stored states up to the log, a slice at a time and in key order, round after round.
 ///
-/// A round starts with the head of its moment; when it has visited every user who had unstored events then, the
+/// A round starts with the head of its moment; when it has visited every stream that had unstored events then, the
 /// stored states hold everything up to that head, and the tail before it can go.
 struct Flusher {
     /// Pages that one transaction may free: more would make LMDB's list of free pages slow (Docs/lmdb.md).
@@ -14,133 +14,132 @@ struct Flusher {
     static let sortedTogether = 4_096
     /// How long a slice may take: users who were not looked at for long may have many broadcasts to catch up with.
     static let nanosecondsPerSlice: Int64 = 5_000_000
-    /// Slices of fewer users are not worth a transaction's share.
+    /// Slices of fewer streams are not worth a transaction's share.
     static let smallestSlice = 64
 
     /// The round that is under way.
     private struct Round {
-        /// The head when it started.
-        let head: UInt64
-        let nextStream: UInt32
-        let topics: UInt64
-        let startUsers: Int
+        let end: RoundEnd
+        let startStreams: Int
+        /// The first stream that was not visited.
         var position: UInt32 = 0
-        var names: [UserSlot]
+        /// Streams whose names are to be stored.
+        var names: [LiveStream]
         /// Some of them, in descending order.
-        var sortedNames: [UserSlot] = []
-        /// The slice that ends it was made, and is being written.
-        var isCollected = false
+        var sortedNames: [LiveStream] = []
+        /// Streams that this round owes, for the events appended since it started.
+        var credit = 0.0
+        var ahead = Ahead.nothing
+    }
+
+    /// The slice of the next transaction, which the packer makes while the writer waits for the disk.
+    private enum Ahead {
+        case nothing
+        /// Of so many streams, when there will be a next transaction.
+        case wanted(streams: Int)
+        case made(Slice)
     }
 
     let tailEvents: Int
     private var round: Round?
-    /// Users that this round owes, for the events appended since it started.
-    private var credit = 0.0
-    /// A running mean of what a user's rows take, to guess how many users share an LMDB page.
-    private var bytesPerUser = 400.0
+    /// A running mean of what a stream's rows take, to guess how many streams share an LMDB page.
+    private var bytesPerStream = 400.0
     /// The memory of slices before.
     private var buffers: [RowBuffer] = []
-    /// How many users the next slice should have, when there will be one.
-    private var wanted: Int?
-    /// A slice that was made while the transaction before was written.
-    private var prepared: Slice?
 
     init(tailEvents: Int) {
         self.tailEvents = max(tailEvents, 1)
     }
 
-    var isUnderWay: Bool { round != nil }
-
     /// What goes into the next transaction beside `events` new ones: nothing, or a slice.
-    mutating func slice(besides events: Int, core: inout Core) throws -> Slice? {
+    mutating func slice(besides events: Int, store: inout LiveStore) throws -> Slice? {
         if round == nil {
-            guard core.tail.count >= max(tailEvents * 3 / 4, 1) else { return nil }
-            start(core: &core)
+            guard store.tail.count >= max(tailEvents * 3 / 4, 1) else { return nil }
+            start(store)
         }
-        guard let round, !round.isCollected || prepared != nil else { return nil }
+        guard let round else { return nil }
         // The round ends when the last quarter of the tail's bound was appended, or sooner.
-        let work = Double(round.startUsers + round.names.count)
+        let work = Double(round.startStreams + round.names.count)
         let share = work * Double(events) / Double(max(tailEvents / 4, 1))
-        credit += share
-        let isLate = core.tail.count > tailEvents
-        var slice = takePrepared()
+        var credit = round.credit + share
+        let isLate = store.tail.count > tailEvents
+        var slice = takeMade()
         if let slice {
             credit -= Double(slice.states.count)
         } else if credit >= Double(Flusher.smallestSlice) || isLate {
-            slice = try collect(users: isLate ? .max : Int(credit), core: &core)
+            slice = try collect(streams: isLate ? .max : Int(credit), store: &store)
             credit = 0
         }
-        // The transaction after this one is probably as large.
-        let next = Int(max(credit + share, Double(Flusher.smallestSlice)))
-        wanted = slice?.completes == nil ? (isLate ? .max : next) : nil
+        self.round?.credit = credit
+        if slice?.end == nil {
+            // The transaction after this one is probably as large.
+            let next = isLate ? .max : Int(max(credit + share, Double(Flusher.smallestSlice)))
+            self.round?.ahead = .wanted(streams: next)
+        }
         return slice
     }
 
-    private mutating func takePrepared() -> Slice? {
-        wanted = nil
-        defer { prepared = nil }
-        return prepared
+    /// As much as one transaction can take, whatever was appended; nil when everything is stored.
+    mutating func slice(store: inout LiveStore) throws -> Slice? {
+        if let slice = takeMade() { return slice }
+        if round == nil {
+            guard store.hasUnstored else { return nil }
+            start(store)
+        }
+        return try collect(streams: .max, store: &store)
     }
 
-    /// Whether there is something to do for ``prepare(core:)``.
-    var wantsToPrepare: Bool { wanted != nil }
+    private mutating func takeMade() -> Slice? {
+        defer { round?.ahead = .nothing }
+        guard case .made(let slice) = round?.ahead else { return nil }
+        return slice
+    }
+
+    /// Whether there is something to do for ``prepare(store:)``.
+    var wantsToPrepare: Bool {
+        if case .wanted = round?.ahead { true } else { false }
+    }
 
     /// Makes the slice of the next transaction, by another thread, while the writer waits for the disk.
     ///
     /// It holds durable events only, so that it is right whatever becomes of the transaction under way.
-    mutating func prepare(core: inout Core) {
-        guard let users = wanted, prepared == nil, round != nil else { return wanted = nil }
-        wanted = nil
+    mutating func prepare(store: inout LiveStore) {
+        guard case .wanted(let streams) = round?.ahead else { return }
+        round?.ahead = .nothing
         // The writer comes to the same error when it tries.
-        prepared = try? collect(users: users, core: &core)
+        if let slice = try? collect(streams: streams, store: &store) { round?.ahead = .made(slice) }
     }
 
-    /// As much as one transaction can take, whatever was appended; nil when everything is stored.
-    mutating func slice(core: inout Core) throws -> Slice? {
-        if let slice = takePrepared() { return slice }
-        if round == nil {
-            guard core.tail.count > 0 || core.hasRefolded else { return nil }
-            start(core: &core)
-        }
-        return try collect(users: .max, core: &core)
-    }
-
-    private mutating func start(core: inout Core) {
-        // Not those of the transaction in the making: their events are behind the head.
+    private mutating func start(_ store: borrowing LiveStore) {
+        let directory = store.directory
         round = Round(
-            head: core.head.seq, nextStream: UInt32(core.committedStreams) + 1, topics: core.committedTopics,
-            startUsers: core.unstored.count,
-            names: core.unnamed)
-        core.unnamed = []
-        credit = 0
+            end: RoundEnd(
+                head: store.head.seq, nextStream: UInt32(directory.streamCount) + 1, topics: directory.topicCount),
+            startStreams: store.tail.unstored.count, names: directory.unnamed.filter { !$0.isNamed })
     }
 
-    private mutating func collect(users: Int, core: inout Core) throws -> Slice {
+    private mutating func collect(streams: Int, store: inout LiveStore) throws -> Slice {
         guard var round else { preconditionFailure("a slice belongs to a round") }
-        var slice = Slice(generation: core.generation)
+        var slice = Slice(generation: store.generation)
         if let buffer = buffers.popLast() { slice.rows = buffer }
         slice.rows.removeAll()
         takeNames(&round, into: &slice)
         var pages = Double(slice.names.count)
         var last = round.position
         let start = SystemClock.monotonicNanoseconds()
-        while slice.states.count < users, pages < Double(Flusher.pagesPerSlice),
+        while slice.states.count < streams, pages < Double(Flusher.pagesPerSlice),
             slice.states.isEmpty || SystemClock.monotonicNanoseconds() - start < Flusher.nanosecondsPerSlice,
-            let stream = core.unstored.next(from: round.position)
+            let number = store.tail.unstored.next(from: round.position)
         {
-            guard let (state, rows) = try collect(stream, core: &core, rows: &slice.rows) else {
-                preconditionFailure("stream \(stream) has unstored events and no user")
-            }
-            bytesPerUser += (Double(slice.rows.lastValueBytes) + 40 - bytesPerUser) / 256
-            // Users far apart have a page each, neighbours share one.
-            pages += min(1, Double(stream - last) * bytesPerUser / 3_000) + Double(rows - 1)
-            last = stream
-            round.position = stream + 1
-            slice.states.append(state)
+            let rows = try collect(number, store: &store, into: &slice)
+            bytesPerStream += (Double(slice.rows.lastValueBytes) + 40 - bytesPerStream) / 256
+            // Streams far apart have a page each, neighbours share one.
+            pages += min(1, Double(number - last) * bytesPerStream / 3_000) + Double(rows - 1)
+            last = number
+            round.position = number + 1
         }
-        if round.names.isEmpty, round.sortedNames.isEmpty, core.unstored.next(from: round.position) == nil {
-            slice.completes = (round.head, round.nextStream, round.topics)
-            round.isCollected = true
+        if round.names.isEmpty, round.sortedNames.isEmpty, store.tail.unstored.next(from: round.position) == nil {
+            slice.end = round.end
         }
         self.round = round
         return slice
@@ -150,91 +149,70 @@ struct Flusher {
     private func takeNames(_ round: inout Round, into slice: inout Slice) {
         if round.sortedNames.isEmpty, !round.names.isEmpty {
             let count = min(Flusher.sortedTogether, round.names.count)
-            let keyed = round.names.suffix(count).map { (key: $0.nameKey, slot: $0) }
+            let keyed = round.names.suffix(count).map { (key: $0.nameKey, stream: $0) }
             round.names.removeLast(count)
-            round.sortedNames = keyed.sorted { $1.key.lexicographicallyPrecedes($0.key) }.map(\.slot)
+            round.sortedNames = keyed.sorted { $1.key.lexicographicallyPrecedes($0.key) }.map(\.stream)
         }
         let count = min(Flusher.pagesPerSlice, round.sortedNames.count)
         slice.names = round.sortedNames.suffix(count).reversed()
         round.sortedNames.removeLast(count)
     }
 
-    private func collect(
-        _ stream: UInt32, core: inout Core, rows: inout RowBuffer
-    ) throws -> (state: Slice.State, rows: Int)? {
-        guard let slot = try core.unstoredSlot(stream) else { return nil }
-        let wasAtHand = slot.current != nil
-        let box = try core.storable(slot)
-        let rowsBefore = rows.count
-        if core.keptFloor != 0 || (!slot.isTopic && box.state.lastLandmark != 0) {
-            let kept = KeptRows(
-                stream: stream, floor: core.keptFloor, stored: try core.pages(of: stream))
-            try core.renewBases(of: box, stream: stream)
-            kept.append(box.bases, name: slot.name, to: &rows)
-            try kept.append(for: box.state, name: slot.name, landmarks: box.landmarks, to: &rows)
+    /// - Returns: how many rows it took.
+    private func collect(_ number: UInt32, store: inout LiveStore, into slice: inout Slice) throws -> Int {
+        guard let stream = try store.stream(number) else {
+            preconditionFailure("stream \(number) has unstored events and no user")
         }
-        box.state.pack(into: &rows, stream: stream, name: slot.name)
-        let state = Slice.State(slot: slot, appliedSeq: box.state.appliedSeq, lastOwn: box.state.events.last)
+        let wasInMemory = stream.states.committed != nil
+        let cached = try store.storable(stream)
+        let rowsBefore = slice.rows.count
+        if store.keptFloor != 0 || (!stream.isTopic && cached.state.lastLandmark != 0) {
+            let kept = KeptRows(
+                stream: number, floor: store.keptFloor, stored: try store.pages(of: number))
+            try store.renewBases(of: cached, stream: number)
+            kept.append(cached.bases, name: stream.name, to: &slice.rows)
+            try kept.append(for: cached.state, name: stream.name, landmarks: cached.landmarks, to: &slice.rows)
+        }
+        cached.state.pack(into: &slice.rows, stream: number, name: stream.name)
+        slice.states.append(
+            Slice.State(stream: number, appliedSeq: cached.state.appliedSeq, lastOwn: cached.state.events.last))
         // Loaded for its flush only: others ask for it more often.
-        if !wasAtHand { core.setCurrent(nil, of: slot) }
-        return (state, rows.count - rowsBefore)
+        if !wasInMemory { store.states.set(nil, of: stream) }
+        return slice.rows.count - rowsBefore
     }
 
     /// The slice is durable.
-    mutating func publish(_ slice: Slice, to core: inout Core) {
-        for slot in slice.names { slot.isNamed = true }
-        core.capture?.note(slice)
+    mutating func publish(_ slice: consuming Slice, to store: inout LiveStore) {
+        for stream in slice.names { stream.isNamed = true }
+        store.capture?.note(slice)
         for state in slice.states {
-            let slot = state.slot
-            if let box = slot.current, box.next != 0, box.next <= state.lastOwn {
-                // Loaded while the slice was under way, to look at keys only: what it waits for leaves the tail.
-                core.setCurrent(nil, of: slot)
-            }
-            if let box = slot.working, box.next != 0, box.next <= state.lastOwn { slot.working = nil }
-            slot.current?.forget(storedThrough: state.appliedSeq)
-            slot.working?.forget(storedThrough: state.appliedSeq)
-            // The stream's last event that the rows hold knows the first one that they do not.
-            if slot.firstUnstored != 0, slot.firstUnstored <= state.lastOwn {
-                slot.firstUnstored = core.tail.next(after: state.lastOwn)
-            }
-            if slot.firstUnstored == 0 {
-                slot.lastUnstored = 0
-                core.unstored.remove(slot.stream)
-            }
+            store.flushed(state.stream, through: state.appliedSeq, lastOwn: state.lastOwn)
         }
-        if let (head, nextStream, topics) = slice.completes {
-            core.flushedThrough = head
-            core.hasRefolded = false
-            (core.record.flushedThrough, core.record.nextStream, core.record.topics) = (head, nextStream, topics)
-            core.nextSweepBytes = 0
-            core.tail.dropThrough(head)
+        if let end = slice.end {
+            store.endRound(end)
             round = nil
         }
+        // To be filled again.
+        buffers.append(slice.rows)
     }
 
-    /// Gives up the slice that was made in advance, and with it the round: another one will find what is to be stored.
-    mutating func startAnew(core: inout Core) {
-        abandon(Slice(generation: core.generation), core: &core)
-    }
+    /// Gives up the round, and the slice that was made in advance, because a slice failed, or would not be right any more:
+    /// another round will find what is to be stored.
+    mutating func startAnew() { round = nil }
+}
 
-    /// Takes a finished slice's buffer back, to be filled again.
-    mutating func reuse(_ buffer: consuming RowBuffer) {
-        buffers.append(buffer)
-    }
-
-    /// The slice's transaction failed: its users and names are still to be written.
-    mutating func abandon(_ slice: Slice, core: inout Core) {
-        guard let abandoned = round else { return }
-        let prepared = takePrepared()?.names ?? []
-        core.unnamed = abandoned.names + abandoned.sortedNames + prepared + slice.names + core.unnamed
-        round = nil
-    }
+/// What the stored states hold when a round has ended.
+struct RoundEnd {
+    /// The head at its start.
+    let head: UInt64
+    let nextStream: UInt32
+    let topics: UInt64
 }
 
 /// Rows of one transaction that bring stored states up to the log.
 struct Slice {
     struct State {
-        let slot: UserSlot
+        let stream: UInt32
         let appliedSeq: UInt64
         /// The newest event of the stream itself.
         let lastOwn: UInt64
@@ -243,23 +221,24 @@ struct Slice {
     let generation: Generation
     var states: [State] = []
     var rows = RowBuffer()
-    var names: [UserSlot] = []
-    /// The head and the next stream number of the round that this slice ends.
-    var completes: (head: UInt64, nextStream: UInt32, topics: UInt64)?
+    var names: [LiveStream] = []
+    /// Of the round that this slice ends.
+    var end: RoundEnd?
 
-    /// What the transaction writes, without the users it belongs to.
-    func rows(_ core: borrowing Core) -> SliceRows {
-        var record: StoreRecord?
-        if let completes {
-            var new = core.record
-            new.flushedThrough = completes.head
-            new.nextStream = completes.nextStream
-            new.topics = completes.topics
-            record = new
+    init(generation: Generation) {
+        self.generation = generation
+    }
+
+    /// What the transaction writes, without the streams that it belongs to.
+    func rows(_ record: StoreRecord) -> SliceRows {
+        var new: StoreRecord?
+        if let end {
+            var record = record
+            (record.flushedThrough, record.nextStream, record.topics) = (end.head, end.nextStream, end.topics)
+            new = record
         }
         return SliceRows(
-            generation: generation, names: names.map { ($0.nameKey, $0.stream) }, states: rows,
-            record: record)
+            generation: generation, names: names.map { ($0.nameKey, $0.number) }, states: rows, record: new)
     }
 }
 

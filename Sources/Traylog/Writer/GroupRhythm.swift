@@ -34,9 +34,6 @@ struct GroupRhythm {
         last = nil
     }
 
-    /// Others came while the last group was written.
-    var hasOthers: Bool { (last?.waiting ?? 0) > 0 }
-
     /// How many jobs to wait for and how long; nil for not at all.
     var wait: (quorum: Int, nanoseconds: Int)? {
         guard let last, last.jobs + last.waiting > 1, last.commands <= GroupRhythm.smallGroup else { return nil }

@@ -23,6 +23,9 @@ struct PreparedCommands: Sendable {
         var payloadEnd = 0
 
         var payload: Range<Int> { payloadStart..<payloadEnd }
+
+        /// Whether it is a valid `notify`.
+        var isEncoded: Bool { payloadEnd > payloadStart }
     }
 
     /// From this many commands on they bring their events' salts along; below, a draw by the writer costs less.

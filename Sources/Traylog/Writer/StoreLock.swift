@@ -2,32 +2,32 @@ import TraylogPlatform
 
 /// The store's memory behind its one lock.
 ///
-/// Whatever is read from the file in one turn of the lock is read through one transaction (``Core/snapshot()``), begun
-/// when it is first needed. It ends with the turn, unless a query takes it along (``Core/lendSnapshot()``).
+/// Whatever is read from the file in one turn of the lock is read through one transaction (``LiveStore/snapshot()``), begun
+/// when it is first needed. It ends with the turn, unless a query takes it along (``LiveStore/lendSnapshot()``).
 final class StoreLock: Sendable {
-    private let monitor: Monitor<Shared>
+    private let monitor: Monitor<WriterMemory>
 
-    init(_ shared: consuming sending Shared) {
-        monitor = Monitor(shared)
+    init(_ memory: consuming sending WriterMemory) {
+        monitor = Monitor(memory)
     }
 
     func withLock<R: ~Copyable, E: Error>(
-        _ body: (inout sending Shared) throws(E) -> sending R
+        _ body: (inout sending WriterMemory) throws(E) -> sending R
     ) throws(E) -> sending R {
-        try monitor.withLock { (shared) throws(E) in
-            shared.turns &+= 1
-            defer { shared.core.endSnapshot() }
-            return try body(&shared)
+        try monitor.withLock { (memory) throws(E) in
+            memory.turns &+= 1
+            defer { memory.store.endSnapshot() }
+            return try body(&memory)
         }
     }
 
     /// Waits until `ready` holds, then runs `body` in a turn of the lock.
     func wait<R>(
-        until ready: (borrowing Shared) -> Bool, _ body: (inout sending Shared) -> sending R
+        until ready: (borrowing WriterMemory) -> Bool, _ body: (inout sending WriterMemory) -> sending R
     ) -> sending R {
-        let result = monitor.wait(timeoutMilliseconds: nil, until: ready) { shared in
-            defer { shared.core.endSnapshot() }
-            return body(&shared)
+        let result = monitor.wait(timeoutMilliseconds: nil, until: ready) { memory in
+            defer { memory.store.endSnapshot() }
+            return body(&memory)
         }
         guard let result else { preconditionFailure("A wait without a time limit ended.") }
         return result

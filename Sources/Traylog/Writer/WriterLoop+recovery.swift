@@ -46,17 +46,12 @@ extension WriterLoop {
     /// Makes the memory of the store from its file.
     private mutating func reload() throws {
         let (environment, tables) = (environment, tables)
-        let (before, head) = try shared.withLock { shared in
-            var options = StoreOptions()
-            options.cacheBytes = shared.core.cacheBytes
-            options.landmarkDistance = shared.core.landmarkDistance
-            let before = shared.core.head.seq
-            shared.core = try Core.open(environment, tables: tables, options: options)
-            shared.flusher = Flusher(tailEvents: shared.flusher.tailEvents)
-            shared.group = Group()
-            (shared.slice, shared.writtenSlice) = (nil, nil)
-            return (before, shared.core.head.seq)
+        let (before, head, due) = try memory.withLock { memory in
+            let before = memory.store.head.seq
+            try memory.reload(environment, tables)
+            return (before, memory.store.head.seq, memory.store.nextDue)
         }
+        nextDue = due
         markUnstored()
         guard head != before else { return }
         projections.headMoved(to: head)

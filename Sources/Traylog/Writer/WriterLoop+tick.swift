@@ -6,8 +6,9 @@ extension WriterLoop {
     /// Entries of what is due that one transaction takes care of, and more only of one item and time.
     private static let duesPerTransaction = 500
 
-    /// Expires and wakes what is due at a time, in as many transactions as that takes.
-    mutating func tick(_ now: Timestamp) throws -> TickReport {
+    /// Expires and wakes what is due at a time, the system's when nil, in as many transactions as that takes.
+    mutating func tick(_ time: Timestamp?) throws -> TickReport {
+        let now = time ?? Timestamp(milliseconds: SystemClock.nowMilliseconds())
         try recover()
         var report = TickReport()
         var last: DueEntry?
@@ -18,19 +19,17 @@ extension WriterLoop {
             try settle(entries, &report)
             last = end
         }
-        report.head = Seq(shared.withLock { $0.core.head.seq })
-        try shared.withLock { shared in
-            let dues = tables.dues(shared.core.generation)
-            // What waits for an item to be restored would come up at once, and again and again; see
-            // ``Group/publish(to:)``.
-            let next = try environment.read { try dues.entries(after: last, through: .distantFuture, limit: 1, in: $0) }
-            shared.core.nextDue = next.first?.due
-        }
+        report.head = Seq(memory.withLock { $0.store.head.seq })
+        let dues = tables.dues(memory.withLock { $0.store.generation })
+        // What waits for an item to be restored would come up at once, and again and again; see
+        // ``PendingTransaction/publish(to:wantsTouched:)``.
+        let next = try environment.read { try dues.entries(after: last, through: .distantFuture, limit: 1, in: $0) }
+        setNextDue(next.first?.due)
         return report
     }
 
     private func dueEntries(after last: DueEntry?, through now: Timestamp) throws -> [DueEntry] {
-        let dues = tables.dues(shared.withLock { $0.core.generation })
+        let dues = tables.dues(memory.withLock { $0.store.generation })
         let found = try environment.read {
             try dues.entries(after: last, through: now, limit: WriterLoop.duesPerTransaction, in: $0)
         }
@@ -41,8 +40,8 @@ extension WriterLoop {
     private func sortedByUser(_ entries: [DueEntry]) throws -> [DueEntry] {
         let isShared = zip(entries, entries.dropFirst()).contains { ($0.due, $0.item) == ($1.due, $1.item) }
         guard isShared else { return entries }
-        let named = try shared.withLock { shared in
-            try entries.map { (entry: $0, name: try shared.core.loadSlot($0.stream)?.user ?? "") }
+        let named = try memory.withLock { memory in
+            try entries.map { (entry: $0, name: try memory.store.stream($0.stream)?.text ?? "") }
         }
         return named.sorted { left, right in
             let (a, b) = (left.entry, right.entry)
@@ -56,39 +55,10 @@ extension WriterLoop {
     /// One transaction of a tick.
     private mutating func settle(_ entries: [DueEntry], _ report: inout TickReport) throws {
         let now = Timestamp(milliseconds: SystemClock.nowMilliseconds())
-        let (woken, expired) = try shared.withLock { shared in
-            shared.group.begin(shared.core, now: now)
-            shared.slice = try? shared.flusher.slice(besides: entries.count, core: &shared.core)
-            do {
-                return try shared.settle(entries)
-            } catch {
-                shared.rollBack()
-                throw error
-            }
-        }
+        let (woken, expired) = try memory.withLock { try $0.settle(entries, now: now) }
         try commit()
         report.woken += woken
         report.expired += expired
-    }
-}
-
-extension Shared {
-    fileprivate mutating func settle(_ entries: [DueEntry]) throws -> (woken: UInt64, expired: UInt64) {
-        var (woken, expired): (UInt64, UInt64) = (0, 0)
-        var settled: [DueEntry] = []
-        for entry in entries {
-            switch try group.settle(entry, core: &core, random: &random) {
-            case .woken: woken += 1
-            case .expired: expired += 1
-            case .void: break
-            case .waits:
-                core.hasWaitingDues = true
-                continue
-            }
-            settled.append(entry)
-        }
-        group.setSettled(settled)
-        return (woken, expired)
     }
 }
 

@@ -3,223 +3,196 @@ import TraylogLMDB
 import TraylogPlatform
 import TraylogLog
 
-/// What the writer's thread does with jobs, and between them.
+/// The thread that writes: takes what waits, decides, commits once for all, answers everybody.
+///
+/// While it waits for the disk, the next group gathers in the queue, and the packer makes the next slice.
 struct WriterLoop {
+    /// How long the store must be idle before everything unflushed is written.
+    private static let idleMilliseconds = 200
+    /// The same for what a relaxed commit left to the system.
+    private static let relaxedMilliseconds = 50
+    /// How long to sleep at most while something will be due: after that the clock is looked at anew.
+    private static let clockMilliseconds = 10_000
+    /// Before a tick that failed is tried again.
+    private static let tickRetryMilliseconds: Int64 = 10_000
+
     let directory: String
     let environment: Environment
     let tables: Tables
-    let shared: StoreLock
+    let memory: StoreLock
     let projections: ProjectionBoard
     let announcer: Announcer
+    private let writer: Writer
+    private let isRelaxed: Bool
+    private let ticksByItself: Bool
+
     /// What a failure left to be made sure of; see ``recover()``.
     var doubts = Doubts()
-
-    /// Stored states are behind the log.
-    private(set) var hasUnstored: Bool
-    /// A relaxed commit is not on disk yet.
-    private(set) var hasUnsynced = false
-    /// The store is idle and being brought up to the log.
-    private(set) var isStoring = false
-    /// What was decided for the next transaction.
-    private var decided: [(job: Job, outcome: Job.Outcome)] = []
-    /// The transaction before it, until its end is dealt with.
-    private var written: Written?
-    private let committer: Committer
-
-    private struct Written {
-        let answers: [(job: Job, outcome: Job.Outcome)]
-        /// Nil for one that has no events.
-        let newHead: UInt64?
-        /// Nil while the committer writes it.
-        var outcome: Committer.Outcome?
-    }
-
-    /// Commands of the next transaction so far.
-    var decidedCommands: Int { decided.reduce(0) { $0 + $1.job.prepared.commands.count } }
-    var hasDecided: Bool { !decided.isEmpty }
-    /// A transaction is being written, or was and is not visible yet.
-    var isWriting: Bool { written != nil }
-    /// The committer writes it.
-    var isWritingAside: Bool { written.map { $0.outcome == nil } ?? false }
-
     /// When the next item expires or wakes; nil when none does.
-    var nextDue: Timestamp? { shared.withLock { $0.core.nextDue } }
-
-    /// Does not look at what is due before a time.
-    func postponeTick(to milliseconds: Int64) {
-        shared.withLock { $0.core.nextDue = Timestamp(milliseconds: milliseconds) }
-    }
+    var nextDue: Timestamp?
+    private var rhythm = GroupRhythm()
+    /// Stored states are behind the log.
+    private var hasUnstored: Bool
+    /// A relaxed commit is not on disk yet.
+    private var hasUnsynced = false
+    /// The store is idle and being brought up to the log.
+    private var isStoring = false
 
     init(
-        directory: String, environment: Environment, tables: Tables, shared: StoreLock, hub: ObservationHub,
-        projections: ProjectionBoard, committer: Committer
+        _ writer: Writer, directory: String, environment: Environment, tables: Tables, memory: StoreLock,
+        hub: ObservationHub, projections: ProjectionBoard, options: StoreOptions
     ) {
-        self.committer = committer
+        self.writer = writer
         self.directory = directory
         self.environment = environment
         self.tables = tables
-        self.shared = shared
+        self.memory = memory
         self.projections = projections
-        announcer = Announcer(directory: directory, hub: hub, head: shared.withLock { $0.core.head.seq })
-        hasUnstored = shared.withLock { $0.core.tail.count > 0 }
+        isRelaxed = options.durability == .relaxed
+        ticksByItself = options.ticking == .automatic
+        let head: UInt64
+        (head, hasUnstored, nextDue) = memory.withLock { ($0.store.head.seq, $0.store.hasUnstored, $0.store.nextDue) }
+        announcer = Announcer(directory: directory, hub: hub, head: head)
     }
 
-    /// Looks anew whether stored states are behind the log.
-    mutating func markUnstored() {
-        hasUnstored = shared.withLock { $0.core.tail.count > 0 }
+    // MARK: The loop
+
+    /// What the thread does next.
+    private enum Step {
+        case work(Writer.Work)
+        /// Something is due.
+        case tick
+        /// Nobody came: bring some stored states up to the log.
+        case store
+        /// Nobody came: make sure of what a relaxed commit left to the system.
+        case sync
     }
 
-    // MARK: Jobs
-
-    /// Decides the jobs, as part of the next transaction.
-    mutating func decide(_ jobs: [Job]) {
-        isStoring = false
-        let now = Timestamp(milliseconds: SystemClock.nowMilliseconds())
-        let isFirst = decided.isEmpty
-        let outcomes: [Job.Outcome]
-        do {
-            // While a transaction is being written, nothing failed before it.
-            if written == nil { try recover() }
-            let directory = directory
-            outcomes = shared.withLock { shared in
-                if isFirst { shared.group.begin(shared.core, now: now) }
-                return jobs.map { shared.perform($0, directory: directory) }
+    /// The thread's life.
+    mutating func run() {
+        let memory = memory
+        let packer = OSThread.start(name: "traylog-packer") { WriterLoop.pack(memory) }
+        defer { packer.join() }
+        while true {
+            switch nextStep() {
+            case .work(.append(let requests)): append(requests)
+            case .work(.task(let task)):
+                rhythm.pause()
+                task.run(&self)
+            case .tick: tickByItself()
+            case .store: storeSlice()
+            case .sync: sync()
+            case .work(.close): return close()
             }
-        } catch {
-            let failure = TraylogError(error, in: directory)
-            outcomes = jobs.map { _ in .failure(failure) }
-        }
-        for (job, outcome) in zip(jobs, outcomes) { decided.append((job, outcome)) }
-    }
-
-    /// Writes what was decided.
-    ///
-    /// - Parameter aside: whether the committer does it, so that the next transaction can be decided meanwhile; the one
-    ///   before has ended.
-    mutating func write(aside: Bool) {
-        let commands = decidedCommands
-        shared.withLock { shared in
-            // A state that cannot be stored must not keep events from being appended: the log holds everything.
-            shared.slice = try? shared.flusher.slice(besides: commands, core: &shared.core)
-        }
-        let answers = decided
-        decided = []
-        start(answers, aside: aside)
-    }
-
-    /// - Parameter answers: to be given when the transaction is durable.
-    private mutating func start(_ answers: [(job: Job, outcome: Job.Outcome)], aside: Bool) {
-        guard let transaction = shared.withLock({ $0.setOff() }) else {
-            written = Written(answers: answers, newHead: nil, outcome: .success(()))
-            return
-        }
-        if transaction.wantsSlice { shared.signalAll() }
-        let newHead = transaction.newHead
-        let (environment, tables) = (environment, tables)
-        if aside {
-            written = Written(answers: answers, newHead: newHead)
-            committer.start { try transaction.write(tables, environment) }
-        } else {
-            let outcome = Committer.Outcome { try transaction.write(tables, environment) }
-            written = Written(answers: answers, newHead: newHead, outcome: outcome)
         }
     }
 
-    /// Waits for the transaction that is being written, and makes it visible.
+    private mutating func nextStep() -> Step {
+        gather()
+        while true {
+            let due = millisecondsUntilDue
+            if due == 0 { return .tick }
+            let idle = idleStep
+            let timeout = idle.map { min($0.milliseconds, due ?? .max) } ?? due
+            if let work = writer.next(within: timeout) { return .work(work) }
+            rhythm.pause()
+            if let idle, idle.milliseconds == timeout { return idle.step }
+        }
+    }
+
+    /// Waits a little for the callers that were just answered to come back.
     ///
-    /// When it failed, what was decided after it is decided anew.
-    ///
-    /// - Returns: the answers to give.
-    mutating func settle() -> [(job: Job, outcome: Job.Outcome)] {
-        guard let ended = written else { return [] }
+    /// Without it the first ones back would get a commit of their own, and all others would wait for two.
+    private mutating func gather() {
+        guard let (quorum, nanoseconds) = rhythm.wait else { return }
+        rhythm.noteGathered(writer.gather(quorum, nanoseconds: nanoseconds))
+    }
+
+    /// What to do when nobody comes for a while; nil for nothing.
+    private var idleStep: (step: Step, milliseconds: Int)? {
+        if hasUnsynced && isRelaxed { return (.sync, WriterLoop.relaxedMilliseconds) }
+        guard hasUnstored else { return nil }
+        return (.store, isStoring ? 0 : WriterLoop.idleMilliseconds)
+    }
+
+    /// How long until the next tick that the store makes by itself; not for ever, because the clock may be set.
+    private var millisecondsUntilDue: Int? {
+        guard ticksByItself, let due = nextDue else { return nil }
+        let distance = due.milliseconds.subtractingReportingOverflow(SystemClock.nowMilliseconds())
+        let limit = WriterLoop.clockMilliseconds
+        return distance.overflow ? limit : Int(min(max(distance.partialValue, 0), Int64(limit)))
+    }
+
+    /// The life of a second thread: makes slices while the writer waits for the disk, until the store is closed.
+    private static func pack(_ memory: StoreLock) {
+        var isClosed = false
+        while !isClosed {
+            isClosed = memory.wait(
+                until: { $0.flusher.wantsToPrepare || $0.isClosed },
+                { memory in
+                    if !memory.isClosed { memory.flusher.prepare(store: &memory.store) }
+                    return memory.isClosed
+                })
+        }
+    }
+
+    // MARK: Appending
+
+    /// Performs requests as one transaction, and answers them when it is durable.
+    private mutating func append(_ requests: [AppendRequest]) {
+        isStoring = false
+        let start = SystemClock.monotonicNanoseconds()
+        let commands = requests.reduce(0) { $0 + $1.prepared.commands.count }
+        let outcomes = outcomes(of: requests, commands)
+        rhythm.note(
+            jobs: requests.count, commands: commands, waiting: writer.waiting,
+            nanoseconds: Int(SystemClock.monotonicNanoseconds() - start))
+        for (request, outcome) in zip(requests, outcomes) { request.answer(outcome) }
+    }
+
+    private mutating func outcomes(of requests: [AppendRequest], _ commands: Int) -> [AppendRequest.Outcome] {
+        let now = Timestamp(milliseconds: SystemClock.nowMilliseconds())
         do {
-            try end(ended)
-            return ended.answers
+            try recover()
+            let directory = directory
+            let outcomes = memory.withLock { memory in
+                memory.decide(requests, commands: commands, now: now, directory: directory)
+            }
+            try commit()
+            return outcomes
         } catch {
             let failure = TraylogError(error, in: directory)
-            let later = decided.map(\.job)
-            decided = []
-            if !later.isEmpty { decide(later) }
-            return ended.answers.map { ($0.job, .failure(failure)) }
+            return requests.map { _ in .failure(failure) }
         }
     }
 
-    /// Makes the group and the slice durable, then visible; nothing else is being written.
+    /// Makes the transaction durable, then visible.
     mutating func commit() throws {
-        start([], aside: false)
-        if let written { try end(written) }
-    }
-
-    /// Waits for the transaction, and makes it visible, or takes it and what was decided after it back.
-    private mutating func end(_ ended: Written) throws {
-        written = nil
+        let newHead: UInt64?
         do {
-            try (ended.outcome ?? committer.finish()).get()
+            // Given up before it is published, so that the buffers behind the values are filled again in place.
+            guard let values = memory.withLock({ $0.values() }) else { return }
+            if values.wantsSlice { memory.signalAll() }
+            newHead = values.newHead
+            try values.write(tables, environment)
         } catch {
-            shared.withLock { $0.rollBack() }
+            memory.withLock { $0.rollBack() }
             doubt()
             throw error
         }
-        publish(ended.newHead)
+        publish(newHead)
     }
 
     private mutating func publish(_ newHead: UInt64?) {
-        let touched: Touched?
         let hub = announcer.hub
-        (hasUnstored, touched) = shared.withLock { shared in
-            let touched = hub.hasObservers ? shared.group.written?.touched : nil
-            shared.publish()
-            return (shared.core.tail.count > 0 || shared.core.hasRefolded, touched)
+        let touched: Touched?
+        (touched, hasUnstored, nextDue) = memory.withLock { memory in
+            (memory.publish(wantsTouched: hub.hasObservers), memory.store.hasUnstored, memory.store.nextDue)
         }
         hasUnsynced = true
         guard let newHead else { return }
         projections.headMoved(to: newHead)
         announcer.announce(newHead, touched)
-    }
-
-    /// Makes the transaction of a chore and answers it when it is durable.
-    mutating func perform(_ chore: Chore) {
-        do {
-            try recover()
-            try environment.write(chore.body)
-            hasUnsynced = true
-            chore.finish(.success(()))
-        } catch {
-            doubt()
-            chore.finish(.failure(TraylogError(error, in: directory)))
-        }
-    }
-
-    // MARK: Idle
-
-    /// One step of what is better done while nobody waits.
-    mutating func idle(isRelaxed: Bool) {
-        if isRelaxed, hasUnsynced {
-            hasUnsynced = false
-            // The system tells of a failed sync once. The next commit has somebody to tell, and has to make sure first.
-            do { try environment.sync() } catch { doubts.isUnsynced = true }
-            return
-        }
-        hasUnsynced = false
-        isStoring = hasUnstored
-        if isStoring { storeSlice() }
-    }
-
-    /// Brings the stored states up to the log and syncs; what fails is derived from the log at the next opening.
-    mutating func storeEverything() {
-        hasUnstored = hasUnstored || shared.withLock { $0.core.hasRefolded }
-        while hasUnstored, storeSlice() {}
-        try? environment.sync()
-    }
-
-    /// Brings some of the stored states up to the log.
-    mutating func storeSliceNow() throws {
-        try recover()
-        try shared.withLock { shared in
-            shared.group.begin(shared.core, now: shared.core.head.recordedAt)
-            shared.slice = try shared.flusher.slice(core: &shared.core)
-        }
-        try commit()
     }
 
     /// Tells of an event of the store itself.
@@ -230,74 +203,69 @@ struct WriterLoop {
         announcer.announce(head, Touched(users: users, topics: false))
     }
 
-    @discardableResult
-    private mutating func storeSlice() -> Bool {
+    /// Makes a transaction for somebody else.
+    mutating func write(_ body: (inout WriteTransaction) throws -> Void) throws {
+        try recover()
+        try environment.write(body)
+        hasUnsynced = true
+    }
+
+    private mutating func tickByItself() {
+        let now = SystemClock.nowMilliseconds()
+        do {
+            _ = try tick(Timestamp(milliseconds: now))
+        } catch {
+            // A failure shows to whoever appends next; what is due stays so, and is tried again after a pause.
+            setNextDue(Timestamp(milliseconds: now + WriterLoop.tickRetryMilliseconds))
+        }
+    }
+
+    /// Does not look at what is due before a time.
+    mutating func setNextDue(_ due: Timestamp?) {
+        memory.withLock { $0.store.nextDue = due }
+        nextDue = due
+    }
+
+    // MARK: Idle
+
+    private mutating func sync() {
+        hasUnsynced = false
+        // The system tells of a failed sync once. The next commit has somebody to tell, and has to make sure first.
+        do { try environment.sync() } catch { doubts.isUnsynced = true }
+    }
+
+    /// Brings some of the stored states up to the log, while nobody waits.
+    private mutating func storeSlice() {
+        hasUnsynced = false
+        isStoring = true
         do {
             try storeSliceNow()
             if !hasUnstored { isStoring = false }
-            return true
         } catch {
             isStoring = false
             // Tried again with the next commit; until then the log holds everything.
             hasUnstored = false
-            return false
         }
     }
-}
 
-extension Shared {
-    /// Decides the commands of one job, as part of the group.
-    fileprivate mutating func perform(_ job: Job, directory: String) -> Job.Outcome {
-        let start = group.made.batch.nextSeq
-        var results: [Result<Receipt, Refusal>] = []
-        results.reserveCapacity(job.prepared.commands.count)
-        for index in job.prepared.commands.indices {
-            do {
-                let receipt = try group.perform(job.prepared, index, core: &core, random: &random)
-                results.append(.success(receipt))
-            } catch {
-                guard let refusal = error as? Refusal, job.mode != .atomic else {
-                    group.rollBack(to: start, core: &core)
-                    return .failure(TraylogError(error, in: directory))
-                }
-                results.append(.failure(refusal))
-                if job.mode == .untilRefusal { return .success(results) }
-            }
-        }
-        return .success(results)
+    /// Brings some of the stored states up to the log.
+    mutating func storeSliceNow() throws {
+        try recover()
+        try memory.withLock { try $0.makeSlice() }
+        try commit()
     }
 
-    /// Lets the group and the slice be written; nil when there is nothing to write.
-    fileprivate mutating func setOff() -> GroupTransaction? {
-        guard !group.isEmpty || !group.made.settled.isEmpty || slice != nil else { return nil }
-        group.setOff()
-        (writtenSlice, slice) = (slice, nil)
-        guard let written = group.written else { return nil }
-        return GroupTransaction(
-            batch: written.batch, dues: written.dueEntries, settled: written.settled, generation: core.generation,
-            rows: writtenSlice?.rows(core), wantsSlice: flusher.wantsToPrepare)
+    /// Brings the stored states up to the log and syncs; what fails is derived from the log at the next opening.
+    private mutating func close() {
+        markUnstored()
+        while hasUnstored { storeSlice() }
+        try? environment.sync()
+        memory.withLock { $0.isClosed = true }
+        memory.signalAll()
     }
 
-    /// A transaction failed: nothing of it remains, nor of what was decided after it.
-    mutating func rollBack() {
-        group.rollBack(core: &core)
-        if var lost = writtenSlice ?? slice {
-            if writtenSlice != nil, let slice { lost.names += slice.names }
-            flusher.abandon(lost, core: &core)
-        }
-        (writtenSlice, slice) = (nil, nil)
-    }
-
-    /// The transaction that was written is durable.
-    fileprivate mutating func publish() {
-        if var finished = writtenSlice {
-            writtenSlice = nil
-            flusher.publish(finished, to: &core)
-            var buffer = RowBuffer()
-            swap(&buffer, &finished.rows)
-            flusher.reuse(buffer)
-        }
-        group.publish(to: &core)
-        core.sweepCache()
+    /// Looks anew whether stored states are behind the log.
+    mutating func markUnstored() {
+        hasUnstored = memory.withLock { $0.store.hasUnstored }
     }
 }

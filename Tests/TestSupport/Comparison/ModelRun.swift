@@ -107,9 +107,11 @@ extension ModelRun {
             let expected = naive.perform(command, now: generator.now)
             let found = try outcome { () throws(TraylogError) in try store.perform(command) }
             try expectSame(comparable(expected), comparable(found), "result")
+            try store.checkInvariants()
         case .tick(let time):
             naive.tick(time, now: generator.now)
             try store.advance(to: time)
+            try store.checkInvariants()
         }
     }
 
@@ -118,6 +120,7 @@ extension ModelRun {
         let expected = naive.perform(commands, now: generator.now)
         let found = try outcome { () throws(TraylogError) in try store.perform(commands) }
         try expectSame(comparable(expected), comparable(found), "transaction of \(commands.count)")
+        try store.checkInvariants()
         if case .failure = expected { try expectSame(before, try store.head(), "head after a refused transaction") }
     }
 
@@ -130,6 +133,7 @@ extension ModelRun {
         }
         let found = try store.submit(commands, stopAtRefusal: stopAtRefusal)
         try expectSame(expected.map(comparable), found.map(comparable), "group of \(commands.count)")
+        try store.checkInvariants()
     }
 
     private mutating func check(_ users: [String], depth: Comparison.Depth) throws {

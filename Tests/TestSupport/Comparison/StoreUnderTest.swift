@@ -7,7 +7,13 @@ package protocol StoreUnderTest: AnswersQueries {
     func submit(_ commands: [Command], stopAtRefusal: Bool) throws(TraylogError) -> [Result<Receipt, Refusal>]
     /// Expires and wakes what is due.
     func advance(to time: Timestamp) throws(TraylogError)
+    /// Stops the process when the store's memory contradicts itself.
+    func checkInvariants() throws(TraylogError)
     func close()
+}
+
+extension StoreUnderTest {
+    package func checkInvariants() throws(TraylogError) {}
 }
 
 extension Store: StoreUnderTest {

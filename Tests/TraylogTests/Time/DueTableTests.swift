@@ -62,7 +62,7 @@ import TraylogLMDB
             try withStore(path, options(isRelaxed: true)) { store throws in
                 #expect(try store.tick(now: .at(10)) == TickReport(expired: 3, head: 2_006))
                 let source = try #require(store.queries.source as? LiveSource)
-                #expect(source.shared.withLock { $0.core.streamsAtHand } == 3)
+                #expect(source.memory.withLock { $0.store.directory.count } == 3)
                 #expect(try store.statistics().entries(of: "due.0") == 2_000)
             }
         }
@@ -124,11 +124,6 @@ import TraylogLMDB
     }
 
     private func rows(_ store: TestedStore) throws -> UInt64 { try store.store.statistics().entries(of: "due.0") }
-}
-
-extension Core {
-    /// Users and topics that the writing process has anything of in memory.
-    fileprivate var streamsAtHand: Int { slots.all.count }
 }
 
 extension StoreStatistics {

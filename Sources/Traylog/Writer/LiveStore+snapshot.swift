@@ -7,7 +7,7 @@ final class TurnSnapshot: @unchecked Sendable {
     fileprivate var open: StoreSnapshot?
 }
 
-extension Core {
+extension LiveStore {
     /// What everything is read through in this turn of the lock.
     func snapshot() throws -> StoreSnapshot {
         if let open = turn.open { return open }
@@ -33,21 +33,21 @@ extension Core {
     func pages(of stream: UInt32) throws -> StoredPages { try snapshot().pages(of: stream) }
 }
 
-extension Core {
+extension LiveStore {
     /// Events of topics that wait in the tail, through the head.
     ///
     /// - Complexity: O(topics in memory) with any broadcast in the tail, else O(1).
     func unstoredTopicEvents() -> UnstoredTopics {
         var found = UnstoredTopics()
-        guard lastTopicEvent > flushedThrough else { return found }
-        for topic in allTopics where topic.firstUnstored != 0 {
+        guard tail.lastTopicEvent > record.flushedThrough else { return found }
+        for topic in directory.topics {
             var seqs: [UInt64] = []
-            var next = topic.firstUnstored
+            var next = tail.first(of: topic.number)
             while next != 0, next <= head.seq {
                 seqs.append(next)
                 next = tail.next(after: next)
             }
-            found.seqs[topic.identity] = seqs
+            if !seqs.isEmpty { found.seqs[topic.identity] = seqs }
         }
         return found
     }

@@ -1,0 +1,221 @@
+import TraylogDomain
+import TraylogLog
+
+/// The newest events of the log: those that the stored states need not hold yet, and those of the transaction in the
+/// making.
+///
+/// It alone knows which events are not stored, whose they are and in which order, and which of them are durable. Each event
+/// leads to the next one of the same stream, so that a state catches up without searching.
+struct LogTail {
+    /// The newest durable event. Later ones are of the transaction in the making.
+    private(set) var head: EventLog.Head
+    /// No event of any topic is newer.
+    private(set) var lastTopicEvent: UInt64
+    /// Streams with durable events that their stored state does not hold, or with states worth storing.
+    private(set) var unstored = StreamSet()
+    private var chains: TailChains
+    /// What the fold needs of each event, or its place in ``others``.
+    private var facts: ContiguousArray<CompactFact> = []
+    /// The identities of the events' keys; 0 for none.
+    private var keys: ContiguousArray<UInt64> = []
+    /// Facts and keys before this index are given up; their memory follows in one move.
+    private var dropped = 0
+    /// Facts that are not compact, in order.
+    private var others: ContiguousArray<Fact> = []
+    /// How many of them were given up, so that places stay what they are.
+    private var othersDropped: UInt64 = 0
+    /// For each event after the head, how to take it back.
+    private var pending: ContiguousArray<Pending> = []
+    /// Those of topics among them.
+    private var pendingOfTopics: [(seq: UInt64, lastTopicEvent: UInt64)] = []
+
+    private struct Pending: BitwiseCopyable {
+        let stream: UInt32
+        /// The event before it of the same stream; 0 for none.
+        let previous: UInt64
+    }
+
+    /// - Parameters:
+    ///   - start: the event right before the first one.
+    ///   - count: how many events are about to come.
+    init(after start: UInt64, reserving count: Int = 0) {
+        head = EventLog.Head()
+        head.seq = start
+        lastTopicEvent = start
+        chains = TailChains(after: start)
+        facts.reserveCapacity(count)
+        keys.reserveCapacity(count)
+    }
+
+    // MARK: Looking
+
+    /// Durable events.
+    var count: Int { chains.count - pending.count }
+
+    /// The first event.
+    var first: UInt64 { chains.start + 1 }
+
+    /// An event of a topic is not durable yet.
+    var hasPendingTopicEvents: Bool { !pendingOfTopics.isEmpty }
+
+    /// The stream has an event that is not durable yet.
+    func hasPending(_ stream: UInt32) -> Bool { !pending.isEmpty && chains.last(of: stream) > head.seq }
+
+    /// The newest event of a stream, also one that is not durable yet; 0 when there is none.
+    func last(of stream: UInt32) -> UInt64 { chains.last(of: stream) }
+
+    /// The oldest event of a stream; 0 when there is none.
+    func first(of stream: UInt32) -> UInt64 { chains.first(of: stream) }
+
+    /// The stream's oldest event after `seq`, the newest one of its events that some state holds; 0 when there is none.
+    func next(of stream: UInt32, after seq: UInt64) -> UInt64 { chains.next(of: stream, after: seq) }
+
+    /// The next event of the same stream; 0 when there is none.
+    func next(after seq: UInt64) -> UInt64 { chains.next(after: seq) }
+
+    /// Nil when it must be read from the log.
+    func fact(_ seq: UInt64) -> Fact? {
+        guard seq >= first else { return nil }
+        let index = index(seq)
+        let compact = facts[index]
+        guard !compact.isWhole else { return compact.fact(seq: seq, key: keys[index]) }
+        return compact.isUnread ? nil : others[Int(compact.place - othersDropped)]
+    }
+
+    /// Events of one stream that carry keys of one identity.
+    struct Carriers {
+        var seqs: [UInt64] = []
+        /// How many events were looked at.
+        var looked = 0
+    }
+
+    /// Looks through the chain of one stream from `seq` on, 0 for none; nil when an event has to be read from the log.
+    ///
+    /// - Complexity: O(the chain).
+    func carriers(of key: UInt64, from seq: UInt64) -> Carriers? {
+        var found = Carriers()
+        var next = seq
+        while next != 0 {
+            let index = index(next)
+            if facts[index].isUnread { return nil }
+            if keys[index] == key { found.seqs.append(next) }
+            found.looked &+= 1
+            next = chains.next(after: next)
+        }
+        return found
+    }
+
+    /// Visits the keys of all events.
+    func forEachKey(_ body: (UInt64) -> Void) {
+        for key in keys[dropped...] where key != 0 { body(key) }
+    }
+
+    // MARK: Appending
+
+    /// Appends an event to the transaction in the making.
+    mutating func append(_ fact: CompactFact, key: UInt64, to stream: UInt32) {
+        facts.append(fact)
+        keys.append(key)
+        pending.append(Pending(stream: stream, previous: chains.append(to: stream)))
+    }
+
+    /// The same for a fact of any kind.
+    mutating func append(_ fact: Fact, to stream: UInt32, isTopic: Bool) {
+        if isTopic { noteTopicEvent() }
+        if let compact = CompactFact(fact) { return append(compact, key: fact.key, to: stream) }
+        append(CompactFact(place: othersDropped + UInt64(others.count)), key: fact.key, to: stream)
+        others.append(fact)
+    }
+
+    /// The same for an event whose fact must be read from the log.
+    mutating func appendUnread(to stream: UInt32, isTopic: Bool) {
+        if isTopic { noteTopicEvent() }
+        append(.unread, key: 0, to: stream)
+    }
+
+    private mutating func noteTopicEvent() {
+        pendingOfTopics.append((chains.end + 1, lastTopicEvent))
+        lastTopicEvent = chains.end + 1
+    }
+
+    /// Takes the events of the transaction in the making from `seq` on back.
+    mutating func unlink(from seq: UInt64) {
+        let kept = Int(seq - head.seq) - 1
+        for event in pending[kept...].reversed() { chains.removeLast(of: event.stream, previous: event.previous) }
+        pending.removeSubrange(kept...)
+        // A broadcast that never was must not count as one that was looked for.
+        while let last = pendingOfTopics.last, last.seq >= seq {
+            lastTopicEvent = last.lastTopicEvent
+            pendingOfTopics.removeLast()
+        }
+        let end = index(seq)
+        if let other = firstOther(from: end) { others.removeSubrange(other...) }
+        facts.removeSubrange(end...)
+        keys.removeSubrange(end...)
+    }
+
+    /// Makes the events of the transaction durable ones.
+    ///
+    /// - Parameter head: the newest of them.
+    mutating func publish(_ head: EventLog.Head) {
+        for event in pending where event.stream != 0 { unstored.insert(event.stream) }
+        pending.removeAll(keepingCapacity: true)
+        pendingOfTopics.removeAll(keepingCapacity: true)
+        self.head = head
+    }
+
+    // MARK: Storing
+
+    /// The state of the stream is worth storing, whether events wait for it or not.
+    mutating func store(_ stream: UInt32) { unstored.insert(stream) }
+
+    /// The stored state of the stream holds its events through `seq`.
+    mutating func flushed(_ stream: UInt32, through seq: UInt64) {
+        if !chains.unchain(stream, through: seq) { unstored.remove(stream) }
+    }
+
+    /// Nobody asks for the stream any more.
+    mutating func forget(_ stream: UInt32) { flushed(stream, through: .max) }
+
+    /// Gives up the events through `seq`, which the stored states hold.
+    mutating func dropThrough(_ seq: UInt64) {
+        guard seq >= first else { return }
+        dropped += Int(min(seq, head.seq) - chains.start)
+        chains.dropThrough(min(seq, head.seq))
+        guard dropped > facts.count / 2 else { return }
+        let kept = firstOther(from: dropped) ?? others.count
+        others.removeSubrange(..<kept)
+        othersDropped += UInt64(kept)
+        facts.removeSubrange(..<dropped)
+        keys.removeSubrange(..<dropped)
+        dropped = 0
+    }
+
+    /// Where ``others`` has the first fact of the events from `index` on; nil when it has none of them.
+    private func firstOther(from index: Int) -> Int? {
+        guard let first = facts[index...].first(where: { !$0.isWhole && !$0.isUnread }) else { return nil }
+        return Int(first.place - othersDropped)
+    }
+
+    private func index(_ seq: UInt64) -> Int { dropped &+ Int(seq &- chains.start) &- 1 }
+}
+
+extension LogTail {
+    /// Checks that its parts agree with each other.
+    func checkInvariants() {
+        chains.checkInvariants()
+        precondition(facts.count - dropped == chains.count && keys.count == facts.count, "one fact an event")
+        precondition(head.seq + UInt64(pending.count) == chains.end, "what is not durable comes after the head")
+        precondition(lastTopicEvent <= chains.end, "the newest event of a topic is an event")
+        let places = facts[dropped...].filter { !$0.isWhole && !$0.isUnread }.map(\.place)
+        precondition(places == places.indices.map { places[0] + UInt64($0) }, "facts that are not compact, in order")
+        precondition(places.last.map { $0 + 1 == othersDropped + UInt64(others.count) } ?? true, "and no more of them")
+        for event in pending where event.stream != 0 {
+            precondition(chains.last(of: event.stream) > head.seq, "an event that is not durable is in its chain")
+            precondition(event.previous < chains.last(of: event.stream), "and comes after the one before it")
+        }
+        chains.forEachStream { stream, first in
+            precondition(first > head.seq || unstored.contains(stream), "stream \(stream) waits to be stored")
+        }
+    }
+}

@@ -1,0 +1,208 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+import TraylogPlatform
+
+extension PendingTransaction {
+    /// Decides a command and, if it comes to an event, makes it part of the transaction.
+    ///
+    /// - Throws: ``Refusal``, and failures to read; nothing changed then.
+    mutating func perform(
+        _ prepared: borrowing PreparedCommands, _ index: Int, store: inout LiveStore, random: inout RandomPool
+    ) throws -> Receipt {
+        if !prepared.refusals.isEmpty, let refusal = prepared.refusals[index] { throw refusal }
+        let name: StreamName
+        let known: LiveStream?
+        if let user = prepared.commands[index].user {
+            name = .user(user)
+            known = try store.stream(of: UserName(user, identity: prepared.entries[index].user))
+            if known == nil, Pseudonym.stream(of: user) != nil {
+                throw Refusal.invalid(field: "user", reason: "is kept for somebody who is erased; use another name")
+            }
+        } else {
+            name = try topicName(prepared, index, &store)
+            known = try store.stream(ofTopic: store.identity(of: name))
+        }
+        if let known, known.isErased {
+            throw Refusal.invalid(field: "user", reason: "stands for somebody who was erased; use another name")
+        }
+        if prepared.entries[index].isEncoded {
+            if prepared.entries[index].key != 0, let known,
+                let seq = try duplicate(prepared, index, of: known, store: &store)
+            {
+                return .duplicate(seq)
+            }
+            let salt = prepared.salt(index) ?? random.nextSalt()
+            return .appended(append(prepared, index, salt: salt, to: known ?? store.newStream(name), store: &store))
+        }
+        let body: Event.Body
+        switch try decide(prepared, index, of: known, store: &store) {
+        case .unchanged: return .unchanged
+        case .duplicate(let seq): return .duplicate(seq)
+        case .append(let decided): body = decided
+        }
+        if let known, store.capture != nil { try noteRestored(body, known, store: &store) }
+        let old = body.kind == .undone ? known?.states.newest?.state : nil
+        let seq = append(
+            prepared.commands[index], body, fingerprint: prepared.entries[index].fingerprint,
+            salt: prepared.salt(index) ?? random.nextSalt(), to: known ?? store.newStream(name), store: &store)
+        if let known, let old { try reviveDues(of: known, since: old, by: seq.rawValue, store: &store) }
+        return .appended(seq)
+    }
+
+    /// The stream that the event of a command without user belongs to.
+    ///
+    /// - Throws: ``Refusal`` `unknownItem` for a change of what is no broadcast.
+    private func topicName(
+        _ prepared: borrowing PreparedCommands, _ index: Int, _ store: inout LiveStore
+    ) throws -> StreamName {
+        let command = prepared.commands[index]
+        switch command.action {
+        case .broadcast(let topic, _):
+            return .topic(topic)
+        case .edit(let item, _), .retract(let item):
+            if case .seq(let seq) = item, store.record.floor.isAbove(seq.rawValue),
+                try !store.snapshot().holds(seq.rawValue)
+            {
+                // Which topic it was of is gone with it, but not what was performed before.
+                if let topic = try topic(thatAnswered: command, prepared.entries[index].fingerprint, &store) {
+                    return topic
+                }
+                throw store.record.floor.refusal
+            }
+            guard case .seq(let seq) = item, seq > .zero, seq.rawValue < batch.nextSeq,
+                case .broadcast(let topic, _) = try event(seq.rawValue, store).body
+            else { throw Refusal.unknownItem(item) }
+            return .topic(topic)
+        default:
+            throw Refusal.invalid(field: "user", reason: "is missing")
+        }
+    }
+
+    private func event(_ seq: UInt64, _ store: borrowing LiveStore) throws -> Event {
+        try batch.event(seq) ?? store.pages(of: 0).event(seq)
+    }
+
+    /// What a command comes to.
+    mutating func decide(
+        _ prepared: borrowing PreparedCommands, _ index: Int, of stream: LiveStream?, store: inout LiveStore
+    ) throws -> Decision {
+        let command = prepared.commands[index]
+        if let body = try command.decideBlindly(head: head) { return .append(body) }
+        let fingerprint = prepared.entries[index].fingerprint
+        guard let stream else {
+            return try TrayState().decide(
+                command, head: head, fingerprint: fingerprint, hasher: store.hasher, source: source(of: 0, store))
+        }
+        do {
+            return try decide(command, fingerprint, of: stream, store: &store)
+        } catch PackedError.damaged {
+            _ = try store.refold(stream)
+            return try decide(command, fingerprint, of: stream, store: &store)
+        }
+    }
+
+    private mutating func decide(
+        _ command: Command, _ fingerprint: UInt64, of stream: LiveStream, store: inout LiveStore
+    ) throws -> Decision {
+        let (state, source) = try state(of: stream, store: &store)
+        return try state.decide(command, head: head, fingerprint: fingerprint, hasher: store.hasher, source: source)
+    }
+
+    /// The stream's state with every event of this transaction so far, and what can be read beside it.
+    mutating func state(
+        of stream: LiveStream, store: inout LiveStore
+    ) throws -> (state: TrayState, stored: PendingSource) {
+        let committed = try store.current(stream)
+        var newest = committed
+        let mayHearTopics = store.tail.hasPendingTopicEvents && !committed.state.topics.isEmpty
+        if store.tail.hasPending(stream.number) || mayHearTopics {
+            newest = stream.states.pending ?? committed.copy()
+            do {
+                try store.catchUp(newest, of: stream, through: .max)
+            } catch {
+                // A half-folded state is of no use.
+                store.states.dropPending()
+                throw error
+            }
+            store.states.setPending(newest, of: stream)
+        }
+        return (newest.state, try source(of: stream.number, store))
+    }
+
+    /// What can be read beside the stream's states.
+    func source(of stream: UInt32, _ store: borrowing LiveStore) throws -> PendingSource {
+        PendingSource(stored: try store.pages(of: stream), batch: batch, keptFloor: store.keptFloor)
+    }
+
+    /// Notes what a deleted item that is being restored needs of the events below the floor-to-be.
+    private mutating func noteRestored(_ body: Event.Body, _ stream: LiveStream, store: inout LiveStore) throws {
+        guard case .marked(.restored, let items) = body else { return }
+        let (state, stored) = try state(of: stream, store: &store)
+        for item in items where item.rawValue < store.keptFloor {
+            guard let entry = try state.entry(of: item.rawValue, stored: stored) else { continue }
+            store.capture?.needed.append(entry.seq)
+            store.capture?.needed += try state.shown(entry, stored: stored).overrides.map(\.event)
+            store.capture?.restored.append((entry.seq, stream.number))
+        }
+    }
+
+    /// Without a mark that was undone, an item may not have been superseded: it is not gone any more, and due again.
+    ///
+    /// While it was gone, a tick may have dropped what it was due at.
+    private mutating func reviveDues(
+        of stream: LiveStream, since old: TrayState, by seq: UInt64, store: inout LiveStore
+    ) throws {
+        let (new, stored) = try state(of: stream, store: &store)
+        let pages = new.pages.filter { $0.changedBy == seq } + [new.tail]
+        for entry in pages.flatMap(\.entries) where !entry.flags.contains(.gone) {
+            guard try old.entry(of: entry.seq, stored: stored)?.flags.contains(.gone) ?? false else { continue }
+            let shown = try new.shown(entry, stored: stored)
+            if let until = try shown.snoozedUntil(from: stored) {
+                addDue(DueEntry(due: until, item: entry.seq, kind: .wake, stream: stream.number), by: seq)
+            }
+            // That of a broadcast is its topic's, and was not dropped.
+            let (origin, content) = try shown.content(from: stored)
+            if origin.user != nil, let expiresAt = content.expiresAt {
+                addDue(DueEntry(due: expiresAt, item: entry.seq, kind: .expiry, stream: stream.number), by: seq)
+            }
+        }
+    }
+}
+
+extension RandomPool {
+    mutating func nextSalt() -> Salt {
+        let (first, second) = next16()
+        return Salt(first, second)
+    }
+}
+
+/// What a decision may read: the file, and the events of the transaction in the making.
+struct PendingSource: StateSource {
+    let stored: StoredPages
+    let batch: RecordBatch
+    /// The floor, or what is about to be one: what it will forbid is refused already.
+    var floor: Floor
+
+    init(stored: StoredPages, batch: RecordBatch, keptFloor: UInt64) {
+        self.stored = stored
+        self.batch = batch
+        floor =
+            stored.floor.isAbove(keptFloor) || stored.floor.seq.rawValue == keptFloor
+            ? stored.floor : Floor(seq: Seq(keptFloor))
+    }
+
+    func holds(_ seq: UInt64) throws -> Bool { try stored.holds(seq) }
+    func compactedFingerprint(_ seq: UInt64) throws -> UInt64? { try stored.compactedFingerprint(seq) }
+
+    func items(at position: UInt64) throws -> ItemPage? { try stored.items(at: position) }
+    func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page? {
+        try stored.keys(space, at: identity)
+    }
+    func events(from seq: UInt64) throws -> EventIndex.Page? { try stored.events(from: seq) }
+
+    func event(_ seq: UInt64) throws -> Event {
+        if let event = try batch.event(seq) { return event }
+        return try stored.event(seq)
+    }
+}

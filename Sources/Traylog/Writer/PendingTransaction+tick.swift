@@ -1,0 +1,60 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+import TraylogPlatform
+
+extension PendingTransaction {
+    /// What became of something that was due.
+    private enum Outcome {
+        case expired
+        case woken
+        /// A deleted item wakes when it was restored.
+        case waits
+        /// The item is gone, or is due at another time by now.
+        case void
+    }
+
+    /// Expires and wakes the items of some entries whose time has come.
+    mutating func settle(
+        _ entries: [DueEntry], store: inout LiveStore, random: inout RandomPool
+    ) throws -> (woken: UInt64, expired: UInt64) {
+        var (woken, expired): (UInt64, UInt64) = (0, 0)
+        for entry in entries {
+            switch try settle(entry, store: &store, random: &random) {
+            case .woken: woken += 1
+            case .expired: expired += 1
+            case .void: break
+            case .waits:
+                store.hasWaitingDues = true
+                continue
+            }
+            settled.append(entry)
+        }
+        return (woken, expired)
+    }
+
+    /// Expires or wakes an item, if it still is what the entry says.
+    private mutating func settle(
+        _ entry: DueEntry, store: inout LiveStore, random: inout RandomPool
+    ) throws -> Outcome {
+        guard let stream = try store.stream(entry.stream) else { return .void }
+        let (state, stored) = try state(of: stream, store: &store)
+        guard let item = try state.entry(of: entry.item, stored: stored), !item.flags.contains(.gone) else {
+            return .void
+        }
+        // What it showed left the log while it was deleted: nobody can restore it.
+        guard try !stored.floor.isAbove(entry.item) || stored.holds(entry.item) else { return .void }
+        let shown = try state.shown(item, stored: stored)
+        switch entry.kind {
+        case .expiry:
+            guard try shown.content(from: stored).content.expiresAt == entry.due else { return .void }
+            append(.expired(item: Seq(entry.item)), to: stream, store: &store, random: &random)
+            return .expired
+        case .wake:
+            guard try shown.snoozedUntil(from: stored) == entry.due else { return .void }
+            guard !item.flags.contains(.deleted) else { return .waits }
+            append(.woken(item: Seq(entry.item)), to: stream, store: &store, random: &random)
+            return .woken
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+import TraylogPlatform
+
+/// The transaction in the making: commands decided against the state after the last commit and each other, their
+/// events encoded, nothing visible yet.
+///
+/// ``LogTail`` and ``StreamDirectory`` know how to take its events back, so that a refused batch or a failed commit leaves
+/// no trace.
+struct PendingTransaction {
+    private(set) var batch = RecordBatch(firstSeq: 1)
+    /// Whose the events are, one for each.
+    private var streams: [LiveStream] = []
+    /// Deleted items may be back, which did not wake while they were deleted.
+    private var mayEndWaiting = false
+    /// What the events make due, and which event each comes from.
+    private var dues: [(seq: UInt64, entry: DueEntry)] = []
+    /// What a tick took care of.
+    var settled: [DueEntry] = []
+    /// The time of the events.
+    private var now = Timestamp(milliseconds: .min)
+
+    /// The head that the next command is decided against.
+    var head: UInt64 { batch.nextSeq - 1 }
+
+    /// Starts the next transaction, at the head.
+    mutating func begin(_ store: borrowing LiveStore, now: Timestamp) {
+        batch.reset(firstSeq: store.head.seq + 1)
+        streams.removeAll(keepingCapacity: true)
+        dues.removeAll(keepingCapacity: true)
+        settled.removeAll()
+        mayEndWaiting = false
+        // A clock that steps back is clamped, so that times never decrease along the log.
+        self.now = max(now, store.head.recordedAt)
+    }
+
+    /// The values to write; nil when there are none.
+    ///
+    /// - Parameter slice: what is stored beside them.
+    func values(with slice: SliceRows?, _ store: borrowing LiveStore, wantsSlice: Bool) -> TransactionValues? {
+        guard !batch.isEmpty || !settled.isEmpty || slice != nil else { return nil }
+        return TransactionValues(
+            batch: batch, dues: dues.map(\.entry), settled: settled, generation: store.generation, rows: slice,
+            wantsSlice: wantsSlice)
+    }
+
+    /// Takes the events from `seq` on back.
+    mutating func rollBack(to seq: UInt64, store: inout LiveStore) {
+        store.rollBack(to: seq)
+        streams.removeSubrange(Int(seq - batch.firstSeq)...)
+        dues.removeAll { $0.seq >= seq }
+        batch.truncate(from: seq)
+    }
+
+    /// Makes the transaction's events the newest of the store: it is durable.
+    ///
+    /// - Returns: whose trays the events may change.
+    mutating func publish(to store: inout LiveStore, wantsTouched: Bool) -> Touched? {
+        store.capture?.note(added: dues.map(\.entry), settled: settled)
+        guard !batch.isEmpty else { return nil }
+        let hasTopicEvents = store.tail.hasPendingTopicEvents
+        var head = store.head
+        (head.seq, head.recordedAt) = (batch.nextSeq - 1, now)
+        store.publish(head)
+        for stream in streams { stream.forgetTray() }
+        for due in dues { store.nextDue = min(store.nextDue ?? due.entry.due, due.entry.due) }
+        if mayEndWaiting, store.hasWaitingDues {
+            store.hasWaitingDues = false
+            store.nextDue = Timestamp(milliseconds: .min)
+        }
+        return wantsTouched ? Touched(users: streams.map(\.identity), topics: hasTopicEvents) : nil
+    }
+}
+
+// MARK: Events
+
+extension PendingTransaction {
+    /// Appends the event that a command came to.
+    mutating func append(
+        _ command: Command, _ body: Event.Body, fingerprint: UInt64, salt: Salt, to stream: LiveStream,
+        store: inout LiveStore
+    ) -> Seq {
+        batch.append(
+            command, body: body, kind: body.kind, fingerprint: fingerprint, stream: stream.number, recordedAt: now,
+            salt: salt)
+        return link(body, key: command.key, to: stream, store: &store)
+    }
+
+    /// Appends an event that no command caused.
+    mutating func append(
+        _ body: Event.Body, to stream: LiveStream, store: inout LiveStore, random: inout RandomPool
+    ) {
+        batch.append(
+            body, user: stream.isTopic ? nil : stream.text, kind: body.kind, stream: stream.number, recordedAt: now,
+            salt: random.nextSalt())
+        _ = link(body, key: nil, to: stream, store: &store)
+    }
+
+    /// Makes the newest event of the batch known to the store.
+    private mutating func link(
+        _ body: Event.Body, key: String?, to stream: LiveStream, store: inout LiveStore
+    ) -> Seq {
+        let seq = batch.nextSeq - 1
+        if let due = DueEntry(body, seq: seq, stream: stream.number) { addDue(due, by: seq) }
+        store.append(Fact(seq: seq, body: body, key: key, hasher: store.hasher), to: stream)
+        streams.append(stream)
+        if body.mayEndWaiting { mayEndWaiting = true }
+        return Seq(seq)
+    }
+
+    /// Appends the event of a `notify`, which was encoded before its turn came.
+    mutating func append(
+        _ prepared: borrowing PreparedCommands, _ index: Int, salt: Salt, to stream: LiveStream,
+        store: inout LiveStore
+    ) -> Seq {
+        let seq = batch.nextSeq
+        batch.append(
+            payload: RawSpan(_elements: prepared.payloads.span).extracting(prepared.entries[index].payload),
+            kind: .notified, stream: stream.number, recordedAt: now, occurredAt: prepared.commands[index].occurredAt,
+            salt: salt)
+        if let notice = prepared.entries[index].notice {
+            store.append(notice, key: prepared.entries[index].key, to: stream)
+        } else if var fact = prepared.fact(index) {
+            fact.seq = seq
+            store.append(fact, to: stream)
+            if let due = prepared.expiresAt(index) {
+                addDue(DueEntry(due: due, item: seq, kind: .expiry, stream: stream.number), by: seq)
+            }
+        }
+        streams.append(stream)
+        return Seq(seq)
+    }
+
+    /// Notes what an event makes due.
+    mutating func addDue(_ entry: DueEntry, by seq: UInt64) { dues.append((seq, entry)) }
+}
+
+extension Event.Body {
+    /// Whether deleted items may be back after it.
+    fileprivate var mayEndWaiting: Bool {
+        switch self {
+        case .undone, .marked(.restored, _): true
+        default: false
+        }
+    }
+}
+
+/// What one transaction writes, as a value that leaves the lock.
+struct TransactionValues: Sendable {
+    let batch: RecordBatch
+    let dues: [DueEntry]
+    let settled: [DueEntry]
+    let generation: Generation
+    let rows: SliceRows?
+    /// The slice of the next transaction can be made meanwhile.
+    let wantsSlice: Bool
+
+    /// The last event; nil without any.
+    var newHead: UInt64? { batch.isEmpty ? nil : batch.nextSeq - 1 }
+
+    func write(_ tables: Tables, _ environment: Environment) throws {
+        try environment.write { transaction in
+            try tables.log.append(batch, to: &transaction)
+            try tables.dues(generation).add(dues, to: &transaction)
+            try tables.dues(generation).remove(settled, from: &transaction)
+            try rows?.write(tables, to: &transaction)
+        }
+    }
+}

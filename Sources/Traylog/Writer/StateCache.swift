@@ -1,0 +1,169 @@
+import TraylogDomain
+
+/// The states of streams in memory: how much room they take, and which of them hold events that are not durable yet.
+struct StateCache {
+    /// What is in memory of one stream.
+    struct OfStream {
+        /// The state after the last commit, but for events that wait in the tail.
+        fileprivate(set) var committed: CachedState?
+        /// The same with the events of the transaction in the making; becomes ``committed`` with its commit.
+        fileprivate(set) var pending: CachedState?
+
+        /// The newest one.
+        var newest: CachedState? { pending ?? committed }
+    }
+
+    /// Room for states and streams, in bytes, as far as they can be stored.
+    let limit: Int
+    /// What the committed states take.
+    private(set) var byteCount = 0
+    /// Below it a sweep would find little: what was left by the last one waits to be stored.
+    private var nextSweep = 0
+    /// Streams with pending states.
+    private var pending: [LiveStream] = []
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Keeps a committed state, or lets it go.
+    mutating func set(_ state: CachedState?, of stream: LiveStream) {
+        if let old = stream.states.committed { byteCount -= old.countedBytes }
+        stream.states.committed = state
+        guard let state else { return }
+        state.countedBytes = state.byteCount
+        byteCount += state.countedBytes
+    }
+
+    // MARK: The transaction in the making
+
+    /// Keeps the state as of the transaction in the making.
+    mutating func setPending(_ state: CachedState, of stream: LiveStream) {
+        if stream.states.pending == nil { pending.append(stream) }
+        stream.states.pending = state
+    }
+
+    /// Lets go of all pending states: they are folded anew where they are needed.
+    mutating func dropPending() {
+        for stream in pending { stream.states.pending = nil }
+        pending.removeAll(keepingCapacity: true)
+    }
+
+    /// Makes all pending states committed ones.
+    mutating func publish() {
+        for stream in pending {
+            guard let state = stream.states.pending else { continue }
+            stream.states.pending = nil
+            set(state, of: stream)
+        }
+        pending.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: Storing
+
+    /// The stored state of the stream is the one that had applied `seq`.
+    mutating func flushed(_ stream: LiveStream, through seq: UInt64) {
+        guard let state = stream.states.committed else { return }
+        if state.state.appliedSeq < seq {
+            // Loaded as it was stored before: its pages are not the stored ones any more.
+            set(nil, of: stream)
+        } else {
+            state.forget(storedThrough: seq)
+        }
+    }
+
+    /// A round has ended: a sweep finds more.
+    mutating func noteEndOfRound() { nextSweep = 0 }
+
+    /// Lets go of all states, because the floor has moved: what they say of the time before it, in landmarks and in their
+    /// indexes of events, is not what is stored any more, and folds from there would need events that are gone.
+    mutating func removeAll(_ directory: borrowing StreamDirectory) {
+        for stream in directory.all where stream.states.committed != nil { set(nil, of: stream) }
+    }
+
+    /// Lets go of states that nobody asked for lately, when they take too much memory; and of their streams, but for those
+    /// with events or a name that are not stored.
+    ///
+    /// - Complexity: O(streams in memory), after that many were loaded anew.
+    mutating func sweep(_ directory: inout StreamDirectory, tail: inout LogTail) {
+        guard used(directory) > max(limit, nextSweep) else { return }
+        // The first round forgets who was recent; only a second one may find nobody else.
+        for _ in 0..<2 where used(directory) > limit {
+            for stream in directory.all {
+                guard used(directory) > limit * 3 / 4 else { break }
+                if stream.isRecent {
+                    stream.isRecent = false
+                    continue
+                }
+                set(nil, of: stream)
+                guard stream.isNamed, tail.last(of: stream.number) == 0 else { continue }
+                tail.forget(stream.number)
+                directory.remove(stream)
+            }
+        }
+        nextSweep = used(directory) > limit ? used(directory) + limit / 4 : 0
+    }
+
+    private func used(_ directory: borrowing StreamDirectory) -> Int {
+        byteCount + directory.count * LiveStream.byteCount
+    }
+
+    /// Checks that its parts agree with each other.
+    func checkInvariants(_ directory: borrowing StreamDirectory) {
+        let streams = directory.all
+        let counted = streams.reduce(0) { $0 + ($1.states.committed?.countedBytes ?? 0) }
+        precondition(counted == byteCount, "\(byteCount) bytes of states, not \(counted)")
+        let waiting = Set(pending.map(\.number))
+        for stream in streams where stream.states.pending != nil {
+            precondition(waiting.contains(stream.number), "a pending state that nobody would publish")
+        }
+    }
+}
+
+/// A state in memory, and how far it has looked for events of its topics.
+final class CachedState {
+    var state: TrayState
+    /// Events of topics up to this one were looked for.
+    var topicsThrough: UInt64 = 0
+    /// States worth keeping that are not stored yet, ascending.
+    var landmarks: [TrayState] = []
+    /// The stored state, where it is what the stream was right before a floor and no row says so yet, and the floor.
+    var bases: [(floor: UInt64, state: TrayState)] = []
+    /// The floor as of which that is known.
+    var basesFloor: UInt64 = 0
+    /// What the cache counts it as.
+    fileprivate var countedBytes = 0
+
+    init(state: TrayState) {
+        self.state = state
+    }
+
+    func copy() -> CachedState {
+        let copy = CachedState(state: state)
+        copy.topicsThrough = topicsThrough
+        copy.landmarks = landmarks
+        copy.bases = bases
+        copy.basesFloor = basesFloor
+        return copy
+    }
+
+    func keep(_ landmark: borrowing TrayState) {
+        if landmarks.last?.appliedSeq ?? 0 < landmark.appliedSeq { landmarks.append(copy landmark) }
+    }
+
+    /// Lets go of what was stored when the state had applied `seq`.
+    fileprivate func forget(storedThrough seq: UInt64) {
+        state.forgetPages(storedThrough: seq)
+        if !landmarks.isEmpty { landmarks.removeAll { $0.appliedSeq <= seq } }
+        bases = []
+    }
+
+    /// Roughly what it takes in memory.
+    fileprivate var byteCount: Int {
+        640 + state.tail.entries.capacity * MemoryLayout<ItemEntry>.stride
+            + state.pages.count * (TrayState.sealedEntries * MemoryLayout<ItemEntry>.stride)
+            + state.events.open.packed.capacity + state.events.sealed.count * 600
+            + (state.keys.recent.capacity + state.collapseKeys.recent.capacity) * 16
+            + (state.keys.pages.count + state.collapseKeys.pages.count) * 2_048 + landmarks.count * 8_192
+    }
+}

@@ -1,0 +1,166 @@
+import TraylogDomain
+
+/// The streams that the writing process has in memory, by number, by user's name and by topic; and the numbers of new ones.
+struct StreamDirectory {
+    /// The number of the next new stream.
+    private(set) var nextNumber: UInt32
+    /// Topics among the streams that have durable events.
+    private(set) var topicCount: UInt64
+    /// Those of users and topics with durable events whose names are not in the table of names; also some whose names came
+    /// there since the last round ended.
+    private(set) var unnamed: [LiveStream] = []
+    /// How many streams are in memory.
+    private(set) var count = 0
+    private var byNumber = StreamPages()
+    private var byUser: [UserName: LiveStream] = [:]
+    private var byTopic: [UInt64: LiveStream] = [:]
+    /// New ones of the transaction in the making, by number.
+    private var pending: [LiveStream] = []
+
+    /// - Parameters:
+    ///   - nextNumber: that of the first stream whose name is not stored.
+    ///   - topics: how many of the streams before it are topics.
+    init(nextNumber: UInt32, topics: UInt64) {
+        self.nextNumber = nextNumber
+        topicCount = topics
+    }
+
+    /// How many streams have durable events.
+    var streamCount: UInt64 { UInt64(nextNumber) - 1 - UInt64(pending.count) }
+
+    subscript(number: UInt32) -> LiveStream? { byNumber[number] }
+    subscript(user: UserName) -> LiveStream? { byUser[user] }
+    subscript(topic topic: UInt64) -> LiveStream? { byTopic[topic] }
+
+    /// All of them, by number.
+    var all: [LiveStream] { byNumber.all }
+
+    /// The topics among them.
+    var topics: some Collection<LiveStream> { byTopic.values }
+
+    /// Names of users with durable events that are not in the table of names.
+    var unnamedUsers: [String] { unnamed.filter { !$0.isNamed && !$0.isTopic }.map(\.text) }
+
+    @discardableResult
+    mutating func insert(_ stream: LiveStream) -> LiveStream {
+        byNumber[stream.number] = stream
+        if stream.isTopic {
+            byTopic[stream.identity] = stream
+        } else if !stream.isErased {
+            byUser[stream.userName] = stream
+        }
+        count += 1
+        return stream
+    }
+
+    /// Forgets a stream; it can come back.
+    mutating func remove(_ stream: LiveStream) {
+        byNumber[stream.number] = nil
+        if stream.isTopic {
+            byTopic[stream.identity] = nil
+        } else if !stream.isErased {
+            byUser[stream.userName] = nil
+        }
+        count -= 1
+    }
+
+    // MARK: New streams
+
+    /// A stream for somebody whose first event is about to be made.
+    mutating func add(_ name: StreamName, identity: UInt64) -> LiveStream {
+        let stream = insert(LiveStream(name: name, identity: identity, number: nextNumber, isNamed: false))
+        nextNumber += 1
+        pending.append(stream)
+        return stream
+    }
+
+    /// The newest of the transaction's streams.
+    var newest: LiveStream? { pending.last }
+
+    /// Takes ``newest`` back.
+    mutating func removeNewest() {
+        remove(pending.removeLast())
+        nextNumber -= 1
+    }
+
+    /// The transaction's streams have durable events.
+    mutating func publish() {
+        for stream in pending { noteUnnamed(stream) }
+        pending.removeAll(keepingCapacity: true)
+    }
+
+    /// Takes over a stream whose name is in no table, as recovery found it in the log.
+    mutating func insertRecovered(_ stream: LiveStream) {
+        insert(stream)
+        nextNumber = max(nextNumber, stream.number + 1)
+        if !stream.isErased { noteUnnamed(stream) }
+    }
+
+    private mutating func noteUnnamed(_ stream: LiveStream) {
+        unnamed.append(stream)
+        if stream.isTopic { topicCount += 1 }
+    }
+
+    /// Forgets whose name a stream had.
+    mutating func erase(_ number: UInt32) {
+        unnamed.removeAll { $0.number == number }
+        if let stream = byNumber[number] { remove(stream) }
+    }
+
+    /// Lets go of those whose names came into the table of names.
+    mutating func pruneNamed() { unnamed.removeAll(where: \.isNamed) }
+
+    /// Checks that its parts agree with each other.
+    func checkInvariants() {
+        let all = all
+        precondition(all.count == count, "\(count) streams in memory")
+        precondition(byTopic.count == all.count(where: \.isTopic), "topics in memory")
+        precondition(byUser.count == all.count { !$0.isTopic && !$0.isErased }, "users in memory")
+        for stream in all {
+            precondition(stream.number < nextNumber, "stream \(stream.number) has no number")
+            if stream.isTopic {
+                precondition(byTopic[stream.identity] === stream, "topic \(stream.text)")
+            } else if !stream.isErased {
+                precondition(byUser[stream.userName] === stream, "user \(stream.text)")
+            }
+        }
+        for stream in unnamed + pending where !stream.isNamed {
+            precondition(byNumber[stream.number] === stream, "a stream without a stored name is kept in memory")
+        }
+        precondition(pending.map(\.number) == (0..<UInt32(pending.count)).map { UInt32(streamCount) + 1 + $0 })
+    }
+}
+
+/// Streams by number. Numbers have no gaps, so an array does, in pages that are given back when empty.
+struct StreamPages {
+    private static let pageStreams = 256
+
+    private struct Page {
+        var streams: ContiguousArray<LiveStream?> = []
+        var count = 0
+
+        mutating func set(_ stream: LiveStream?, at index: Int) {
+            if streams.isEmpty { streams = ContiguousArray(repeating: nil, count: StreamPages.pageStreams) }
+            count += (stream == nil ? 0 : 1) - (streams[index] == nil ? 0 : 1)
+            streams[index] = stream
+            if count == 0 { streams = [] }
+        }
+    }
+
+    private var pages: ContiguousArray<Page> = []
+
+    subscript(number: UInt32) -> LiveStream? {
+        get {
+            let page = Int(number) / StreamPages.pageStreams
+            guard page < pages.count, pages[page].count > 0 else { return nil }
+            return pages[page].streams[Int(number) % StreamPages.pageStreams]
+        }
+        set {
+            let page = Int(number) / StreamPages.pageStreams
+            while page >= pages.count { pages.append(Page()) }
+            pages[page].set(newValue, at: Int(number) % StreamPages.pageStreams)
+        }
+    }
+
+    var all: [LiveStream] { pages.flatMap { $0.streams.compactMap { $0 } } }
+}

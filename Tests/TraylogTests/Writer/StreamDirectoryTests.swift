@@ -1,0 +1,65 @@
+import TestSupport
+import Testing
+import TraylogDomain
+
+@testable import Traylog
+
+/// Streams in memory, against dictionaries.
+@Suite struct StreamDirectoryTests {
+    @Test(arguments: UInt64(0)..<10)
+    func streamsAreFoundUntilTheyAreRemoved(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let hasher = IdentityHasher(key0: random.next(), key1: random.next())
+        var directory = StreamDirectory(nextNumber: 2_001, topics: 0)
+        var present: [UInt32: LiveStream] = [:]
+        for _ in 0..<5_000 {
+            let number = UInt32(random.between(1, 1_000))
+            if let stream = present.removeValue(forKey: number) {
+                directory.remove(stream)
+            } else {
+                present[number] = directory.insert(stream(number, hasher))
+            }
+        }
+        directory.checkInvariants()
+        for number in UInt32(1)...2_000 {
+            let name = stream(number, hasher)
+            #expect(directory[number] === present[number])
+            #expect(directory[name.userName] === (name.isTopic ? nil : present[number]))
+            #expect(directory[topic: name.identity] === (name.isTopic ? present[number] : nil))
+        }
+        #expect(directory.all.map(\.number) == present.keys.sorted() && directory.count == present.count)
+    }
+
+    /// Every seventh is a topic.
+    private func stream(_ number: UInt32, _ hasher: IdentityHasher) -> LiveStream {
+        let name = number.isMultiple(of: 7) ? StreamName.topic("t\(number)") : .user("u\(number)")
+        let identity = hasher.identity(of: name.text, as: name.isTopic ? .topic : .user)
+        return LiveStream(name: name, identity: identity, number: number, isNamed: true)
+    }
+
+    @Test func newStreamsComeWithTheirTransactionOrNotAtAll() {
+        var directory = StreamDirectory(nextNumber: 5, topics: 1)
+        let first = directory.add(.user("A"), identity: 1)
+        let second = directory.add(.topic("T"), identity: 2)
+        #expect(first.number == 5 && second.number == 6 && directory.streamCount == 4)
+        directory.checkInvariants()
+        #expect(directory.newest === second)
+        directory.removeNewest()
+        #expect(directory[topic: 2] == nil && directory[5] === first && directory.nextNumber == 6)
+        _ = directory.add(.topic("U"), identity: 3)
+        directory.publish()
+        directory.checkInvariants()
+        #expect(directory.streamCount == 6 && directory.topicCount == 2 && directory.unnamedUsers == ["A"])
+        #expect(directory.newest == nil && directory.count == 2, "what is durable stays")
+        first.isNamed = true
+        directory.pruneNamed()
+        #expect(directory.unnamedUsers == [] && directory.unnamed.map(\.text) == ["U"])
+    }
+
+    @Test func namesOfOneIdentityAreToldApart() {
+        let composed = UserName("caf\u{e9}", identity: 5)
+        let decomposed = UserName("cafe\u{301}", identity: 5)
+        #expect(composed != decomposed)
+        #expect([composed: 1, decomposed: 2][UserName("cafe\u{301}", identity: 5)] == 2)
+    }
+}

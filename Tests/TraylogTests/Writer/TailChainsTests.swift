@@ -1,0 +1,84 @@
+import TestSupport
+import Testing
+
+@testable import Traylog
+
+/// Which events of the tail belong to which stream, against dictionaries.
+@Suite struct TailChainsTests {
+    @Test(arguments: UInt64(0)..<20)
+    func chainsHaveTheEventsOfEachStream(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var chains = TailChains(after: UInt64(random.below(1_000)))
+        var expected: [UInt32: [UInt64]] = [:]
+        for _ in 0..<200 {
+            append(to: &chains, &expected, &random)
+            takeBack(from: &chains, &expected, &random)
+            store(&chains, &expected, &random)
+            chains.checkInvariants()
+        }
+        for (stream, seqs) in expected {
+            #expect(chains.seqs(of: stream) == seqs)
+            #expect(chains.first(of: stream) == seqs.first ?? 0 && chains.last(of: stream) == seqs.last ?? 0)
+            #expect(chains.next(of: stream, after: 0) == seqs.first ?? 0)
+            for (seq, next) in zip(seqs, seqs.dropFirst() + [0]) {
+                #expect(chains.next(after: seq) == next && chains.next(of: stream, after: seq) == next)
+            }
+        }
+        #expect(chains.seqs(of: 0) == [] && chains.seqs(of: .max) == [])
+    }
+
+    private func append(
+        to chains: inout TailChains, _ expected: inout [UInt32: [UInt64]], _ random: inout SeededRandom
+    ) {
+        var events: ContiguousArray<TailEvent> = []
+        for seq in chains.end + 1...chains.end + 1 + UInt64(random.below(30)) {
+            // The store's own events are in no chain.
+            let stream = random.chance(5) ? 0 : stream(&random)
+            events.append(TailEvent(seq: seq, stream: stream, kind: .notified))
+            if stream != 0 { expected[stream, default: []].append(seq) }
+        }
+        chains.append(events)
+    }
+
+    /// Appends some and takes them back, as a transaction that fails does.
+    private func takeBack(
+        from chains: inout TailChains, _ expected: inout [UInt32: [UInt64]], _ random: inout SeededRandom
+    ) {
+        var pending: [(stream: UInt32, previous: UInt64)] = []
+        for _ in 0..<random.below(10) {
+            let stream = random.chance(5) ? 0 : stream(&random)
+            let before = pending.last { $0.stream == stream } == nil ? expected[stream]?.last ?? 0 : nil
+            let previous = chains.append(to: stream)
+            #expect(stream == 0 ? previous == 0 : before.map { $0 == previous } ?? true)
+            pending.append((stream, previous))
+        }
+        for event in pending.reversed() { chains.removeLast(of: event.stream, previous: event.previous) }
+    }
+
+    /// Takes some chains, and now and then all events through one, out.
+    private func store(
+        _ chains: inout TailChains, _ expected: inout [UInt32: [UInt64]], _ random: inout SeededRandom
+    ) {
+        for _ in 0..<random.below(4) {
+            let stream = stream(&random)
+            let seqs = expected[stream] ?? []
+            let end = seqs.isEmpty || random.chance(20) ? chains.end : random.pick(seqs)
+            expected[stream]?.removeAll { $0 <= end }
+            #expect(chains.unchain(stream, through: end) == !(expected[stream] ?? []).isEmpty)
+        }
+        guard random.chance(10) else { return }
+        let end = chains.start + UInt64(random.below(chains.count + 1))
+        for (stream, seqs) in expected {
+            _ = chains.unchain(stream, through: seqs.last { $0 <= end } ?? 0)
+            expected[stream] = seqs.filter { $0 > end }
+        }
+        let newest = chains.end
+        chains.dropThrough(end)
+        #expect(chains.start == end && chains.end == newest)
+    }
+
+    /// Neighbours, many events of few, and numbers far away.
+    private func stream(_ random: inout SeededRandom) -> UInt32 {
+        UInt32(random.chance(80) ? random.between(1, 300) : random.between(1, 100_000))
+    }
+}
