@@ -1,6 +1,5 @@
 import CTraylogLMDB
 import TraylogPages
-import TraylogPlatform
 
 /// A data file that nobody else writes, looked at without the lock file that a store has.
 enum CopiedFile {
@@ -13,21 +12,6 @@ enum CopiedFile {
             try check(unsafe mdb_dbi_open(transaction, table, 0, &database), path)
             return try unsafe lastKey(transaction, database, path)
         }
-    }
-
-    /// Whether it has the mark of a replacement; the caller keeps writers away.
-    static func isMarked(path: String) throws(LMDBError) -> Bool {
-        let file = try LMDBError.attempt("open", path, FileDescriptor(opening: path, .reading))
-        defer { file.close() }
-        guard let header = try? DataFileHeader.read(file), let size = file.size else {
-            throw LMDBError(result: MDB_CORRUPTED, operation: "open", path: path)
-        }
-        let pages = try PageMap(file, path: path, byteCount: Int(size), pageSize: header.pageSize, tableNames: [])
-        let snapshot = Snapshot(pages)
-        if case .gone = try snapshot.load(header.transaction) {
-            throw pages.error(.record, page: header.transaction & 1, .tables)
-        }
-        return try ReplacementMark.isSet(snapshot)
     }
 
     @unsafe private static func read<R>(

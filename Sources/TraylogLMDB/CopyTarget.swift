@@ -2,6 +2,9 @@ import TraylogPages
 import TraylogPlatform
 
 /// The directory that a copy of a store goes to: it was missing or empty, and is kept for this copy alone.
+///
+/// `CURRENT` is there from the beginning and names a directory that gets its data file last, so that there is no store
+/// before all of it is.
 struct CopyTarget: ~Copyable {
     let directory: String
     /// Whether it was made for the copy.
@@ -9,7 +12,9 @@ struct CopyTarget: ~Copyable {
     /// The directory, with a lock.
     private let file: FileDescriptor
 
-    var dataPath: String { directory + "/data.mdb" }
+    private var store: StoreDirectory { StoreDirectory(path: directory) }
+    private var environment: EnvironmentDirectory { EnvironmentDirectory(store: directory, number: 1) }
+    var dataPath: String { environment.dataPath }
 
     /// Makes the directory (0700) where it is missing, and takes away what copies left that were killed.
     ///
@@ -21,7 +26,8 @@ struct CopyTarget: ~Copyable {
         let isNew = try make(directory)
         do throws(LMDBError) {
             let target = CopyTarget(directory: directory, isNew: isNew, file: try lock(directory))
-            for name in try target.leftovers() { try? Files.remove("\(directory)/\(name)") }
+            try target.checkIsFree()
+            try target.begin()
             return target
         } catch {
             if isNew { try? Files.removeDirectory(directory) }
@@ -39,31 +45,50 @@ struct CopyTarget: ~Copyable {
         file.close()
     }
 
-    /// Makes the directory's name safe against power loss; the names in it are synced with the file.
+    /// Makes the names safe against power loss; those beside the data file are synced with that.
     func sync() throws(LMDBError) {
+        try store.syncNames()
         if isNew { try Environment.syncDirectory(directory + "/..") }
     }
 
-    /// Takes the directory away again, if it was made for this copy.
+    /// Takes away what was made for this copy.
     func remove() {
+        store.clear()
         if isNew { try? Files.removeDirectory(directory) }
     }
 
-    /// What may stand in the way of a copy and is none: the unfinished files of copies that were killed.
-    private func leftovers() throws(LMDBError) -> [String] {
-        let names: [String]
+    private func begin() throws(LMDBError) {
+        do throws(LMDBError) {
+            store.clear()
+            try store.writeNext(environment, like: nil)
+            try store.switchToNext()
+            try LMDBError.attempt("copy", environment.path, Files.createDirectory(environment.path))
+        } catch {
+            store.clear()
+            throw error
+        }
+    }
+
+    /// Nothing may stand in the way but what copies left that were killed: they have no data file yet.
+    private func checkIsFree() throws(LMDBError) {
+        for name in try names(directory) where !store.beginsWith(name) { throw isNotEmpty(name) }
+        guard Files.exists(environment.path) else { return }
+        for name in try names(environment.path)
+        where !name.hasPrefix("data.mdb.") || !name.hasSuffix(Environment.partialEnding) {
+            throw isNotEmpty("\(environment.name)/\(name)")
+        }
+    }
+
+    private func names(_ directory: String) throws(LMDBError) -> [String] {
         do {
-            names = try Files.names(in: directory)
+            return try Files.names(in: directory)
         } catch {
             throw Self.failure(error, directory)
         }
-        for name in names {
-            guard name.hasPrefix("data.mdb."), name.hasSuffix(Environment.partialEnding) else {
-                throw Self.unusable(
-                    directory, "is not empty (it has \(name)): choose a directory that is, or a new one.")
-            }
-        }
-        return names
+    }
+
+    private func isNotEmpty(_ name: String) -> LMDBError {
+        Self.unusable(directory, "is not empty (it has \(name)): choose a directory that is, or a new one.")
     }
 
     /// A copy inside of the store would be taken for a part of it.

@@ -12,6 +12,7 @@ extension Environment {
     ///   disk then, so close the store and verify it.
     package func sync() throws(LMDBError) {
         try use("sync") { (file) throws(LMDBError) in
+            try file.finishReplacement()
             let result = unsafe mdb_env_sync(file.handle, 1)
             if result != 0 { throw failure(result, "sync") }
         }

@@ -21,11 +21,9 @@ extension Environment {
 
     /// Opens the data file anew where LMDB has given it up, with no transaction under way.
     ///
-    /// - Returns: false when a transaction of this thread is in the way, or when a replacement failed, after which the
-    ///   names may lead to other files.
+    /// - Returns: false when a transaction of this thread is in the way.
     func reopen(_ file: EnvironmentFile) throws(LMDBError) -> Bool {
         try checkProcess("open again")
-        guard !file.isAbandoned.load(ordering: .acquiring) else { return false }
         var problem: LMDBError?
         let isDrained = file.gate.drain {
             do throws(LMDBError) {
@@ -55,8 +53,7 @@ extension Environment {
         defer { openLock?.release() }
         file.giveUp()
         let mapped = try MappedStore(
-            StoreLocation(directory: directory), access: access, databases: databaseNames,
-            configuration: configuration)
+            file.directory, access: access, databases: databaseNames, configuration: configuration)
         file.takeOver(mapped)
         reopenings.add(1, ordering: .acquiringAndReleasing)
         file.prepareGrowth()

@@ -17,12 +17,12 @@ extension Environment {
     ) throws(LMDBError) -> Environment {
         ForkGuard.install()
         try checkLibrary()
-        let location = StoreLocation(directory: directory)
-        try location.prepare(access: access, configuration: configuration)
-        let claim = try location.claim()
+        let store = StoreDirectory(path: directory)
+        try store.prepare(access: access, configuration: configuration)
+        let claim = try store.claim()
         do throws(LMDBError) {
             let opened = try openClaimed(
-                location, claim: claim, access: access, databases: databases, configuration: configuration)
+                store, claim: claim, access: access, databases: databases, configuration: configuration)
             opened.file.reap()
             return Environment(
                 opened, directory: directory, access: access, databases: databases, configuration: configuration)
@@ -48,28 +48,25 @@ extension Environment {
     }
 
     private static func openClaimed(
-        _ location: StoreLocation, claim: EnvironmentRegistry.Claim, access: Access, databases: [String],
+        _ store: StoreDirectory, claim: EnvironmentRegistry.Claim, access: Access, databases: [String],
         configuration: Configuration
     ) throws(LMDBError) -> OpenedEnvironment {
-        let owner = try? FileStatus(path: location.dataPath)
-        let lease = access == .readWrite ? try WriterLease(directory: location.directory, owner: owner) : nil
+        let owner = store.dataStatus
+        let lease = access == .readWrite ? try WriterLease(directory: store.path, owner: owner) : nil
         do throws(LMDBError) {
-            let openLock = try OpenLock(directory: location.directory, access: access, owner: owner)
+            let openLock = try OpenLock(directory: store.path, access: access, owner: owner)
             do throws(LMDBError) {
                 try openLock.acquire()
                 defer { openLock.release() }
-                if lease != nil { try RewriteDirectory(directory: location.directory).settle() }
-                let creates = try location.createDataFile(lease: lease, configuration: configuration)
-                if !creates {
-                    try RenumberedCommit.settle(
-                        location.dataPath, readers: ReaderTable(path: location.lockPath), isWriter: lease != nil)
-                }
-                let mapped = try MappedStore(
-                    location, access: access, databases: databases, configuration: configuration)
-                let file = try own(mapped, location)
+                let directory =
+                    lease == nil
+                    ? try store.environment()
+                    : try store.takeOver(creates: configuration.creates) { (directory) throws(LMDBError) in
+                        try create(directory, databases: databases, configuration: configuration)
+                    }
+                let file = try map(directory, access: access, databases: databases, configuration: configuration)
                 do throws(LMDBError) {
-                    if creates { try location.makeCreationDurable() }
-                    try lease?.sign(creating: false)
+                    try lease?.sign()
                 } catch {
                     file.close(nil)
                     throw error
@@ -83,5 +80,48 @@ extension Environment {
             lease?.release()
             throw error
         }
+    }
+
+    /// Lets LMDB make the files of an environment, and the databases in them.
+    private static func create(
+        _ directory: EnvironmentDirectory, databases: [String], configuration: Configuration
+    ) throws(LMDBError) {
+        let mapped = try MappedStore(
+            directory, access: .readWrite, databases: databases, configuration: configuration)
+        unsafe mdb_env_close(mapped.handle)
+    }
+
+    /// Opens an environment whose files were looked at before.
+    ///
+    /// The caller holds the lock for opening.
+    static func map(
+        _ directory: EnvironmentDirectory, access: Access, databases: [String], configuration: Configuration
+    ) throws(LMDBError) -> EnvironmentFile {
+        try Preflight.examine(path: directory.dataPath)
+        let isWriter = access == .readWrite
+        try RenumberedCommit.settle(
+            directory.dataPath, readers: ReaderTable(path: directory.lockPath), isWriter: isWriter)
+        let mapped = try MappedStore(
+            directory, access: access, databases: databases, configuration: configuration)
+        let file = try own(mapped, directory)
+        // Whoever set it was killed before the replacement.
+        if isWriter, mapped.pages.isBeingReplaced {
+            do throws(LMDBError) {
+                try mapped.pages.noteReplacement(false)
+            } catch {
+                file.close(nil)
+                throw error
+            }
+        }
+        return file
+    }
+
+    /// Claims what LMDB has opened, or closes it again.
+    static func own(_ mapped: MappedStore, _ directory: EnvironmentDirectory) throws(LMDBError) -> EnvironmentFile {
+        guard let data = try? mapped.dataFile.status().identity, let claim = EnvironmentRegistry.claim([data]) else {
+            unsafe mdb_env_close(mapped.handle)
+            throw StoreDirectory.alreadyOpen(directory.store)
+        }
+        return EnvironmentFile(mapped, directory: directory, claim: claim)
     }
 }

@@ -5,9 +5,9 @@ import TraylogPlatform
 extension Environment {
     /// Opens a new, empty environment with the same databases, to be filled and to take the place of this one.
     ///
-    /// It is in the directory `rewrite` of the store. Commits to it are not synced: ``sync()`` does that, and now and
-    /// then spares ``replace(by:waitingMilliseconds:beforeRename:exchange:onStep:)`` the work. Closing it takes its files away, and so does the next
-    /// opening of the store for writing, if this process is killed.
+    /// It has a directory of its own in that of the store. Commits to it are not synced: ``sync()`` does that, and now
+    /// and then spares the replacement the work. Closing it takes its files away, and so does the next opening of the store
+    /// for writing, if this process is killed.
     ///
     /// - Throws: ``LMDBError/Code/alreadyOpen`` when there is one already.
     package func openSuccessor() throws(LMDBError) -> Environment {
@@ -17,125 +17,97 @@ extension Environment {
                 .readOnly, operation: "rewrite", path: directory,
                 message: "The store was opened for reading: open it with access to write.")
         }
-        let rewrite = RewriteDirectory(directory: directory)
-        let claim = try rewrite.prepare()
+        let store = StoreDirectory(path: directory)
+        let (successor, claim) = try store.addEnvironment()
         do throws(LMDBError) {
-            let location = StoreLocation(directory: rewrite.path)
             var configuration = configuration
             configuration.durability = .deferred
             let mapped = try MappedStore(
-                location, access: .readWrite, databases: databaseNames, configuration: configuration)
-            let file = try Self.own(mapped, location)
-            let successor = Environment(
-                OpenedEnvironment(file: file, openLock: nil, lease: nil, claim: claim), directory: rewrite.path,
-                access: .readWrite, databases: databaseNames, configuration: configuration, temporary: rewrite)
-            try rewrite.adopt()
+                successor, access: .readWrite, databases: databaseNames, configuration: configuration)
+            let file = try Self.own(mapped, successor)
+            let environment = Environment(
+                OpenedEnvironment(file: file, openLock: nil, lease: nil, claim: claim), directory: successor.path,
+                access: .readWrite, databases: databaseNames, configuration: configuration, temporary: successor)
+            try store.adopt(successor)
             guard file.databases == databases else {
                 throw LMDBError(
-                    .missingDatabase, operation: "rewrite", path: rewrite.path,
+                    .missingDatabase, operation: "rewrite", path: successor.path,
                     message: "The new file numbers its databases in another way: this is a fault of the program.")
             }
-            return successor
+            return environment
         } catch {
-            rewrite.remove()
+            store.remove(successor)
             claim.release()
             throw error
         }
     }
 
-    /// Lets a successor that was filled take the place of the data file, and goes on with it.
+    /// Lets a successor that was filled take the place of this environment's files, and goes on with it.
     ///
-    /// Transactions that are under way end on the old file; new ones begin on the new one, in this process at once, in
+    /// Transactions that are under way end on the old files; new ones begin on the new ones, in this process at once, in
     /// others with their next transaction. The successor belongs to this environment then, and counts as closed itself.
-    /// The old file's space is free when the last process has left it. Killed at any moment, it leaves the old store
-    /// or the new one, whole.
+    /// Killed at any moment, it leaves the old store or the new one, whole. ``finishReplacement(onStep:)`` makes the new
+    /// one safe against power loss; every write begins with that.
     ///
     /// - Parameters:
     ///   - successor: from ``openSuccessor()`` of this environment, without a transaction under way.
     ///   - waitingMilliseconds: how long to wait for a process that is opening the store.
     ///   - beforeRename: runs in the writer's turn: the last chance to bring the successor up to date, because nothing is
-    ///     written to the old file afterwards. What it throws ends the replacement, and nothing has happened.
-    ///   - exchange: runs its argument, which lets new transactions of this process begin on the new file: the place to
-    ///     change together with the file what memory says of it. Not called when the old file stays.
+    ///     written to the old files afterwards. What it throws ends the replacement, and nothing has happened.
+    ///   - exchange: runs its argument, which lets new transactions of this process begin on the new files: the place to
+    ///     change together with them what memory says of them. Not called when the old files stay.
     ///   - onStep: for tests; what it throws counts as a failure of the step that comes next.
     /// - Throws: ``LMDBError/Code/openLocked`` when a process that opens the store is in the way, and what keeps files from
-    ///   being written; the old file then stays. ``LMDBError/Code/panic``: the new names may not be on disk, so nothing is
-    ///   written any more until the store was closed and opened again.
+    ///   being written; the old files then stay the store's.
     package func replace(
         by successor: Environment, waitingMilliseconds: Int = 100, beforeRename: () throws -> Void = {},
         exchange: (() -> Void) -> Void = { $0() }, onStep: (ReplacementStep) throws -> Void = { _ in }
     ) throws {
         try checkProcess("replace")
-        precondition(successor.directory == directory + "/rewrite", "The successor of another store.")
+        let new = try successor.openFile("replace")
+        precondition(new.directory.store == directory, "The successor of another store.")
         // What does not have to hold up the writer.
         try successor.sync()
         guard beginSuccession() else { throw closedError("replace") }
         defer { endSuccession() }
-        try makeRoomForMark()
         let old = try enterWriter("replace")
         defer { old.gate.leaveWriter() }
+        try old.finishReplacement()
         try beforeRename()
-        try successor.file?.finishFilling(durability: configuration.durability, path: successor.directory)
+        try new.finishFilling(durability: configuration.durability)
+        let store = StoreDirectory(path: directory)
+        try store.writeNext(new.directory, like: old.directory)
         try onStep(.synced)
-        try withOpenLock(waitingMilliseconds) { try rename(old, successor, exchange, onStep: onStep) }
-    }
-
-    /// Marks the old file, exchanges the names, and goes on with the new file.
-    private func rename(
-        _ old: EnvironmentFile, _ successor: Environment, _ exchange: (() -> Void) -> Void,
-        onStep: (ReplacementStep) throws -> Void
-    ) throws {
-        let rewrite = RewriteDirectory(directory: directory)
-        let new = try successor.openFile("replace")
-        do {
-            try mark(old)
-            try onStep(.marked)
-            try rewrite.renameLock()
-        } catch {
-            // With the mark the store is sound as well; readers only have to look more often.
-            _ = old.mark(false)
-            throw error
+        try withOpenLock(waitingMilliseconds) {
+            try old.pages.noteReplacement(true)
+            do {
+                try onStep(.noted)
+                try store.switchToNext()
+            } catch {
+                // With the note the store is sound as well; readers only have to look more often.
+                try? old.pages.noteReplacement(false)
+                throw error
+            }
         }
-        do {
-            try onStep(.lockRenamed)
-            try rewrite.renameData()
-        } catch {
-            // The old data file has a lock file now that its readers do not know: nobody may write it any more.
-            old.isAbandoned.store(true, ordering: .releasing)
-            throw error
-        }
+        new.predecessor.withLock { $0 = old.directory }
         successor.handOver()
         successor.close()
-        new.pages.move(to: StoreLocation(directory: directory).dataPath)
-        defer { exchange { go(on: new) } }
-        do {
-            try onStep(.dataRenamed)
-            try rewrite.syncNames()
-            try onStep(.namesSynced)
-        } catch {
-            // A power cut could bring the old file back, and what was written to the new one would be lost.
-            new.isAbandoned.store(true, ordering: .releasing)
-            throw error
-        }
-        rewrite.remove()
-        try? onStep(.removed)
+        exchange { go(on: new) }
+        try? onStep(.renamed)
     }
 
-    /// Commits the mark.
-    private func mark(_ old: EnvironmentFile) throws(LMDBError) {
-        let result = old.mark(true)
-        if result != 0 { throw failure(result, "replace") }
-        old.prepareGrowth()
-    }
-
-    /// Enlarges a map that is full, which the replacement may be the cure for.
-    private func makeRoomForMark() throws(LMDBError) {
-        let pages = 64
-        let (file, state) = try use("replace") { ($0, $0.mapState()) }
-        guard (state.lastPage + pages) * file.pageSizeBytes > state.sizeBytes else { return }
-        if !file.resizeMap(to: state.sizeBytes + pages * file.pageSizeBytes) {
-            throw failure(MDB_MAP_RESIZED, "replace")
-        }
+    /// Makes a replacement safe against power loss, and takes the files of before away; does nothing without one.
+    ///
+    /// The space of the old files is free when the last process has left them.
+    ///
+    /// - Parameter onStep: for tests; what it throws counts as a failure of the step that comes next.
+    /// - Throws: what keeps the names from being synced. A power cut could bring the old files back, so nothing is
+    ///   written before that succeeds.
+    package func finishReplacement(
+        onStep: (ReplacementStep) throws(LMDBError) -> Void = { _ in }
+    ) throws(LMDBError) {
+        try checkProcess("replace")
+        try openFile("replace").finishReplacement(onStep: onStep)
     }
 
     /// Keeps other processes from opening the store meanwhile.
@@ -149,8 +121,24 @@ extension Environment {
 }
 
 extension EnvironmentFile {
+    /// The same as ``Environment/finishReplacement(onStep:)``; some 20 ns when there is nothing to do.
+    func finishReplacement(
+        onStep: (Environment.ReplacementStep) throws(LMDBError) -> Void = { _ in }
+    ) throws(LMDBError) {
+        try predecessor.withLock { (predecessor) throws(LMDBError) in
+            guard let old = predecessor else { return }
+            let store = StoreDirectory(path: old.store)
+            try store.syncNames()
+            try onStep(.namesSynced)
+            predecessor = nil
+            store.remove(old)
+            try onStep(.removed)
+        }
+    }
+
     /// Makes all commits safe against power loss, and later ones as it is configured.
-    fileprivate func finishFilling(durability: Environment.Durability, path: String) throws(LMDBError) {
+    fileprivate func finishFilling(durability: Environment.Durability) throws(LMDBError) {
+        let path = directory.path
         if isLost { throw LMDBError(result: MDB_PANIC, operation: "sync", path: path) }
         unsafe mdb_env_set_flags(handle, Environment.Durability.deferred.flags, 0)
         unsafe mdb_env_set_flags(handle, durability.flags, 1)

@@ -51,12 +51,16 @@ extension Environment {
     @usableFromInline
     func beginRead() throws(LMDBError) -> Reading {
         try checkProcess("read")
-        var mayFollow = access == .readOnly
         while true {
             let reading = try beginCurrentRead()
-            guard mayFollow, reading.file.isMarked(reading.handle), isReplaced(reading.file) else { return reading }
+            guard access == .readOnly, reading.file.pages.isBeingReplaced else { return reading }
+            do throws(LMDBError) {
+                guard try follow(reading.file) else { return reading }
+            } catch {
+                endRead(reading)
+                throw error
+            }
             endRead(reading)
-            mayFollow = try follow(reading.file)
         }
     }
 
@@ -150,6 +154,7 @@ extension Environment {
             let result = file.isLost ? MDB_PANIC : unsafe mdb_txn_begin(file.handle, nil, 0, &handle)
             if result == 0, let handle = unsafe handle {
                 do throws(LMDBError) {
+                    try file.finishReplacement()
                     unsafe try file.clearFailedCommit(newest: UInt64(mdb_txn_id(handle)) - 1)
                     try file.writeCheck.begin(after: unsafe UInt64(mdb_txn_id(handle)) - 1)
                     return unsafe (file, handle)
@@ -173,9 +178,7 @@ extension Environment {
             switch file.gate.enterWriter() {
             case .success(let isTimeToReap):
                 if isTimeToReap { file.reap() }
-                guard file.isAbandoned.load(ordering: .acquiring) else { return file }
-                file.gate.leaveWriter()
-                throw failure(MDB_PANIC, operation)
+                return file
             case .failure(.closed):
                 try checkIsOpen(file, operation)
             case .failure(.nested):

@@ -6,8 +6,9 @@ import Synchronization
 /// An open store directory: one data file, its map, and the locks that keep processes apart.
 ///
 /// A process opens a directory at most once. Any number of processes may read it; one may write it, and holds the
-/// writer lease as long as its environment is open. Another data file may take the place of the one that was opened
-/// (``replace(by:waitingMilliseconds:beforeRename:exchange:onStep:)``); an environment then goes on with that, in every process.
+/// writer lease as long as its environment is open. Other files may take the place of those that were opened
+/// (``replace(by:waitingMilliseconds:beforeRename:exchange:onStep:)``); an environment then goes on with those, in every
+/// process.
 ///
 /// ```swift
 /// let environment = try Environment.open(directory: path, access: .readWrite, databases: ["log"])
@@ -34,7 +35,7 @@ import Synchronization
     private let lease: WriterLease?
     private let claim: EnvironmentRegistry.Claim
     /// The files to take away at the end, of a successor.
-    private let temporary: RewriteDirectory?
+    private let temporary: EnvironmentDirectory?
 
     /// Reader slots of the store; the first process to open it decides, so all must agree.
     package static let maximumReaders = 1024
@@ -44,7 +45,7 @@ import Synchronization
 
     init(
         _ opened: OpenedEnvironment, directory: String, access: Access, databases: [String],
-        configuration: Configuration, temporary: RewriteDirectory? = nil
+        configuration: Configuration, temporary: EnvironmentDirectory? = nil
     ) {
         self.directory = directory
         self.access = access
@@ -95,7 +96,7 @@ import Synchronization
         if let last {
             _ = last.gate.beginClosing()
             last.close(openLock)
-            temporary?.remove()
+            if let temporary { StoreDirectory(path: temporary.store).remove(temporary) }
         }
         waitForRetired()
         openLock?.close()

@@ -1,7 +1,6 @@
 import CTraylogLMDB
 import TraylogPages
 import TraylogPlatform
-import Synchronization
 
 /// LMDB's environment for one data file and one lock file: what an ``Environment`` works on until another takes its
 /// place.
@@ -29,26 +28,24 @@ import Synchronization
     private var isSound = true
     let databases: [String: Database]
     let gate = TransactionGate()
-    let identity: StoreFiles
+    let directory: EnvironmentDirectory
     private let claim: EnvironmentRegistry.Claim
-    /// The newest commit that was asked for the mark of a replacement, times two, plus one if it has the mark.
-    let markedCommit = Atomic<UInt64>(0)
-    /// Whether a replacement failed when there was no way back, so that nothing may be written any more.
-    let isAbandoned = Atomic(false)
+    /// The environment whose place it took, until that is on disk and the files of before are gone.
+    let predecessor = Monitor<EnvironmentDirectory?>(nil)
 
     /// The last page at the last sync of a file that is being filled; used by the one thread that writes.
     private var syncedPage = 0
     private static let pagesBetweenSyncs = 1_024
 
     /// Takes over the handle and the claim on the data file.
-    init(_ mapped: MappedStore, identity: StoreFiles, claim: EnvironmentRegistry.Claim) {
+    init(_ mapped: MappedStore, directory: EnvironmentDirectory, claim: EnvironmentRegistry.Claim) {
         unsafe handle = mapped.handle
         dataFile = mapped.dataFile
         pages = mapped.pages
         writeCheck = WriteCheck(mapped.pages)
         headroom = Headroom(file: mapped.dataFile, pageSize: mapped.pages.pageSize)
         databases = mapped.databases
-        self.identity = identity
+        self.directory = directory
         self.claim = claim
     }
 

@@ -36,16 +36,8 @@ struct LockFile: Sendable {
     /// Replaces the whole content; after a power cut in between, the end of the old one may follow the new one.
     func replaceContents(_ text: String) throws(LMDBError) {
         let bytes = Array(text.utf8)
-        try attempt("write a lock file", file.write(RawSpan(_elements: bytes.span), at: 0))
-        try attempt("write a lock file", file.setSize(Int64(bytes.count)))
-    }
-
-    /// Makes the content safe against power loss.
-    func sync() throws(LMDBError) {
-        try attempt("sync a lock file", file.sync())
-    }
-
-    private func attempt(_ operation: String, _ body: @autoclosure () throws(SystemError) -> Void) throws(LMDBError) {
-        try LMDBError.attempt(operation, path, file: file, body())
+        let operation = "write a lock file"
+        try LMDBError.attempt(operation, path, file: file, file.write(RawSpan(_elements: bytes.span), at: 0))
+        try LMDBError.attempt(operation, path, file: file, file.setSize(Int64(bytes.count)))
     }
 }

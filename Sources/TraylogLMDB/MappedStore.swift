@@ -13,14 +13,14 @@ struct MappedStore {
     let databases: [String: Database]
 
     init(
-        _ location: StoreLocation, access: Environment.Access, databases names: [String],
+        _ directory: EnvironmentDirectory, access: Environment.Access, databases names: [String],
         configuration: Environment.Configuration
     ) throws(LMDBError) {
-        let path = location.directory
-        let hadLock = Files.exists(location.lockPath)
-        let owner = try? FileStatus(path: location.dataPath)
-        try LockSpace.reserve(location.lockPath, owner: owner)
-        try ReaderTable(path: location.lockPath).check()
+        let path = directory.path
+        let hadLock = Files.exists(directory.lockPath)
+        let owner = try? FileStatus(path: directory.dataPath)
+        try LockSpace.reserve(directory.lockPath, owner: owner)
+        try ReaderTable(path: directory.lockPath).check()
         var created: OpaquePointer?
         let result = unsafe mdb_env_create(&created)
         guard result == 0, let handle = unsafe created else {
@@ -32,8 +32,8 @@ struct MappedStore {
             unsafe mdb_env_get_fd(handle, &descriptor)
             dataFile = FileDescriptor(number: descriptor)
             Self.keepFromChildren(dataFile)
-            if !hadLock { Self.adoptLock(location.lockPath, owner: owner) }
-            pages = try unsafe Self.pages(handle, dataFile, path: location.dataPath, names: names)
+            if !hadLock { Self.adoptLock(directory.lockPath, owner: owner) }
+            pages = try unsafe Self.pages(handle, dataFile, path: directory.dataPath, names: names)
             databases =
                 access == .readOnly
                 ? try unsafe Self.findDatabases(handle, pages, path: path, names: names)
@@ -55,8 +55,7 @@ struct MappedStore {
         // A map of part of a page makes LMDB round down to nothing.
         let pageMask = 0xFFFF
         let mapSize = (max(configuration.mapSizeBytes, 1 << 20) + pageMask) & ~pageMask
-        // One more for the mark of a replacement.
-        unsafe mdb_env_set_maxdbs(handle, UInt32(names.count + 1))
+        unsafe mdb_env_set_maxdbs(handle, UInt32(names.count))
         unsafe mdb_env_set_maxreaders(handle, UInt32(Environment.maximumReaders))
         unsafe mdb_env_set_mapsize(handle, mapSize)
         let result = unsafe mdb_env_open(handle, path, flags, 0o600)
@@ -135,8 +134,6 @@ struct MappedStore {
                 guard result == 0 else { throw failure(result, name: name, path: path) }
                 databases[name] = Database(handle: number, index: index)
             }
-            let result = unsafe ReplacementMark.remove(transaction)
-            guard result == 0 else { throw LMDBError(result: result, operation: "open", path: path) }
         } catch {
             unsafe mdb_txn_abort(transaction)
             throw error

@@ -6,7 +6,6 @@ import TraylogPlatform
 /// LMDB alone would let a second writer wait for ever; the lease refuses at once and names the holder.
 struct WriterLease: Sendable {
     private let file: LockFile
-    private static let creating = "creating"
 
     /// Takes the lease.
     ///
@@ -27,25 +26,11 @@ struct WriterLease: Sendable {
         }
     }
 
-    /// Whether an earlier holder died while it created the data file, which has no content worth keeping then.
-    var wasCreating: Bool {
-        file.contents().split(separator: "\n").contains { $0 == Self.creating }
-    }
-
     /// Signs the lease with process, host and time.
-    ///
-    /// The mark of a creation comes and goes durably: without it a data file that a power cut left half made would be
-    /// taken for a damaged store, and with it a damaged store for a half made one.
-    func sign(creating isCreating: Bool) throws(LMDBError) {
+    func sign() throws(LMDBError) {
         let seconds = SystemClock.nowMilliseconds() / 1000
-        let isMarked = isCreating || wasCreating
-        // The mark comes first, so that it never is away while one signature replaces another.
-        let lines =
-            (isCreating ? [Self.creating] : []) + [
-                "pid \(CurrentProcess.id)", "host \(CurrentProcess.hostName)", "since \(seconds)",
-            ]
+        let lines = ["pid \(CurrentProcess.id)", "host \(CurrentProcess.hostName)", "since \(seconds)"]
         try file.replaceContents(lines.joined(separator: "\n") + "\n")
-        if isMarked { try file.sync() }
     }
 
     /// Gives the lease up.

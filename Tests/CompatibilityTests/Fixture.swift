@@ -32,9 +32,8 @@ struct Fixture: Sendable, CustomStringConvertible {
 
     /// Unpacks the store into a directory of its own.
     func unpack(to path: String) throws {
-        try FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        try Self.gzip(["-dc", data.path], to: path + "/data.mdb")
+        try StoreFiles.make(path, of: Data())
+        try Self.gzip(["-dc", data.path], to: StoreFiles.data(of: path))
     }
 
     func answers() throws -> [Answer] {
@@ -51,7 +50,7 @@ struct Fixture: Sendable, CustomStringConvertible {
             defer { reader.close() }
             // Without free pages.
             try reader.backup(to: temporary + "/copy")
-            try Self.gzip(["-9nc", temporary + "/copy/data.mdb"], to: data.path)
+            try Self.gzip(["-9nc", StoreFiles.data(of: temporary + "/copy")], to: data.path)
             let answers = try Answer.questions.map { try Answer(asking: $0, of: temporary + "/copy") }
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .withoutEscapingSlashes]

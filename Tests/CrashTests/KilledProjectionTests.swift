@@ -20,7 +20,7 @@ import Traylog
                 directory: directory, seed: random.next(), isRelaxed: random.chance(30),
                 milliseconds: random.pick([0, 0, 20]), microsecondsToLive: random.pick([20_000, 100_000, 400_000]))
             await #expect(processExitsWith: .signal(SIGKILL)) { [child = child as ProjectingChild] in try child.run() }
-            guard FileManager.default.fileExists(atPath: directory + "/store/data.mdb") else { continue }
+            guard FileManager.default.fileExists(atPath: StoreFiles.data(of: directory + "/store")) else { continue }
             resumed += try within("seed \(seed), round \(round)") { try check(directory + "/store") }
         }
     }

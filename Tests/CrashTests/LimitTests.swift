@@ -122,10 +122,13 @@ import TraylogPlatform
         }
     }
 
-    @Test(arguments: ["", "/data.mdb"])
+    @Test(arguments: ["", "/data-1/data.mdb"])
     func aStoreWithoutPermissionToWriteIsNamed(file: String) async throws {
         try await withFilledStore { path in
-            let files = ["", "/data.mdb", "/lock.mdb", "/open.lock", "/writer.lock", "/wake"]
+            let files = [
+                "", "/CURRENT", "/data-1", "/data-1/data.mdb", "/data-1/lock.mdb", "/open.lock", "/writer.lock",
+                "/wake",
+            ]
             for name in files where getuid() == 0 { unsafe _ = chown(path + name, 65_534, 65_534) }
             unsafe _ = chmod(path + file, file.isEmpty ? 0o500 : 0o400)
             if file.isEmpty { unsafe _ = unlink(path + "/writer.lock") }
@@ -150,11 +153,13 @@ import TraylogPlatform
         try SmallFileSystem.tmpfs.withMounted { mount in
             let program = TraylogProgram(store: mount + "/store")
             #expect(try program.run(["notify", "ann"]).status == 0)
-            try FileManager.default.removeItem(atPath: mount + "/store/lock.mdb")
+            try FileManager.default.removeItem(atPath: StoreFiles.lock(of: mount + "/store"))
             if hasHoles {
                 // As other programs make it: the page of a slot has no room before a reader gets that slot.
-                _ = FileManager.default.createFile(atPath: mount + "/store/lock.mdb", contents: Data(count: 4_096))
-                try FileHandle(forWritingTo: URL(filePath: mount + "/store/lock.mdb")).truncate(atOffset: 65_664)
+                _ = FileManager.default.createFile(
+                    atPath: StoreFiles.lock(of: mount + "/store"), contents: Data(count: 4_096))
+                try FileHandle(forWritingTo: URL(filePath: StoreFiles.lock(of: mount + "/store"))).truncate(
+                    atOffset: 65_664)
             }
             _ = try? Data(count: 16 << 20).write(to: URL(filePath: mount + "/filler"))
             for arguments in [["tray", "ann"], ["notify", "ann"]] {
@@ -190,7 +195,7 @@ import TraylogPlatform
     }
 
     private func fileSize(_ path: String) throws -> Int {
-        try Data(contentsOf: URL(filePath: path + "/data.mdb")).count
+        try Data(contentsOf: URL(filePath: StoreFiles.data(of: path))).count
     }
 }
 

@@ -16,8 +16,8 @@ import TraylogLMDB
             _ = try SeedStore(directory: directory + "/store", seed: seed, steps: 150)
             for round in 0..<6 {
                 let path = "\(directory)/\(round)"
-                try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-                try FileManager.default.copyItem(atPath: directory + "/store/data.mdb", toPath: path + "/data.mdb")
+                let data = try Data(contentsOf: URL(filePath: StoreFiles.data(of: directory + "/store")))
+                try StoreFiles.make(path, of: data)
                 for _ in 0..<random.between(1, 3) { try forge(path, &random) }
                 askAll(path)
             }

@@ -16,6 +16,7 @@ import TraylogPlatform
             }
             let copy = environment.directory + "-copy"
             try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
+            try FileManager.default.createDirectory(atPath: copy + "-store", withIntermediateDirectories: false)
             try environment.compactCopy(toPath: copy + "/data.mdb")
             let attributes = try FileManager.default.attributesOfItem(atPath: copy + "/data.mdb")
             #expect(attributes[.posixPermissions] as? Int == 0o600)
@@ -26,7 +27,9 @@ import TraylogPlatform
             try environment.compactCopy(toPath: copy + "/data.mdb", replacing: true)
             #expect(try FileManager.default.contentsOfDirectory(atPath: copy) == ["data.mdb"])
 
-            let other = try openReader(copy)
+            try FileManager.default.moveItem(atPath: copy, toPath: copy + "-store/data-1")
+            try Data("data-1\n".utf8).write(to: URL(filePath: copy + "-store/CURRENT"))
+            let other = try openReader(copy + "-store")
             defer { other.close() }
             #expect(try other.keys("log") == environment.keys("log"))
         }

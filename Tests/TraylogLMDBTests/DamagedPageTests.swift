@@ -20,7 +20,7 @@ import TraylogPages
             }
             #expect(try environment.checkPages().isEmpty)
             environment.close()
-            let file = URL(filePath: path + "/data.mdb")
+            let file = URL(filePath: dataFile(of: path))
             var bytes = try Data(contentsOf: file)
             try body(path, &bytes)
             try bytes.write(to: file)
@@ -51,7 +51,7 @@ import TraylogPages
             let record = node + 8 + 8
             #expect(bytes.number(record) > 0)
             bytes.replaceSubrange(record + 8..<record + 16, with: bytes[meta(bytes) + 128..<meta(bytes) + 136])
-            try bytes.write(to: URL(filePath: path + "/data.mdb"))
+            try bytes.write(to: URL(filePath: dataFile(of: path)))
             #expect(try failureCode { try openWriter(path).close() } == .corrupted)
             let reader = try openReader(path)
             defer { reader.close() }
@@ -66,7 +66,7 @@ import TraylogPages
             for bit in 0..<64 where bit != 1 || newest & 2 == 0 {
                 var damaged = bytes
                 damaged[4096 + 144 + bit / 8] ^= 1 << UInt8(bit % 8)
-                try damaged.write(to: URL(filePath: path + "/data.mdb"))
+                try damaged.write(to: URL(filePath: dataFile(of: path)))
                 #expect(try failureCode { try openReader(path).close() } == .corrupted, "bit \(bit)")
                 #expect(try failureCode { try openWriter(path).close() } == .corrupted, "bit \(bit)")
             }
@@ -79,7 +79,7 @@ import TraylogPages
                 var damaged = bytes
                 // Two entries fewer.
                 damaged[page + 12] ^= 4
-                try damaged.write(to: URL(filePath: path + "/data.mdb"))
+                try damaged.write(to: URL(filePath: dataFile(of: path)))
                 let reader = try? openReader(path)
                 let isInUse = try reader.map { try !$0.checkPages().isEmpty } ?? true
                 reader?.close()

@@ -7,7 +7,7 @@ import TraylogPlatform
 /// What is kept ready behind the last page of a file that is written.
 @Suite struct HeadroomTests {
     private func length(_ environment: Environment) throws -> Int {
-        Int(try FileStatus(path: environment.directory + "/data.mdb").size)
+        Int(try FileStatus(path: dataFile(of: environment.directory)).size)
     }
 
     /// A file system on which there is nothing to prepare has no room either.
@@ -32,7 +32,7 @@ import TraylogPlatform
                 try expectRoom(environment, 4_096...(1 << 20) + 4_096)
             }
             let bytes = try environment.information().fileBytes
-            let path = environment.directory + "/data.mdb"
+            let path = dataFile(of: environment.directory)
             environment.close()
             #expect(try FileStatus(path: path).size == Int64(bytes))
         }
@@ -42,7 +42,7 @@ import TraylogPlatform
         try withEnvironment { environment in
             for round in 0..<20 { try append(10, bytes: 200, from: UInt64(round * 10 + 1), to: environment) }
             let bytes = try environment.information().fileBytes
-            let content = try Data(contentsOf: URL(filePath: environment.directory + "/data.mdb"))
+            let content = try Data(contentsOf: URL(filePath: dataFile(of: environment.directory)))
             #expect(content[bytes...].allSatisfy { $0 == 0 })
             for key in 1...200 { #expect(try environment.value("log", UInt64(key))?.count == 200) }
         }
@@ -58,7 +58,7 @@ import TraylogPlatform
     @Test func whatAKilledWriterLeftIsUsedAndGivenBackByTheNext() throws {
         try withEnvironment { environment in
             try append(1, bytes: 200, from: 1, to: environment)
-            let path = environment.directory + "/data.mdb"
+            let path = dataFile(of: environment.directory)
             environment.close()
             let closed = try FileStatus(path: path).size
             let result = unsafe truncate(path, off_t(closed + 500_000))
@@ -80,13 +80,13 @@ import TraylogPlatform
             let directory = environment.directory
             environment.close()
             try FileManager.default.createDirectory(
-                atPath: directory + "/rewrite", withIntermediateDirectories: false)
-            try Data(repeating: 0, count: 20_000).write(to: URL(filePath: directory + "/rewrite/data.mdb"))
+                atPath: directory + "/data-2", withIntermediateDirectories: false)
+            try Data(repeating: 0, count: 20_000).write(to: URL(filePath: directory + "/data-2/data.mdb"))
             let next = try Environment.open(
                 directory: directory, access: .readWrite, databases: environment.databaseNames)
             defer { next.close() }
             #expect(try next.value("log", 1)?.count == 200)
-            #expect(!FileManager.default.fileExists(atPath: directory + "/rewrite"))
+            #expect(leftovers(in: directory) == [])
         }
     }
 }

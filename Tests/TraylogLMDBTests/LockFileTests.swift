@@ -74,7 +74,7 @@ import TraylogPages
 
     /// In place, as damage is: a file with that name and other bytes would be another file.
     private static func change(_ path: String, _ damage: Damage) throws {
-        let file = path + "/lock.mdb"
+        let file = lockFile(of: path)
         var bytes = try Data(contentsOf: URL(filePath: file))
         damage.apply(to: &bytes)
         let handle = try FileHandle(forWritingTo: URL(filePath: file))

@@ -70,7 +70,9 @@ import TraylogPlatform
             defer { environment.close() }
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
             #expect(attributes[.posixPermissions] as? Int == 0o700)
-            for file in ["data.mdb", "lock.mdb", "writer.lock", "open.lock"] {
+            let inner = try FileManager.default.attributesOfItem(atPath: path + "/data-1")
+            #expect(inner[.posixPermissions] as? Int == 0o700)
+            for file in ["CURRENT", "data-1/data.mdb", "data-1/lock.mdb", "writer.lock", "open.lock"] {
                 let attributes = try FileManager.default.attributesOfItem(atPath: path + "/" + file)
                 #expect(attributes[.posixPermissions] as? Int == 0o600, "\(file)")
             }
@@ -91,21 +93,61 @@ import TraylogPlatform
         }
     }
 
-    @Test func anInterruptedCreationIsResumed() throws {
+    /// A draft may hold anything; it may have its name, or have lost it to a power cut.
+    @Test(arguments: [nil, "data-1.new", "data-1"])
+    func anInterruptedCreationIsResumed(left: String?) throws {
         try withPath { path in
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-            try Data("pid 1\ncreating\n".utf8).write(to: URL(filePath: path + "/writer.lock"))
-            try Data([1, 2, 3]).write(to: URL(filePath: path + "/data.mdb"))
+            if left != nil { try Data("data-1\n".utf8).write(to: URL(filePath: path + "/CURRENT")) }
+            try Data("data-".utf8).write(to: URL(filePath: path + "/CURRENT.new"))
+            if let left {
+                try FileManager.default.createDirectory(
+                    atPath: "\(path)/\(left)", withIntermediateDirectories: false)
+                let file = left.hasSuffix(".new") ? "data.mdb" : "lock.mdb"
+                try Data([1, 2, 3]).write(to: URL(filePath: "\(path)/\(left)/\(file)"))
+            }
+            #expect(try failureCode { try openReader(path) } == .notFound)
             let environment = try openWriter(path)
             try environment.write { try $0.append(environment.database("log"), 1, [1]) }
             environment.close()
             #expect(try openReader(path).value("log", 1) == [1])
+            #expect(leftovers(in: path) == [])
+        }
+    }
+
+    @Test(arguments: ["", "data-1", "data-01\n", "data-\n", "../store/data-1\n", "data-1.new\n", "data-1\n\n"])
+    func aCurrentThatNamesNothingIsDamage(text: String) throws {
+        try withStoredValue { path in
+            try Data(text.utf8).write(to: URL(filePath: path + "/CURRENT"))
+            #expect(try failureCode { try openWriter(path) } == .corrupted)
+            #expect(try failureCode { try openReader(path) } == .corrupted)
+        }
+    }
+
+    /// The data file is still there, and nobody begins an empty store over it.
+    @Test(arguments: [nil, "data-2\n"])
+    func aStoreThatLostItsCurrentIsNotTakenForANewOne(text: String?) throws {
+        try withStoredValue { path in
+            try FileManager.default.removeItem(atPath: path + "/CURRENT")
+            if let text { try Data(text.utf8).write(to: URL(filePath: path + "/CURRENT")) }
+            let before = try Data(contentsOf: URL(filePath: path + "/data-1/data.mdb"))
+            #expect(try failureCode { try openReader(path) } == .notFound)
+            do {
+                _ = try openWriter(path)
+                Issue.record("It was opened.")
+            } catch let error as LMDBError {
+                #expect(error.code == .corrupted)
+                #expect(error.message.contains("data-1"))
+            }
+            #expect(try Data(contentsOf: URL(filePath: path + "/data-1/data.mdb")) == before)
+            try Data("data-1\n".utf8).write(to: URL(filePath: path + "/CURRENT"))
+            #expect(try openReader(path).value("log", 1)?.count == 500)
         }
     }
 
     @Test func anEmptyFileIsNotTakenForANewStore() throws {
         try withStoredValue { path in
-            try Data().write(to: URL(filePath: path + "/data.mdb"))
+            try Data().write(to: URL(filePath: dataFile(of: path)))
             #expect(try failureCode { try openWriter(path) } == .truncated)
             #expect(try failureCode { try openReader(path) } == .truncated)
         }
@@ -114,7 +156,7 @@ import TraylogPlatform
     @Test(arguments: [1, 15, 16, 23, 24, 151, 4095, 4096, 4247, 8191, 8192, 12288, 20000])
     func aTruncatedFileIsRefused(bytes: Int) throws {
         try withStoredValue { path in
-            let data = URL(filePath: path + "/data.mdb")
+            let data = URL(filePath: dataFile(of: path))
             let handle = try FileHandle(forUpdating: data)
             try handle.truncate(atOffset: UInt64(bytes))
             try handle.close()
@@ -125,7 +167,7 @@ import TraylogPlatform
 
     @Test func otherFilesAreRecognised() throws {
         try withStoredValue { path in
-            let url = URL(filePath: path + "/data.mdb")
+            let url = URL(filePath: dataFile(of: path))
             let sound = try Data(contentsOf: url)
             var newer = sound
             newer.replaceSubrange(16..<24, with: [0, 0, 0, 0, 0, 0, 0, 0])
@@ -184,7 +226,7 @@ import TraylogPlatform
                 }
                 environment.close()
                 let size = try lastPageWritten(path)
-                let handle = try FileHandle(forUpdating: URL(filePath: path + "/data.mdb"))
+                let handle = try FileHandle(forUpdating: URL(filePath: dataFile(of: path)))
                 if try handle.seekToEnd() > size { shortFiles += 1 }
                 try handle.truncate(atOffset: size)
                 try handle.close()
@@ -198,7 +240,7 @@ import TraylogPlatform
 
     /// The size of the file up to its last page with content, as LMDB alone would have left it.
     private func lastPageWritten(_ path: String) throws -> UInt64 {
-        let data = try Data(contentsOf: URL(filePath: path + "/data.mdb"))
+        let data = try Data(contentsOf: URL(filePath: dataFile(of: path)))
         var pages = data.count / 4096
         while data[(pages - 1) * 4096..<pages * 4096].allSatisfy({ $0 == 0 }) { pages -= 1 }
         return UInt64(pages * 4096)

@@ -16,8 +16,8 @@ import TraylogPages
                 #expect(codes == [.permissionDenied, .permissionDenied])
             }
             // Readable files do not help: readers write the lock file.
-            for file in ["", "/data.mdb", "/lock.mdb", "/open.lock"] {
-                let mode = file.isEmpty ? 0o755 : 0o644
+            for file in ["", "/CURRENT", "/data-1", "/data-1/data.mdb", "/data-1/lock.mdb", "/open.lock"] {
+                let mode = ["", "/data-1"].contains(file) ? 0o755 : 0o644
                 try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path + file)
             }
             await #expect(processExitsWith: .success) { [path = path as String] in
@@ -37,9 +37,10 @@ import TraylogPages
         try await withPath { path in
             try openWriter(path).close()
             let owner: [FileAttributeKey: Any] = [.ownerAccountID: 65534, .groupOwnerAccountID: 65534]
-            try FileManager.default.setAttributes(owner, ofItemAtPath: path)
-            try FileManager.default.setAttributes(owner, ofItemAtPath: path + "/data.mdb")
-            for file in ["lock.mdb", "open.lock", "writer.lock"] {
+            for file in ["", "/CURRENT", "/data-1", "/data-1/data.mdb"] {
+                try FileManager.default.setAttributes(owner, ofItemAtPath: path + file)
+            }
+            for file in ["data-1/lock.mdb", "open.lock", "writer.lock"] {
                 try FileManager.default.removeItem(atPath: path + "/" + file)
             }
             try openWriter(path).close()

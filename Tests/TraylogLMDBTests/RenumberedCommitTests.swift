@@ -21,7 +21,7 @@ import Testing
                 }
             }
             environment.close()
-            let file = URL(filePath: path + "/data.mdb")
+            let file = URL(filePath: dataFile(of: path))
             var bytes = try Data(contentsOf: file)
             try #require(
                 bytes.number(page(newest) + 144) == newest && bytes.number(page(newest - 1) + 144) == newest - 1)
@@ -34,7 +34,7 @@ import Testing
     func theNewestCommitCountsUnderAnOlderNumber(isWriting: Bool) throws {
         try withRounds { path, bytes, newest in
             bytes[page(newest) + 144] ^= 2
-            try bytes.write(to: URL(filePath: path + "/data.mdb"))
+            try bytes.write(to: URL(filePath: dataFile(of: path)))
             let environment = try isWriting ? openWriter(path) : openReader(path)
             #expect(try environment.rounds() == [newest])
             environment.close()
@@ -49,7 +49,7 @@ import Testing
             bytes[page(newest) + 144] ^= 2
             bytes.replaceSubrange(
                 page(newest) + 88..<page(newest) + 136, with: bytes[page(newest - 1) + 88..<page(newest - 1) + 136])
-            try bytes.write(to: URL(filePath: path + "/data.mdb"))
+            try bytes.write(to: URL(filePath: dataFile(of: path)))
             let environment = try isWriting ? openWriter(path) : openReader(path)
             #expect(try environment.rounds() == [newest - 1])
             environment.close()
@@ -68,7 +68,7 @@ import Testing
                 _exit(0)
             }
             waitForFile(ready)
-            let file = try FileHandle(forWritingTo: URL(filePath: path + "/data.mdb"))
+            let file = try FileHandle(forWritingTo: URL(filePath: dataFile(of: path)))
             try file.seek(toOffset: UInt64(page(newest) + 144))
             try file.write(contentsOf: [bytes[page(newest) + 144] ^ 2])
             try file.close()

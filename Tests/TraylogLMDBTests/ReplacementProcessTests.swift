@@ -67,7 +67,7 @@ import TraylogPlatform
                     try reader.read { _ in try #require(try reader.readRound() == 2) }
                     // The writer keeps the file longer than its last page, by less than it would for large commits.
                     let size = try Int64(reader.information().fileBytes)
-                    let length = try FileStatus(path: path + "/data.mdb").size
+                    let length = try FileStatus(path: dataFile(of: path)).size
                     try #require(size <= length && length < size + (1 << 20))
                     try #require(reader.readers().contains { $0.processID == getpid() })
                     reader.close()
@@ -141,8 +141,8 @@ import TraylogPlatform
             await #expect(processExitsWith: .success) { [path = path as String] in
                 let writer = try openWriter(path)
                 try #require(try writer.readRound() == 1)
-                try #require(try !writer.isMarked())
-                try #require(!FileManager.default.fileExists(atPath: path + "/rewrite"))
+                try #require(try !writer.isNoted())
+                try #require(leftovers(in: path) == [])
                 for round in 2...20 { try writer.writeRound(UInt64(round), keys: 5) }
                 try writer.rewrite()
                 try writer.writeRound(21, keys: 5)

@@ -23,8 +23,8 @@ import Testing
         try withFilled { environment, target throws in
             let copy = try environment.copyStore(to: target + ending, table: "log")
             #expect(copy.lastKey == [0, 0, 0, 0, 0, 0, 1, 44])
-            #expect(try names(target) == ["data.mdb"])
-            for (path, mode) in [(target, 0o700), (target + "/data.mdb", 0o600)] {
+            #expect(try names(target).sorted() == ["CURRENT", "data-1"])
+            for (path, mode) in [(target, 0o700), (target + "/data-1", 0o700), (dataFile(of: target), 0o600)] {
                 let attributes = try FileManager.default.attributesOfItem(atPath: path)
                 #expect(attributes[.posixPermissions] as? Int == mode)
                 if mode == 0o600 { #expect(attributes[.size] as? Int == copy.fileBytes) }
@@ -37,11 +37,12 @@ import Testing
 
     @Test func whatAKilledCopyLeftIsTakenAway() throws {
         try withFilled { environment, target throws in
-            try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
-            try Data("half".utf8).write(to: URL(filePath: target + "/data.mdb.0123.partial"))
+            try FileManager.default.createDirectory(atPath: target + "/data-1", withIntermediateDirectories: true)
+            try Data("data-1\n".utf8).write(to: URL(filePath: target + "/CURRENT"))
+            try Data("half".utf8).write(to: URL(filePath: target + "/data-1/data.mdb.0123.partial"))
             #expect(try failureCode { try openReader(target) } == .notFound)
             _ = try environment.copyStore(to: target, table: "log")
-            #expect(try names(target) == ["data.mdb"])
+            #expect(try names(target).sorted() == ["CURRENT", "data-1"])
         }
     }
 

@@ -76,6 +76,8 @@ extension WriterLoop {
             announce(exchanged.head, to: exchanged.touched)
         }
         try result.get()
+        // What fails is tried again before the next transaction.
+        try environment.finishReplacement()
     }
 }
 

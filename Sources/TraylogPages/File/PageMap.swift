@@ -6,15 +6,15 @@ import TraylogPlatform
 /// The map is replaced only while no transaction is under way.
 @safe
 package final class PageMap: @unchecked Sendable {
-    // @unchecked: `base` and `byteCount` change only inside of the gate's draining, when nobody reads; `suspects` and
-    // `path` only before the file is shared; the bits are atomic.
+    // @unchecked: `base` and `byteCount` change only inside of the gate's draining, when nobody reads; `suspects` only
+    // before the file is shared; the bits are atomic.
     private(set) var base: UnsafeRawPointer
     private var map: MemoryMap
     package let pageSize: Int
     let pageShift: UInt64
     /// The data file as LMDB opened it, which closes it.
     private let file: FileDescriptor
-    package private(set) var path: String
+    package let path: String
     /// The names of the tables by their index, as keys of the table of tables.
     let tableNames: [[UInt8]]
     /// Whole pages in the file, as far as was looked; a file only grows.
@@ -43,8 +43,21 @@ package final class PageMap: @unchecked Sendable {
         unsafe examined = Self.words(of: bits)
     }
 
-    /// Notes the name that the file has got, before anybody reads it under that.
-    package func move(to path: String) { self.path = path }
+    /// Whether another file is about to take the place of this one, or has done so, as the writer noted.
+    ///
+    /// The note is the last byte of the header's first page, which LMDB leaves alone: so a reader in another process sees
+    /// it in its map with each transaction, for the price of a look at memory.
+    @inline(__always)
+    package var isBeingReplaced: Bool {
+        unsafe base.load(fromByteOffset: pageSize - 1, as: UInt8.self) != 0
+    }
+
+    /// Sets the note or takes it away; for the one process that may write the file.
+    package func noteReplacement(_ isUnderWay: Bool) throws(LMDBError) {
+        let note: [UInt8] = [isUnderWay ? 1 : 0]
+        try LMDBError.attempt(
+            "replace", path, file: file, file.write(RawSpan(_elements: note.span), at: Int64(pageSize - 1)))
+    }
 
     /// Maps as much as LMDB does now.
     ///

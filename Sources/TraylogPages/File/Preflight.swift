@@ -2,16 +2,11 @@ import TraylogPlatform
 
 /// The examination of a data file before it is mapped.
 package enum Preflight {
-    /// What a data file turned out to be.
-    package enum Finding {
-        case sound, empty
-    }
-
     /// A commit of another process changes the file under our eyes, so a bad finding is looked at again.
     private static let attempts = 10
 
     /// Checks that the file is whole and of LMDB 0.9, reading its header and, if it is short, its list of free pages.
-    package static func examine(path: String) throws(LMDBError) -> Finding {
+    package static func examine(path: String) throws(LMDBError) {
         let file = try LMDBError.attempt("open", path, FileDescriptor(opening: path, .reading))
         defer { file.close() }
         let status = try LMDBError.attempt("open", path, file.status())
@@ -20,17 +15,19 @@ package enum Preflight {
                 .notAStore, operation: "open", path: path,
                 message: "data.mdb is not a regular file: check the directory.")
         }
-        if status.size == 0 { return .empty }
+        guard status.size > 0 else {
+            throw LMDBError(
+                .truncated, operation: "open", path: path,
+                message: "The data file is empty: restore a backup, or delete the store to begin an empty one.")
+        }
         for attempt in 1... {
             do {
-                try examine(file, path: path)
-                return .sound
+                return try examine(file, path: path)
             } catch {
                 if attempt == attempts || error.code == .newerFormat { throw error }
                 OSThread.sleep(milliseconds: 2)
             }
         }
-        return .sound
     }
 
     private static func examine(_ file: FileDescriptor, path: String) throws(LMDBError) {

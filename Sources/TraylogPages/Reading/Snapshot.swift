@@ -196,15 +196,6 @@ import TraylogPlatform
         return record
     }
 
-    /// Whether the file has a table of this name, which it need not have been opened with.
-    package func hasTable(_ name: String) throws(LMDBError) -> Bool {
-        guard let tables else { return false }
-        let key = Array(name.utf8)
-        return unsafe try key.span.withUnsafeBytes { (key) throws(LMDBError) in
-            unsafe try find(KeyBytes(key), in: tables) != nil
-        }
-    }
-
     /// The record of a table; nil when the file has none of that name.
     package func tableRecord(_ index: Int) throws(LMDBError) -> TableRecord? {
         guard let tables else { return nil }

@@ -42,6 +42,13 @@ package enum Files {
         unsafe try SystemError.check(lchown(path, owner, group))
     }
 
+    /// Gives a file mode and owner of another one, by its name and as far as the user may.
+    package static func adopt(_ path: String, like status: FileStatus?) {
+        guard let status else { return }
+        try? setMode(status.mode, of: path)
+        try? setOwner(status.owner, group: status.group, of: path)
+    }
+
     /// Makes a directory of mode 0700; its parent must be there.
     ///
     /// - Returns: false when there is something of this name already.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `backup`, `export` and `restore`, through the program alone.
@@ -16,7 +17,7 @@ struct CopyTests {
         try withThree { store, copy throws in
             let run = try store.run("backup", copy.directory, "--json")
             #expect(run.status == 0, "\(run.errorText)")
-            let size = try FileManager.default.attributesOfItem(atPath: copy.directory + "/data.mdb")[.size]
+            let size = try FileManager.default.attributesOfItem(atPath: StoreFiles.data(of: copy.directory))[.size]
             #expect(run.text == #"{"bytes":\#(size as? Int ?? 0),"head":3}"# + "\n")
             #expect(try copy.log() == store.log())
             #expect(try copy.run("verify").status == 0)

@@ -71,8 +71,8 @@ import Testing
 
     @Test func pointsLieAroundEverySync() {
         let trace: [RecordedEvent] = [
-            .written(.data, offset: 0, filled(1, 512)), .syncBegun(.data), .syncEnded(.data, begin: 1),
-            .written(.data, offset: 0, filled(2, 512)), .writeSynced(.data, write: 3), .acknowledged(head: 1),
+            .written(.data(1), offset: 0, filled(1, 512)), .syncBegun(.data(1)), .syncEnded(.data(1), begin: 1),
+            .written(.data(1), offset: 0, filled(2, 512)), .writeSynced(.data(1), write: 3), .acknowledged(head: 1),
         ]
         let moments = Set(CutPoint.spread(40, over: trace, seed: 1).map(\.events))
         #expect(moments.isSuperset(of: [2, 3, 4, 5, 6]))

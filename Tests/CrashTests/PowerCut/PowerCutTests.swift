@@ -65,7 +65,7 @@ struct PowerCutDetectionTests {
 
     @Test func aWriteThatTheRecorderMissedIsFoundOut() throws {
         try Recorder.withRecording(.commands, isRelaxed: false, seed: 2, steps: 12) { recorder in
-            let file = URL(filePath: recorder.recording.store + "/data.mdb")
+            let file = URL(filePath: StoreFiles.data(of: recorder.recording.store))
             var data = try Data(contentsOf: file)
             data[data.count / 2] ^= 1
             try data.write(to: file)

@@ -6,13 +6,14 @@
  * The store is DIRECTORY/store. What the program writes to DIRECTORY/acknowledged is what it tells the world: it is
  * recorded in the same order. The record is DIRECTORY/trace: for each event 24 bytes
  *
- *   kind u8 | file u8 | 0 u16 | count u32 | offset u64 | number u64      (in the machine's byte order)
+ *   kind u8 | file u8 | environment u16 | count u32 | offset u64 | number u64      (in the machine's byte order)
  *
  * and, for writes and acknowledgements, `count` bytes. `number` counts the events from 0; the end of a sync has that of
  * its beginning, the end of a synchronous write that of the write.
  *
- * A store that is compacted fills DIRECTORY/store/rewrite/data.mdb, which then takes the name of the store's data file,
- * after the lock file beside it: these two renamings, and the syncs of both directories, are events as well.
+ * The store's data file is DIRECTORY/store/data-N/data.mdb, where DIRECTORY/store/CURRENT names data-N. A compaction fills
+ * another environment and renames CURRENT.new. N is the environment of an event; data-1.new, which becomes data-1 when a
+ * new store is whole, counts as 0. Making, renaming and removing these names are events as well, and syncs of directories.
  *
  * An event is recorded at the side from which a simulation can only lose more than a disk would: a write before
  * anything can rest on it, the end of a sync before the program hears of it, an acknowledgement before it leaves.
@@ -33,13 +34,17 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum kind { created = 1, truncated, written, write_synced, sync_begun, sync_ended, acknowledged, renamed };
-/* Of the lock file of a rewrite only the name is recorded. */
-enum file { none, data_file, lease_file, acknowledgements, rewrite_file, store_folder, rewrite_folder, rewrite_lock };
+enum kind { created = 1, truncated, written, write_synced, sync_begun, sync_ended, acknowledged, renamed, removed };
+enum name { none, data_file, folder, acknowledgements, store_folder, next_file, current_file };
+
+struct file {
+	enum name name;
+	uint16_t environment;
+};
 
 struct event {
 	uint8_t kind, file;
-	uint16_t zero;
+	uint16_t environment;
 	uint32_t count;
 	uint64_t offset, number;
 };
@@ -47,7 +52,7 @@ struct event {
 static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t events;
 static int trace = -1;
-static char paths[rewrite_lock + 1][4096], lock_path[4096];
+static char store[4096], acknowledged_path[4096];
 
 static void stop(const char *why)
 {
@@ -60,53 +65,66 @@ __attribute__((constructor)) static void start(void)
 	const char *directory = getenv("POWERCUT");
 	if (!directory) return;
 	char path[4096];
-	snprintf(paths[data_file], sizeof paths[0], "%s/store/data.mdb", directory);
-	snprintf(paths[lease_file], sizeof paths[0], "%s/store/writer.lock", directory);
-	snprintf(paths[acknowledgements], sizeof paths[0], "%s/acknowledged", directory);
-	snprintf(paths[rewrite_file], sizeof paths[0], "%s/store/rewrite/data.mdb", directory);
-	snprintf(paths[rewrite_lock], sizeof paths[0], "%s/store/rewrite/lock.mdb", directory);
-	snprintf(paths[rewrite_folder], sizeof paths[0], "%s/store/rewrite", directory);
-	snprintf(paths[store_folder], sizeof paths[0], "%s/store", directory);
-	snprintf(lock_path, sizeof lock_path, "%s/store/lock.mdb", directory);
+	snprintf(store, sizeof store, "%s/store", directory);
+	snprintf(acknowledged_path, sizeof acknowledged_path, "%s/acknowledged", directory);
 	snprintf(path, sizeof path, "%s/trace", directory);
 	trace = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (trace < 0) stop("the trace cannot be created");
 }
 
-static enum file named(const char *path)
+static struct file named(const char *path)
 {
-	for (int file = data_file; trace >= 0 && file <= rewrite_lock; file++)
-		if (!strcmp(path, paths[file])) return file;
-	return none;
+	struct file file = {none, 0};
+	size_t length = strlen(store);
+	if (trace < 0) return file;
+	if (!strcmp(path, acknowledged_path)) file.name = acknowledgements;
+	if (strncmp(path, store, length)) return file;
+	const char *rest = path + length;
+	if (!*rest) file.name = store_folder;
+	if (!strcmp(rest, "/CURRENT")) file.name = current_file;
+	if (!strcmp(rest, "/CURRENT.new")) file.name = next_file;
+	if (strncmp(rest, "/data-", 6)) return file;
+	char *end;
+	file.environment = (uint16_t)strtoul(rest + 6, &end, 10);
+	if (!strncmp(end, ".new", 4)) {
+		file.environment = 0;
+		end += 4;
+	}
+	if (!*end) file.name = folder;
+	if (!strcmp(end, "/data.mdb")) file.name = data_file;
+	return file;
 }
 
-static int is_data(enum file file) { return file == data_file || file == lease_file || file == rewrite_file; }
-
-static enum file opened(int descriptor)
+static int is_data(struct file file)
 {
-	if (trace < 0) return none;
+	return file.name == data_file || file.name == next_file || file.name == current_file;
+}
+
+static struct file opened(int descriptor)
+{
+	struct file unknown = {none, 0};
+	if (trace < 0) return unknown;
 	char link[64], path[4096];
 	snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
 	int saved = errno;
 	ssize_t length = readlink(link, path, sizeof path - 1);
 	errno = saved;
-	if (length <= 0) return none;
+	if (length <= 0) return unknown;
 	path[length] = 0;
-	enum file file = named(path);
-	return file == rewrite_lock ? none : file;
+	return named(path);
 }
 
 /* The caller holds `order`, unless nothing could come in between. */
-static uint64_t record(enum kind kind, enum file file, uint64_t offset, const void *bytes, size_t count, uint64_t of)
+static uint64_t record(enum kind kind, struct file file, uint64_t offset, const void *bytes, size_t count, uint64_t of)
 {
-	struct event event = {kind, file, 0, (uint32_t)count, offset, of == UINT64_MAX ? events : of};
+	struct event event = {kind, (uint8_t)file.name, file.environment, (uint32_t)count, offset, of == UINT64_MAX ? events : of};
 	struct iovec parts[] = {{&event, sizeof event}, {(void *)bytes, bytes ? count : 0}};
 	ssize_t size = (ssize_t)(sizeof event + parts[1].iov_len);
 	if (syscall(SYS_writev, trace, parts, 2) != size) stop("the trace cannot be written");
 	return events++;
 }
 
-static uint64_t note(enum kind kind, enum file file, uint64_t offset, const void *bytes, size_t count, uint64_t of)
+static uint64_t note(enum kind kind, struct file file, uint64_t offset, const void *bytes, size_t count, uint64_t of)
 {
 	pthread_mutex_lock(&order);
 	uint64_t number = record(kind, file, offset, bytes, count, of);
@@ -115,9 +133,9 @@ static uint64_t note(enum kind kind, enum file file, uint64_t offset, const void
 }
 
 /* Writes by one call at `offset`, or at the descriptor's own place for -1. */
-static ssize_t recorded_write(int descriptor, enum file file, const void *bytes, size_t count, off_t offset)
+static ssize_t recorded_write(int descriptor, struct file file, const void *bytes, size_t count, off_t offset)
 {
-	if (file == acknowledgements) {
+	if (file.name == acknowledgements) {
 		note(acknowledged, file, 0, bytes, count, UINT64_MAX);
 		return syscall(SYS_write, descriptor, bytes, count);
 	}
@@ -138,8 +156,8 @@ static ssize_t recorded_write(int descriptor, enum file file, const void *bytes,
 
 static int recorded_sync(int descriptor, long call)
 {
-	enum file file = opened(descriptor);
-	if (file == none) return (int)syscall(call, descriptor);
+	struct file file = opened(descriptor);
+	if (file.name == none || file.name == current_file) return (int)syscall(call, descriptor);
 	uint64_t number = note(sync_begun, file, 0, NULL, 0, UINT64_MAX);
 	int result = (int)syscall(call, descriptor);
 	if (result) stop("a sync failed");
@@ -151,23 +169,23 @@ static int recorded_open(int folder, const char *path, int flags, va_list *argum
 {
 	int isCreating = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
 	mode_t mode = isCreating ? va_arg(*arguments, mode_t) : 0;
-	enum file file = isCreating ? named(path) : none;
-	if (is_data(file) || file == rewrite_lock)
+	struct file file = named(path);
+	if (isCreating && is_data(file))
 		note(flags & O_TRUNC ? truncated : created, file, 0, NULL, 0, UINT64_MAX);
 	return (int)syscall(SYS_openat, folder, path, flags, mode);
 }
 
 static ssize_t pass_on(int descriptor, const void *bytes, size_t count, off_t offset)
 {
-	enum file file = opened(descriptor);
-	if (file != none) return recorded_write(descriptor, file, bytes, count, offset);
+	struct file file = opened(descriptor);
+	if (file.name != none) return recorded_write(descriptor, file, bytes, count, offset);
 	return offset >= 0 ? syscall(SYS_pwrite64, descriptor, bytes, count, offset)
 	                   : syscall(SYS_write, descriptor, bytes, count);
 }
 
 static ssize_t gather(int descriptor, const struct iovec *parts, int count, off_t offset)
 {
-	if (opened(descriptor) == none)
+	if (opened(descriptor).name == none)
 		return offset >= 0 ? syscall(SYS_pwritev, descriptor, parts, count, (long)offset, 0L)
 		                   : syscall(SYS_writev, descriptor, parts, count);
 	size_t size = 0;
@@ -185,22 +203,35 @@ static ssize_t gather(int descriptor, const struct iovec *parts, int count, off_
 
 static int resize(int descriptor, off_t size)
 {
-	enum file file = opened(descriptor);
-	if (file != none) note(truncated, file, (uint64_t)size, NULL, 0, UINT64_MAX);
+	struct file file = opened(descriptor);
+	if (file.name != none) note(truncated, file, (uint64_t)size, NULL, 0, UINT64_MAX);
 	return (int)syscall(SYS_ftruncate, descriptor, size);
 }
 
 static void refuse(int descriptor, const char *why)
 {
-	enum file file = opened(descriptor);
+	struct file file = opened(descriptor);
 	if (is_data(file)) stop(why);
 }
 
 static void refuse_name(const char *path)
 {
-	enum file file = named(path);
-	if (file == none || file == acknowledgements || access(path, F_OK)) return;
+	enum name name = named(path).name;
+	if (name == none || name == acknowledgements || access(path, F_OK)) return;
 	stop("a file of the store was replaced or removed");
+}
+
+/* A change of a name, recorded before anything can rest on it. */
+static int recorded_name(enum kind kind, struct file file, const char *path, const char *to)
+{
+	pthread_mutex_lock(&order);
+	long result = to ? syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, to, 0)
+	                 : syscall(SYS_unlinkat, AT_FDCWD, path, file.name == folder ? AT_REMOVEDIR : 0);
+	int saved = errno;
+	if (!result) record(kind, file, 0, NULL, 0, UINT64_MAX);
+	pthread_mutex_unlock(&order);
+	errno = saved;
+	return (int)result;
 }
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -269,21 +300,34 @@ EXPORTED ssize_t copy_file_range(
 }
 EXPORTED int rename(const char *from, const char *to)
 {
-	enum file file = named(from);
-	if ((file == rewrite_file && named(to) == data_file) || (file == rewrite_lock && !strcmp(to, lock_path))) {
-		pthread_mutex_lock(&order);
-		record(renamed, file, 0, NULL, 0, UINT64_MAX);
-		int result = (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
-		if (result) stop("a renaming failed");
-		pthread_mutex_unlock(&order);
-		return result;
-	}
+	struct file file = named(from), target = named(to);
+	int is_switch = file.name == next_file && target.name == current_file;
+	int is_first = file.name == folder && !file.environment && target.name == folder && target.environment == 1;
+	if (is_switch || is_first) return recorded_name(renamed, file, from, to);
 	refuse_name(from);
 	refuse_name(to);
 	return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 EXPORTED int unlink(const char *path)
 {
+	struct file file = named(path);
+	if (file.name == data_file || file.name == next_file) return recorded_name(removed, file, path, NULL);
 	refuse_name(path);
 	return (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+EXPORTED int rmdir(const char *path)
+{
+	struct file file = named(path);
+	if (file.name == folder) return recorded_name(removed, file, path, NULL);
+	refuse_name(path);
+	return (int)syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR);
+}
+EXPORTED int mkdir(const char *path, mode_t mode)
+{
+	struct file file = named(path);
+	int result = (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+	int saved = errno;
+	if (!result && file.name == folder) note(created, file, 0, NULL, 0, UINT64_MAX);
+	errno = saved;
+	return result;
 }

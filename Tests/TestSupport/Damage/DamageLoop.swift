@@ -24,7 +24,7 @@ package struct DamageLoop {
         self.seed = seed
         let path = directory + "/undamaged"
         head = try Subject.make(at: path, seed: seed, steps: steps)
-        file = try Data(contentsOf: URL(filePath: path + "/data.mdb"))
+        file = try Data(contentsOf: URL(filePath: StoreFiles.data(of: path)))
         let copy = try Self.copy(file, to: directory + "/reference")
         expected = try Self.ask(copy, head: head).answers
         let wrong = expected.filter { $0.digest == nil }
@@ -103,8 +103,7 @@ package struct DamageLoop {
 
     private static func copy(_ file: Data, to path: String) throws -> String {
         for path in [path, path + "-copy"] { try? FileManager.default.removeItem(atPath: path) }
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        try file.write(to: URL(filePath: path + "/data.mdb"))
+        try StoreFiles.make(path, of: file)
         return path
     }
 

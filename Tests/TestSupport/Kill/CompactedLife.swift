@@ -61,7 +61,7 @@ package struct CompactedLife {
     }
 
     private var leftovers: [String] {
-        (try? FileManager.default.contentsOfDirectory(atPath: store + "/rewrite")) ?? []
+        StoreFiles.leftovers(in: store)
     }
 
     /// Runs the program and kills it at a random moment of its life.

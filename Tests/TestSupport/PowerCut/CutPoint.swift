@@ -26,7 +26,7 @@ package struct CutPoint: Hashable, Comparable, Codable, Sendable {
         var last = 0
         for (index, event) in trace.enumerated() {
             switch event {
-            case .syncEnded, .writeSynced, .acknowledged, .renamed:
+            case .syncEnded, .writeSynced, .acknowledged, .renamed, .removed:
                 moments.formUnion([index, index + 1, random.between(last, index)])
                 last = index
             case .created, .truncated, .written, .syncBegun: break

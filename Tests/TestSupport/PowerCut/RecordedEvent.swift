@@ -2,29 +2,29 @@ import Foundation
 
 /// One thing that a recorded program did to the files of its store, or said to the world.
 package enum RecordedEvent: Sendable {
-    /// The files that are recorded; others must not matter.
-    package enum File: UInt8, Sendable {
-        case data = 1
-        case lease = 2
-        /// The data file that is about to take the other one's place.
-        case rewrite = 4
-        case storeFolder = 5
-        case rewriteFolder = 6
-        /// Of which only the name is recorded.
-        case rewriteLock = 7
+    /// The files and directories that are recorded; others must not matter.
+    package enum File: Hashable, Sendable {
+        /// The data file of an environment, by its number; 0 for one that is not whole yet.
+        case data(Int)
+        /// The directory of an environment.
+        case folder(Int)
+        case storeFolder
+        /// What becomes `CURRENT` by its renaming.
+        case next
     }
 
-    /// Opened so that it exists now; what it holds stays.
+    /// Opened or made so that it exists now; what it holds stays.
     case created(File)
     case truncated(File, bytes: Int)
     case written(File, offset: Int, Data)
     /// The write with this number is on disk, whatever came before it in the same file.
     case writeSynced(File, write: Int)
     case syncBegun(File)
-    /// Everything written to the file before the event with this number is on disk.
+    /// Everything written to the file before the event with this number is on disk; of a directory, the names in it.
     case syncEnded(File, begin: Int)
-    /// The file of the rewrite took the store's name.
+    /// ``File/next`` became `CURRENT`, or the directory of the first environment got its name.
     case renamed(File)
+    case removed(File)
     /// The store's answers are out: its log reaches at least to `head`, and a commit ended there.
     case acknowledged(head: UInt64)
 }
@@ -53,20 +53,35 @@ extension RecordedEvent {
                 guard let head = UInt64(text) else { throw Malformed(byteCount: count) }
                 events.append(.acknowledged(head: head))
             } else {
-                guard let file = File(rawValue: trace[place + 1]) else { throw Malformed(byteCount: count) }
+                guard let file = File(trace[place + 1], environment: number(2, 2)) else {
+                    throw Malformed(byteCount: count)
+                }
                 switch kind {
                 case 1: events.append(.created(file))
                 case 2: events.append(.truncated(file, bytes: offset))
                 case 3: events.append(.written(file, offset: offset, payload))
                 case 4: events.append(.writeSynced(file, write: reference))
                 case 5: events.append(.syncBegun(file))
-                case 8: events.append(.renamed(file))
                 case 6: events.append(.syncEnded(file, begin: reference))
+                case 8: events.append(.renamed(file))
+                case 9: events.append(.removed(file))
                 default: throw Malformed(byteCount: count)
                 }
             }
             place += 24 + bytes
         }
         return events
+    }
+}
+
+extension RecordedEvent.File {
+    fileprivate init?(_ code: UInt8, environment: Int) {
+        switch code {
+        case 1: self = .data(environment)
+        case 2: self = .folder(environment)
+        case 4: self = .storeFolder
+        case 5: self = .next
+        default: return nil
+        }
     }
 }

@@ -14,9 +14,7 @@ package struct SimulatedDisk: Sendable {
 
     private let syncs: Syncs
     private let isRelaxed: Bool
-    package private(set) var data = DiskFile()
-    package private(set) var lease = DiskFile()
-    private var names = RewriteNames()
+    private var names = StoreNames()
     package private(set) var events = 0
     /// What the program told the world.
     package private(set) var acknowledged: UInt64 = 0
@@ -35,25 +33,26 @@ package struct SimulatedDisk: Sendable {
     /// last commit wrote its meta page, and before the last sync.
     package var requiredHead: UInt64 { isRelaxed ? max(beforeLastCommit, synced) : acknowledged }
 
-    package mutating func apply(_ event: RecordedEvent) {
+    /// The data file that the recorded program used last.
+    package var data: DiskFile { names[.data(names.inUse)] }
+
+    package mutating func apply(_ event: RecordedEvent) throws {
         switch event {
-        case .created(.rewriteLock): names.lock = .created
-        case .created(let file): self[file].create()
-        case .truncated(let file, let bytes): self[file].truncate(to: bytes, number: events)
+        case .created(let file): names.make(file, number: events)
+        case .truncated(let file, let bytes): names[file].truncate(to: bytes, number: events)
         case .written(let file, let offset, let bytes):
-            self[file].write(bytes, at: offset, number: events)
-            if file == .data, isMetaPage(offset, bytes) { beforeLastCommit = acknowledged }
+            names[file].write(bytes, at: offset, number: events)
+            if isInUse(file), isMetaPage(offset, bytes) { beforeLastCommit = acknowledged }
         case .writeSynced(let file, let write):
-            if syncs != .ignored || acknowledged == 0 { self[file].keepWrite(write) }
-        case .syncBegun(.data): beforeSync[events] = acknowledged
-        case .syncBegun: break
-        case .syncEnded(.rewriteFolder, _): names.keepCreated()
-        case .syncEnded(.storeFolder, _): names.keepRenamed()
-        case .renamed(.rewriteLock): names.lock = .renamed
-        case .renamed: names.rename(&data)
+            if syncs != .ignored || acknowledged == 0 { names[file].keepWrite(write) }
+        case .syncBegun(let file): if isInUse(file) { beforeSync[events] = acknowledged }
+        case .syncEnded(.storeFolder, let begin): names.keepAll(before: begin)
+        case .syncEnded(.folder, _): break
         case .syncEnded(let file, let begin):
-            if file == .data, let head = beforeSync.removeValue(forKey: begin) { synced = max(synced, head) }
-            if syncs == .honest || acknowledged == 0 { self[file].keepAll(before: begin) }
+            if let head = beforeSync.removeValue(forKey: begin) { synced = max(synced, head) }
+            if syncs == .honest || acknowledged == 0 { names[file].keepAll(before: begin) }
+        case .renamed(let file): try names.rename(file, number: events)
+        case .removed(let file): names.remove(file, number: events)
         case .acknowledged(let head): acknowledged = max(acknowledged, head)
         }
         events += 1
@@ -61,34 +60,17 @@ package struct SimulatedDisk: Sendable {
 
     /// Writes what a power cut now may leave to an empty directory.
     ///
-    /// The other files are as they may be, too: `lock.mdb` and `wake` are missing or hold anything.
+    /// The other files are as they may be, too: lock files and `wake` are missing or hold anything.
     package func cut(_ tear: Tear, into directory: String, _ random: inout SeededRandom) throws {
-        try names.cut(data, tear, into: directory, &random)
-        try lease.cut(random.chance(50) ? tear : .nothing, &random)?.write(
-            to: URL(filePath: directory + "/writer.lock"))
-        for (name, size) in [("lock.mdb", 65_664), ("wake", 8)] where random.chance(20) {
+        try names.cut(tear, into: directory, &random)
+        for (name, size) in [("writer.lock", 60), ("wake", 8)] where random.chance(20) {
             let filler = UInt8(truncatingIfNeeded: random.next())
             try Data(repeating: filler, count: size).write(to: URL(filePath: directory + "/" + name))
         }
     }
 
+    private func isInUse(_ file: RecordedEvent.File) -> Bool { file == .data(names.inUse) }
+
     /// A commit ends with its meta page, one of the first two.
     private func isMetaPage(_ offset: Int, _ bytes: Data) -> Bool { offset < 8_192 && bytes.count < 4_096 }
-
-    private subscript(file: RecordedEvent.File) -> DiskFile {
-        get {
-            switch file {
-            case .data: data
-            case .rewrite: names.rewrite
-            default: lease
-            }
-        }
-        _modify {
-            switch file {
-            case .data: yield &data
-            case .rewrite: yield &names.rewrite
-            default: yield &lease
-            }
-        }
-    }
 }

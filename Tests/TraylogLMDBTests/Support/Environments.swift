@@ -19,6 +19,23 @@ func openReader(_ path: String) throws -> Environment {
     try Environment.open(directory: path, access: .readOnly, databases: databaseNames)
 }
 
+/// The directory of the environment that a store uses; that of a new store where there is none.
+func environmentDirectory(of store: String) -> String {
+    let name = try? String(contentsOfFile: store + "/CURRENT", encoding: .utf8)
+    return "\(store)/\(name?.trimmingCharacters(in: .newlines) ?? "data-1")"
+}
+
+func dataFile(of store: String) -> String { environmentDirectory(of: store) + "/data.mdb" }
+
+func lockFile(of store: String) -> String { environmentDirectory(of: store) + "/lock.mdb" }
+
+/// What a replacement that did not come to its end has left.
+func leftovers(in store: String) -> [String] {
+    let current = URL(filePath: environmentDirectory(of: store)).lastPathComponent
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: store)) ?? []
+    return names.filter { ($0.hasPrefix("data-") || $0.hasPrefix("CURRENT.")) && $0 != current }
+}
+
 /// Calls `body` with a new, empty store that is closed and removed afterwards.
 func withEnvironment<R>(
     _ configuration: Environment.Configuration = .init(), _ body: (Environment) throws -> R

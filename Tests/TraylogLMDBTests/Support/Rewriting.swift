@@ -6,7 +6,7 @@ import TraylogPlatform
 
 extension Environment {
     /// Copies all rows to a new file and lets that take the place of this one.
-    func rewrite(onStep: (ReplacementStep) throws -> Void = { _ in }) throws {
+    func rewrite(finishing: Bool = true, onStep: (ReplacementStep) throws -> Void = { _ in }) throws {
         let successor = try openSuccessor()
         defer { successor.close() }
         try replace(
@@ -15,6 +15,7 @@ extension Environment {
                 var copy = TableCopy(from: self, to: successor)
                 for name in databaseNames { try copy.copy(database(name)) }
             }, onStep: onStep)
+        if finishing { try finishReplacement { try? onStep($0) } }
     }
 
     /// Makes a file with many rows of which most are taken away again.
@@ -55,12 +56,8 @@ extension Environment {
         return rows
     }
 
-    /// Whether the newest commit says that the file is being replaced.
-    func isMarked() throws -> Bool {
-        let reading = try beginRead()
-        defer { endRead(reading) }
-        return reading.file.isMarked(reading.handle)
-    }
+    /// Whether the file says that it is being replaced.
+    func isNoted() throws -> Bool { try #require(file).pages.isBeingReplaced }
 }
 
 /// How many descriptors this process has of files of a store that have lost their names.

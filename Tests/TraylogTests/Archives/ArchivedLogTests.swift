@@ -25,8 +25,7 @@ import TraylogDomain
 
     private func copy(_ path: String) throws -> String {
         let copy = path + "-copy"
-        try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
-        try FileManager.default.copyItem(atPath: path + "/data.mdb", toPath: copy + "/data.mdb")
+        try StoreFiles.make(copy, of: Data(contentsOf: URL(filePath: StoreFiles.data(of: path))))
         return copy
     }
 

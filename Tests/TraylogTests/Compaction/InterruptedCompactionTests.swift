@@ -177,8 +177,7 @@ import TraylogPlatform
                 #expect(try store.statistics().floor == (failed == nil ? 31 : 0), "step \(step)")
                 #expect(try store.tray(of: "bob").total == 15)
                 _ = try store.perform(notify("bob"))
-                let left = (try? FileManager.default.contentsOfDirectory(atPath: path + "/rewrite")) ?? []
-                #expect(left == [], "step \(step)")
+                #expect(StoreFiles.leftovers(in: path) == [], "step \(step)")
                 #expect(try store.compact(before: .seq(35)).floor == 35)
             }
             try expectSound(path, step)

@@ -38,22 +38,20 @@ import Testing
     @Test(arguments: [1, 100, 4_096, 100_000])
     func aDataFileOfGarbageIsNeverOpened(size: Int) throws {
         try withStorePath { path in
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
             var random = SeededRandom(seed: UInt64(size))
             let bytes = Data((0..<size).map { _ in UInt8(random.below(256)) })
-            try bytes.write(to: URL(filePath: path + "/data.mdb"))
+            try StoreFiles.make(path, of: bytes)
             for failure in [try failure { try Store.open(path) }, try failure { try StoreReader.open(path) }] {
                 #expect(failure.map { [.foreignFile, .damaged].contains($0.code) } == true)
                 #expect(failure?.message.contains("data.mdb") == true)
             }
-            #expect(try Data(contentsOf: URL(filePath: path + "/data.mdb")) == bytes)
+            #expect(try Data(contentsOf: URL(filePath: StoreFiles.data(of: path))) == bytes)
         }
     }
 
     @Test func anEmptyDataFileIsDamage() throws {
         try withStorePath { path in
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-            try Data().write(to: URL(filePath: path + "/data.mdb"))
+            try StoreFiles.make(path, of: Data())
             #expect(try failure { try Store.open(path) }?.code == .damaged)
             #expect(try failure { try StoreReader.open(path) }?.code == .damaged)
         }

@@ -20,7 +20,7 @@ enum FatalSignal {
     /// Installs the handlers for work on the store in `directory`.
     static func handle(store directory: String) {
         let text = """
-            traylog: \(directory)/data.mdb could not be read to its end, or is damaged: check the disk, run \
+            traylog: the data file of \(directory) could not be read to its end, or is damaged: check the disk, run \
             `traylog verify`, and restore a backup
 
             """

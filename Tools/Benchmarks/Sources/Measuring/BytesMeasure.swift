@@ -12,7 +12,9 @@ struct BytesMeasure {
         let store = try StoreReader.open(setup.directory)
         defer { store.close() }
         let statistics = try await store.statistics()
-        let attributes = try FileManager.default.attributesOfItem(atPath: setup.directory + "/data.mdb")
+        // A store of its own, of which nothing was compacted.
+        let data = setup.directory + "/data-1/data.mdb"
+        let attributes = try FileManager.default.attributesOfItem(atPath: data)
         guard let size = attributes[.size] as? NSNumber else { throw BenchError("the file has no size") }
         return Figures([
             "bytesPerEvent": size.doubleValue / Double(setup.events),

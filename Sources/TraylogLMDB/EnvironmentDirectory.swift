@@ -1,0 +1,43 @@
+/// The directory of one environment of LMDB, inside of the store's.
+struct EnvironmentDirectory: Hashable, Sendable {
+    /// The store's directory.
+    let store: String
+    let name: String
+
+    var path: String { "\(store)/\(name)" }
+    var dataPath: String { path + "/data.mdb" }
+    /// Never to be opened by us while the store is open: closing it would drop LMDB's locks in this process.
+    var lockPath: String { path + "/lock.mdb" }
+
+    private static let prefix = "data-"
+
+    init(store: String, name: String) {
+        self.store = store
+        self.name = name
+    }
+
+    /// - Parameter number: numbers of one store only rise, so that a name never means two environments.
+    init(store: String, number: UInt64) {
+        self.init(store: store, name: "\(Self.prefix)\(number)")
+    }
+
+    /// Nil when the name is none that ``init(store:number:)`` gives.
+    var number: UInt64? {
+        guard name.hasPrefix(Self.prefix), let number = UInt64(name.dropFirst(Self.prefix.count)),
+            name == "\(Self.prefix)\(number)"
+        else { return nil }
+        return number
+    }
+
+    /// Where a new environment is made that gets this one's name when it is whole.
+    var draft: EnvironmentDirectory { EnvironmentDirectory(store: store, name: name + Self.draftEnding) }
+
+    /// Whether the name is that of an environment or of a draft.
+    var isOurs: Bool {
+        if number != nil { return true }
+        guard name.hasSuffix(Self.draftEnding) else { return false }
+        return EnvironmentDirectory(store: store, name: String(name.dropLast(Self.draftEnding.count))).number != nil
+    }
+
+    private static let draftEnding = ".new"
+}

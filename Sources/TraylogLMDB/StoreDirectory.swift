@@ -1,0 +1,253 @@
+import TraylogPages
+import TraylogPlatform
+
+/// The directory of a store, and which environment of LMDB in it is the store's.
+///
+/// Each environment has a directory of its own, and the file `CURRENT` names the one in use. A replacement fills
+/// another one and renames a new `CURRENT` over the old, which is one step. Whatever `CURRENT` does not name is a
+/// leftover of a process that was killed, and the next writer takes it away. There is a store as soon as the directory
+/// that `CURRENT` names has a data file.
+struct StoreDirectory: Sendable {
+    let path: String
+
+    private var currentPath: String { path + "/CURRENT" }
+    private var nextPath: String { path + "/CURRENT.new" }
+
+    /// Checks the directory and the file system; creates the directory where that is wanted.
+    func prepare(access: Environment.Access, configuration: Environment.Configuration) throws(LMDBError) {
+        let creates = access == .readWrite && configuration.creates
+        if creates { try LMDBError.attempt("create", path, Files.createDirectory(path)) }
+        guard try status(of: path).isDirectory else {
+            throw LMDBError(
+                .notAStore, operation: "open", path: path,
+                message: "This is not a directory: give the directory of a store.")
+        }
+        if !creates { _ = try environment() }
+        guard configuration.allowRemoteFileSystem == false, let kind = FileSystem.remoteKind(path: path) else {
+            return
+        }
+        throw LMDBError(
+            .unsupportedFileSystem, operation: "open", path: path,
+            message:
+                "The directory is on \(kind), which cannot carry LMDB's locks and maps: put the store on a local "
+                + "disk, or set allowRemoteFileSystem if only this machine uses it.")
+    }
+
+    /// Reserves the store in this process.
+    ///
+    /// - Throws: ``LMDBError/Code/alreadyOpen``, also when another name leads to the same data file.
+    func claim() throws(LMDBError) -> EnvironmentRegistry.Claim {
+        let identity = try status(of: path).identity
+        guard let claim = EnvironmentRegistry.claim([identity], unlessOpen: dataStatus?.identity) else {
+            throw Self.alreadyOpen(path)
+        }
+        return claim
+    }
+
+    static func alreadyOpen(_ path: String) -> LMDBError {
+        LMDBError(
+            .alreadyOpen, operation: "open", path: path,
+            message: "This process has the store open already: share that one, or close it first.")
+    }
+
+    /// That of the data file in use, whose owner is the store's; nil when there is none.
+    var dataStatus: FileStatus? {
+        guard let environment = try? environment() else { return nil }
+        return try? FileStatus(path: environment.dataPath)
+    }
+
+    /// The environment that `CURRENT` names, which need not be there; nil when there is no `CURRENT`.
+    func current() throws(LMDBError) -> EnvironmentDirectory? {
+        let bytes: [UInt8]
+        do {
+            let file = try FileDescriptor(opening: currentPath, .reading)
+            defer { file.close() }
+            bytes = try file.read(64, at: 0)
+        } catch {
+            if error == .noEntry { return nil }
+            throw .system(error, operation: "open", path: currentPath)
+        }
+        let line = String(decoding: bytes, as: UTF8.self)
+        let current = EnvironmentDirectory(store: path, name: String(line.dropLast()))
+        guard line.hasSuffix("\n"), current.number != nil else {
+            throw LMDBError(
+                .corrupted, operation: "open", path: currentPath,
+                message:
+                    "The file does not name a directory of the store: restore a backup, or write the name of the "
+                    + "directory into it that has the data file, such as data-1.")
+        }
+        return current
+    }
+
+    /// The environment in use.
+    ///
+    /// - Throws: ``LMDBError/Code/notFound`` when there is no store, or none yet.
+    func environment() throws(LMDBError) -> EnvironmentDirectory {
+        guard let current = try current() else { throw missing(currentPath) }
+        _ = try status(of: current.dataPath)
+        return current
+    }
+
+    /// The same for the one process that may write, which begins with order: leftovers are taken away, and where there
+    /// is no store, an empty one is made.
+    ///
+    /// - Parameter create: makes an environment with the store's tables in a directory.
+    func takeOver(
+        creates: Bool, create: (EnvironmentDirectory) throws(LMDBError) -> Void
+    ) throws(LMDBError) -> EnvironmentDirectory {
+        let current = try current()
+        // Who was killed between a renaming and its sync left names that a power cut could still take back.
+        try syncNames()
+        if let current, Files.exists(current.dataPath) {
+            removeAll(but: current)
+            return current
+        }
+        let others = try environments().filter {
+            $0.number != nil && $0 != current && Files.exists($0.dataPath)
+        }
+        guard others.isEmpty else {
+            throw LMDBError(
+                .corrupted, operation: "open", path: currentPath,
+                message:
+                    "The file does not name the directory that has the data file: restore a backup, or write the name "
+                    + "\(others[0].name) into it.")
+        }
+        guard creates else { throw missing(currentPath) }
+        return try make(create)
+    }
+
+    /// Makes an empty store, which is there with the last renaming.
+    private func make(_ create: (EnvironmentDirectory) throws(LMDBError) -> Void) throws(LMDBError)
+        -> EnvironmentDirectory
+    {
+        let first = EnvironmentDirectory(store: path, number: 1)
+        try LMDBError.attempt("sync", path, Files.sync(path + "/.."))
+        try writeNext(first, like: nil)
+        try switchToNext()
+        try syncNames()
+        removeAll(but: first)
+        // Without a data file it is of no use, and in the way.
+        remove(first)
+        try LMDBError.attempt("create", first.draft.path, Files.createDirectory(first.draft.path))
+        try create(first.draft)
+        for made in [first.draft.dataPath, first.draft.path] { try LMDBError.attempt("sync", made, Files.sync(made)) }
+        try LMDBError.attempt("create", first.path, Files.rename(first.draft.path, to: first.path))
+        try syncNames()
+        return first
+    }
+
+    /// Makes the directory of another environment beside the one in use, with the same mode and owner.
+    ///
+    /// - Throws: ``LMDBError/Code/alreadyOpen`` when this process fills one already.
+    func addEnvironment() throws(LMDBError) -> (EnvironmentDirectory, EnvironmentRegistry.Claim) {
+        let current = try environment()
+        let next = EnvironmentDirectory(store: path, number: (current.number ?? 0) + 1)
+        try LMDBError.attempt("create", next.path, Files.createDirectory(next.path))
+        let status = try status(of: next.path)
+        guard status.isDirectory else {
+            throw LMDBError(
+                .unusableTarget, operation: "create", path: next.path,
+                message: "This is not a directory, but the store needs one with this name: take it away.")
+        }
+        guard let claim = EnvironmentRegistry.claim([status.identity]) else {
+            throw LMDBError(
+                .alreadyOpen, operation: "create", path: next.path,
+                message: "This process rewrites the store already: wait for the end of that.")
+        }
+        // What a process left that was killed.
+        removeFiles(of: next)
+        Files.adopt(next.path, like: try? FileStatus(path: current.path))
+        return (next, claim)
+    }
+
+    /// Gives the new files mode and owner of those that they will replace, and makes their names safe against power
+    /// loss.
+    func adopt(_ next: EnvironmentDirectory) throws(LMDBError) {
+        let current = try environment()
+        for (new, old) in [(next.dataPath, current.dataPath), (next.lockPath, current.lockPath)] {
+            // By path: closing a descriptor of the lock file would drop LMDB's locks.
+            Files.adopt(new, like: try? FileStatus(path: old))
+        }
+        try LMDBError.attempt("sync", next.path, Files.sync(next.path))
+        try syncNames()
+    }
+
+    /// Writes the file that makes an environment the store's by ``switchToNext()``, safe against power loss.
+    ///
+    /// - Parameter current: the environment in use, whose owner and mode it gets.
+    func writeNext(_ environment: EnvironmentDirectory, like current: EnvironmentDirectory?) throws(LMDBError) {
+        let bytes = Array("\(environment.name)\n".utf8)
+        let owner = try? FileStatus(path: path)
+        let file = try LMDBError.attempt(
+            "create", nextPath, FileDescriptor(openingOrCreating: nextPath, owner: owner))
+        defer { file.close() }
+        try LMDBError.attempt("write", nextPath, file: file, file.setSize(0))
+        try LMDBError.attempt("write", nextPath, file: file, file.write(RawSpan(_elements: bytes.span), at: 0))
+        try LMDBError.attempt("sync", nextPath, file: file, file.sync())
+        if current != nil { Files.adopt(nextPath, like: try? FileStatus(path: currentPath)) }
+    }
+
+    /// Lets `CURRENT` name the environment that ``writeNext(_:like:)`` was told.
+    func switchToNext() throws(LMDBError) {
+        try LMDBError.attempt("replace", currentPath, Files.rename(nextPath, to: currentPath))
+    }
+
+    /// Makes the names in the directory safe against power loss.
+    func syncNames() throws(LMDBError) {
+        try LMDBError.attempt("sync", path, Files.sync(path))
+    }
+
+    /// Whether a name is one that a store without a data file may have already.
+    func beginsWith(_ name: String) -> Bool {
+        let names = [currentPath, nextPath, EnvironmentDirectory(store: path, number: 1).path]
+        return names.contains("\(path)/\(name)")
+    }
+
+    /// Takes everything away that makes a directory a store, as far as that goes.
+    func clear() {
+        try? Files.remove(currentPath)
+        removeAll(but: nil)
+    }
+
+    /// Takes an environment away, as far as that goes.
+    func remove(_ environment: EnvironmentDirectory) {
+        removeFiles(of: environment)
+        try? Files.removeDirectory(environment.path)
+    }
+
+    private func removeAll(but current: EnvironmentDirectory?) {
+        try? Files.remove(nextPath)
+        for environment in (try? environments()) ?? [] where environment != current { remove(environment) }
+    }
+
+    private func removeFiles(of environment: EnvironmentDirectory) {
+        let files = (try? Files.names(in: environment.path)) ?? []
+        for file in files where file.hasPrefix("data.mdb") || file == "lock.mdb" {
+            try? Files.remove("\(environment.path)/\(file)")
+        }
+    }
+
+    /// Those that are there, drafts included.
+    private func environments() throws(LMDBError) -> [EnvironmentDirectory] {
+        try LMDBError.attempt("open", path, Files.names(in: path))
+            .map { EnvironmentDirectory(store: path, name: $0) }
+            .filter(\.isOurs)
+    }
+
+    private func status(of file: String) throws(LMDBError) -> FileStatus {
+        do {
+            return try FileStatus(path: file)
+        } catch {
+            guard error == .noEntry || error == .notDirectory else {
+                throw .system(error, operation: "open", path: file)
+            }
+            throw missing(file)
+        }
+    }
+
+    private func missing(_ file: String) -> LMDBError {
+        LMDBError(
+            .notFound, operation: "open", path: file,
+            message: "There is no store here: check the path, or open it for writing to create one.")
+    }
+}
