@@ -91,5 +91,6 @@ struct UserName: Hashable, Sendable {
     func hash(into hasher: inout Hasher) { hasher.combine(identity) }
 
     // What Dictionary asks for: the identity is a keyed hash already, and hashing it again costs as much as the look-up.
+    // swift-format-ignore: NoLeadingUnderscores
     func _rawHashValue(seed: Int) -> Int { Int(truncatingIfNeeded: identity) ^ seed }
 }

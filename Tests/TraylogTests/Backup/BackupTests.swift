@@ -45,7 +45,8 @@ import TraylogDomain
             try withStore(path) { store in _ = try store.perform([notify("ann"), notify("bob")]) }
             let report = try withReader(path) { try $0.backup(to: path + "-2") }
             try expectPrefix(path + "-2", of: path, atLeast: 2, report)
-            let size = try FileManager.default.attributesOfItem(atPath: StoreFiles.data(of: path + "-2"))[.size] as? UInt64
+            let size =
+                try FileManager.default.attributesOfItem(atPath: StoreFiles.data(of: path + "-2"))[.size] as? UInt64
             #expect(size == report.bytes)
             try withStore(path + "-2") { store throws in #expect(try store.perform(notify("cy")) == .appended(3)) }
         }

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
-import TraylogDomain
 
 @testable import Traylog
+@testable import TraylogDomain
 
 /// Trays that are kept as they were answered.
 @Suite struct AnsweredTrayTests {

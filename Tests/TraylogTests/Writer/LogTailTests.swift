@@ -40,7 +40,7 @@ import TraylogLog
                 facts.append((fact, stream))
                 if stream > 7 { lastOfTopics.append(UInt64(facts.count)) }
             }
-            #expect(tail.count == Int(tail.head.seq - tail.first) + 1)
+            #expect(tail.count == Int(tail.head.seq) - Int(tail.first) + 1)
             #expect(tail.lastTopicEvent == lastOfTopics.last ?? 0)
             #expect(tail.hasPendingTopicEvents == (lastOfTopics.last ?? 0 > tail.head.seq))
         }
