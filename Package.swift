@@ -50,10 +50,27 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "TraylogAudit", dependencies: ["CTraylogCrypto"], swiftSettings: strict),
         .target(
+            name: "TraylogStates",
+            dependencies: [
+                "TraylogArchive", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "TraylogFold",
+            dependencies: ["TraylogDomain", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogStates"],
+            swiftSettings: strict),
+        .target(
+            name: "TraylogTree",
+            dependencies: [
+                "TraylogAudit", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
+                "TraylogStates",
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Traylog",
             dependencies: [
-                "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages",
-                "TraylogPlatform",
+                "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog",
+                "TraylogPages", "TraylogPlatform", "TraylogStates", "TraylogTree",
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -85,8 +102,9 @@ let package = Package(
         .testTarget(
             name: "TraylogTests",
             dependencies: [
-                "TestSupport", "Traylog", "TraylogArchive", "TraylogDomain", "TraylogLMDB", "TraylogLog",
-                "TraylogPages", "TraylogPlatform", "traylog-cli",
+                "TestSupport", "Traylog", "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogLMDB",
+                "TraylogLog",
+                "TraylogFold", "TraylogPages", "TraylogPlatform", "TraylogStates", "TraylogTree", "traylog-cli",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -119,11 +137,15 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "FuzzTests",
-            dependencies: ["TestSupport", "Traylog", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages"],
+            dependencies: [
+                "TestSupport", "Traylog", "TraylogStates", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages",
+            ],
             exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
             name: "CompatibilityTests",
-            dependencies: ["TestSupport", "Traylog", "TraylogDomain", "TraylogLMDB", "TraylogLog", "traylog-cli"],
+            dependencies: [
+                "TestSupport", "Traylog", "TraylogStates", "TraylogDomain", "TraylogLMDB", "TraylogLog", "traylog-cli",
+            ],
             exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(

@@ -1,6 +1,7 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogPlatform
+import TraylogStates
 
 /// A store open for reading and writing; one process at a time has it.
 ///

@@ -1,3 +1,5 @@
+import TraylogDomain
+
 /// Figures of a store for its operator.
 public struct StoreStatistics: Hashable, Sendable {
     /// A process that has a read transaction open.

@@ -1,4 +1,4 @@
-import TraylogDomain
+import TraylogTree
 
 /// What can be asked of a store, in the writing process and in others.
 ///

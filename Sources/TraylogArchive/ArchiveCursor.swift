@@ -1,5 +1,3 @@
-import TraylogLog
-
 /// A place in an archive: at an event, or after the last. Holds one block in memory. For one thread.
 package struct ArchiveCursor {
     /// The seq of the event; nil after the last.

@@ -1,5 +1,3 @@
-import TraylogLog
-
 /// Replaces events of an archive by their erased records.
 package enum ArchiveRewriter {
     /// Copies an archive with some records replaced, and then renames the copy into its place.

@@ -1,6 +1,5 @@
 import CTraylogLMDB
 import TraylogPages
-import TraylogPlatform
 
 extension Environment {
     /// Read transactions that ever began on the file; for tests, which count them.

@@ -15,9 +15,17 @@ struct ArchitectureTests {
         "TraylogLog": ["CTraylogCRC", "TraylogDomain", "TraylogLMDB", "TraylogPages", "TraylogPlatform"],
         "TraylogArchive": ["CTraylogZstd", "TraylogLog", "TraylogPlatform"],
         "TraylogAudit": ["CTraylogCrypto"],
+        "TraylogStates": [
+            "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogArchive",
+        ],
+        "TraylogFold": ["TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLog", "TraylogStates"],
+        "TraylogTree": [
+            "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogAudit",
+            "TraylogStates",
+        ],
         "Traylog": [
             "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogArchive",
-            "TraylogAudit", "Synchronization",
+            "TraylogAudit", "TraylogStates", "TraylogFold", "TraylogTree", "Synchronization",
         ],
     ]
 
@@ -55,7 +63,8 @@ struct ArchitectureTests {
     func programsUseThePublicLibrary(file: SourceFile) {
         let inner: Set = [
             "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogArchive",
-            "CTraylogSystem", "CTraylogLMDB", "CTraylogCRC", "CTraylogZstd",
+            "TraylogStates", "TraylogFold", "TraylogTree", "CTraylogSystem", "CTraylogLMDB", "CTraylogCRC",
+            "CTraylogZstd",
         ]
         #expect(inner.isDisjoint(with: file.imports))
     }

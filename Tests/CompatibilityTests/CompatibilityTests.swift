@@ -1,10 +1,12 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import TraylogDomain
 import TraylogLMDB
-
 @testable import Traylog
+@testable import TraylogLog
+@testable import TraylogPages
+@testable import TraylogStates
 
 /// Stores that earlier versions wrote are opened by this one, for ever.
 ///

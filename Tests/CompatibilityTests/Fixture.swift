@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 import TraylogLog
-
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogStates
 
 /// A store that some version wrote, packed, with the answers that it gave.
 struct Fixture: Sendable, CustomStringConvertible {

@@ -1,11 +1,12 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import TraylogLMDB
 import TraylogLog
-
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogPages
+@testable import TraylogStates
 
 /// What a later version wrote is refused by name, with the number that tells which version is needed, and left alone.
 @Suite struct NewerFormatTests {

@@ -1,7 +1,8 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import Traylog
+import TraylogDomain
 
 /// The built program on a disk that fails: exit 74, in words, and the next run goes on.
 @Suite(.enabled(if: SharedLibrary.compiler != nil, "needs cc, to compile the injector"))

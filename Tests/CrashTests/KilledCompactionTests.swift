@@ -1,7 +1,8 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import Traylog
+import TraylogDomain
 
 /// The built program, killed while it compacts a store or erases somebody.
 @Suite struct KilledCompactionTests {

@@ -1,7 +1,8 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import Traylog
+import TraylogDomain
 
 /// A process that embeds the store and projects its log, killed at any moment: value and position always agree.
 @Suite struct KilledProjectionTests {

@@ -1,7 +1,8 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import Traylog
+import TraylogDomain
 import TraylogLMDB
 import TraylogPlatform
 

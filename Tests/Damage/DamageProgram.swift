@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Traylog
+import TraylogDomain
 
 /// The program of the damage tests.
 ///

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import Traylog
 import TraylogAudit
+import TraylogDomain
 
 /// The Swift block of Docs/guides/auditing.md.
 struct AuditingExamples {

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import Traylog
+import TraylogDomain
 
 /// The Swift blocks of the guide to observing, compiled and run; DocumentationTests compares the texts.
 @Suite struct ObservingExamples {

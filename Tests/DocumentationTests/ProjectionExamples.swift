@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import Traylog
+import TraylogDomain
 
 // example: hourly counts
 /// How many notifications each hour brought, by category.

@@ -1,11 +1,12 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import TraylogDomain
 import TraylogLMDB
-
 @testable import Traylog
 @testable import TraylogLog
+@testable import TraylogPages
+@testable import TraylogStates
 
 /// Rows of a store that somebody forged, with checksums that are right: every call ends, with an answer or an error.
 @Suite struct ForgedStoreTests {

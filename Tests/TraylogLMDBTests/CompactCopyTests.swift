@@ -1,8 +1,8 @@
 import Foundation
 import Testing
-
-@testable import TraylogLMDB
 import TraylogPlatform
+@testable import TraylogLMDB
+@testable import TraylogPages
 
 @Suite struct CompactCopyTests {
     @Test func aCopyIsSmallCompleteAndPrivate() throws {

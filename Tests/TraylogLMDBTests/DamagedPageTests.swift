@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-
+import TraylogLMDB
 import TraylogPages
 
 /// Pages that are not what LMDB wrote: found by whoever would follow them.

@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-
+import TraylogLMDB
 import TraylogPages
 
 /// LMDB's lock file with what it should not have: an error by name or a store that opens, never a signal.

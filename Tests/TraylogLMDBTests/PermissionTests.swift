@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-
+import TraylogLMDB
 import TraylogPages
 
 /// Who may open a store; only root can change users, so others skip these.

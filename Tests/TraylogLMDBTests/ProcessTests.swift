@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-
+import TraylogLMDB
 import TraylogPages
 import TraylogPlatform
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
-
 @testable import TraylogLMDB
+@testable import TraylogPages
 
 /// Headers as a commit leaves them whose page LMDB could not write, or as one changed bit does.
 @Suite struct RenumberedCommitTests {

@@ -1,6 +1,6 @@
 import TraylogArchive
 import TraylogDomain
-import TraylogLog
+import TraylogStates
 
 /// The archives of one store, open to be read together with its log.
 ///

@@ -1,3 +1,4 @@
+import TraylogDomain
 import TraylogPlatform
 
 /// Two threads for the queries of asynchronous callers, so that none of them waits for a disk on a thread of Swift's

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogStates
 
 /// The changes of one user's tray between two moments, and the events that caused them.
 public struct TrayDifference: Hashable, Sendable {

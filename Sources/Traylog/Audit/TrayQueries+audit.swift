@@ -1,5 +1,8 @@
 import TraylogAudit
 import TraylogDomain
+import TraylogLMDB
+import TraylogStates
+import TraylogTree
 
 extension TrayQueries {
     /// Every event that touched a user's tray, with its effect on the counts: the user's own events, and those of topics

@@ -1,5 +1,8 @@
 import TraylogAudit
 import TraylogDomain
+import TraylogLMDB
+import TraylogStates
+import TraylogTree
 
 extension TrayQueries {
     /// Size and root of the Merkle tree over the log through a moment, or through the head.

@@ -1,4 +1,6 @@
 import TraylogDomain
+import TraylogLMDB
+import TraylogStates
 
 extension TrayQueries {
     /// Copies the store into `directory`, in a file without free pages.

@@ -1,6 +1,7 @@
 import TraylogDomain
+import TraylogFold
 import TraylogPages
-import TraylogLog
+import TraylogStates
 
 /// Holds what queries of a moment answer about each user against what the log gives.
 struct AnswerCheck: FoldTaker {

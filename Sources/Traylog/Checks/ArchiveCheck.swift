@@ -1,7 +1,7 @@
 import TraylogArchive
-import TraylogDomain
 import TraylogLMDB
 import TraylogLog
+import TraylogStates
 
 /// The verification of a store's archives, each by itself and beside the store.
 struct ArchiveCheck {

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogStates
 
 /// States and pages that were kept for looking back, held against those that the log gives.
 struct LandmarkComparison {

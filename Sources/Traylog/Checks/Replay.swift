@@ -1,7 +1,8 @@
 import TraylogDomain
+import TraylogFold
 import TraylogLMDB
 import TraylogPlatform
-import TraylogLog
+import TraylogStates
 
 /// Folds the log anew and compares what is stored with what comes out, or replaces all of it.
 package enum Replay {

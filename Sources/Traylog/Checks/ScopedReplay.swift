@@ -1,6 +1,7 @@
 import TraylogDomain
-import TraylogLog
+import TraylogFold
 import TraylogPlatform
+import TraylogStates
 
 /// A replay of some users, or up to a moment of the past, or of a stretch of the log.
 struct ScopedReplay {

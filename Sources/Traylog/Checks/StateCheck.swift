@@ -1,6 +1,6 @@
 import TraylogDomain
-import TraylogLMDB
-import TraylogLog
+import TraylogFold
+import TraylogStates
 
 /// Holds what is stored of each stream against what the log gives.
 ///

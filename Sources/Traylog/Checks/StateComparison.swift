@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogStates
 
 /// A stored state held against the one that the log gives.
 struct StateComparison {

@@ -1,6 +1,7 @@
 import TraylogDomain
+import TraylogFold
 import TraylogPages
-import TraylogLog
+import TraylogStates
 
 /// What is stored of one stream, held against what the log gives.
 struct StreamCheck: Sendable {

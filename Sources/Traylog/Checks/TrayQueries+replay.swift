@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogStates
 
 extension TrayQueries {
     /// Folds the log anew and compares what is stored with what comes out.

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogStates
 
 /// The past without anything that was kept of it but the base.
 struct UnaidedHistory<Source: FoldHistory>: FoldHistory {

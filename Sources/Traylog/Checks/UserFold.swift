@@ -1,5 +1,7 @@
 import TraylogDomain
+import TraylogFold
 import TraylogLog
+import TraylogStates
 
 /// Folds the events of single users, which their stored indexes name, with those of the topics that they follow.
 struct UserFold {

@@ -1,7 +1,10 @@
+import TraylogAudit
 import TraylogDomain
 import TraylogLMDB
-import TraylogPages
 import TraylogLog
+import TraylogPages
+import TraylogStates
+import TraylogTree
 
 /// What a verification found.
 package struct VerificationReport: Hashable, Sendable {

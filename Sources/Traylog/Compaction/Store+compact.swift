@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogStates
 
 extension Store {
     /// Moves the floor up to a moment. Events below the floor leave the log, if no query at the floor or above needs them.

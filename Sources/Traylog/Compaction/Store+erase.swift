@@ -1,7 +1,9 @@
 import TraylogArchive
 import TraylogDomain
-import TraylogPlatform
+import TraylogLMDB
 import TraylogLog
+import TraylogPlatform
+import TraylogStates
 
 extension Store {
     /// Erases a person. Afterwards no file of the store or its archives has the user's name or the content of the user's

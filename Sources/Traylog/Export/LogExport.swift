@@ -1,6 +1,6 @@
 import TraylogDomain
-import TraylogPages
 import TraylogLog
+import TraylogStates
 
 /// Writes the log as lines of JSON, some at a time. ``LogRestore`` makes the same log from them.
 package struct LogExport {

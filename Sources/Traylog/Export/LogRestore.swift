@@ -1,7 +1,8 @@
 import TraylogDomain
 import TraylogLMDB
-import TraylogPages
 import TraylogLog
+import TraylogPages
+import TraylogStates
 
 /// Restores the log of an export byte for byte, line by line, in a store that is missing or empty. Then it derives the
 /// states from the log.

@@ -1,5 +1,4 @@
 import TraylogDomain
-import TraylogLog
 
 /// The streams of a log that is being restored, in the order of their first events. Takes about 40 bytes for each.
 struct RestoredStreams {

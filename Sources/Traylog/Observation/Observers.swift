@@ -1,5 +1,3 @@
-import TraylogDomain
-
 /// The signals of a hub, by what raises them.
 struct Observers {
     /// A user whose tray is observed.

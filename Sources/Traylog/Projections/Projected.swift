@@ -1,6 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
-import TraylogLog
+import TraylogStates
 
 /// The value of a projection after a certain event.
 public struct Projected<Value: Projection>: Sendable {

@@ -1,5 +1,4 @@
 import TraylogDomain
-import TraylogLMDB
 import TraylogPlatform
 
 /// A projection that runs in this process, whatever its type.

@@ -1,6 +1,8 @@
 import TraylogDomain
-import TraylogPlatform
+import TraylogLMDB
 import TraylogLog
+import TraylogPlatform
+import TraylogStates
 
 /// The loop of a projection's thread: folds new events, and stores the value from time to time.
 struct ProjectionLoop<Value: Projection> {

@@ -2,7 +2,7 @@ import Synchronization
 import TraylogDomain
 import TraylogLMDB
 import TraylogPlatform
-import TraylogLog
+import TraylogStates
 
 /// The state that the thread of a running projection shares with its callers.
 final class ProjectionRun<Value: Projection>: RunningProjection {

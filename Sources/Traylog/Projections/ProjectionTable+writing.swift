@@ -1,6 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
-import TraylogLog
+import TraylogStates
 
 extension ProjectionTable {
     /// Rows that one transaction writes or deletes, so that it frees few pages (Docs/lmdb.md).

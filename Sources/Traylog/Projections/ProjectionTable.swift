@@ -1,13 +1,14 @@
 import TraylogDomain
-import TraylogPages
 import TraylogLog
+import TraylogPages
+import TraylogStates
 
 /// The stored values of custom projections: for each name a record, and chunks for a value that does not fit into it.
-struct ProjectionTable: Sendable {
+package struct ProjectionTable: Sendable {
     /// With its checksum a chunk fills one page of LMDB.
     static let chunkBytes = 4_076
 
-    let database: Database
+    package let database: Database
 
     /// The key of the record. No name has a zero byte, so the rows of one name are together.
     static func recordKey(_ name: ProjectionName) -> [UInt8] { name.bytes + [0] }
@@ -128,16 +129,6 @@ struct ProjectionTable: Sendable {
     }
 }
 
-extension PackedError {
-    /// The cause, in words.
-    var reason: String {
-        switch self {
-        case .damaged(let what): what
-        case .newer(let version): "it was written by a newer version of Traylog (format \(version))"
-        }
-    }
-}
-
 /// The description of a stored value. It is written last (Docs/format.md, "Projections").
 struct ProjectionRecord: Hashable, Sendable {
     static let format: UInt8 = 1
@@ -226,4 +217,8 @@ public struct StoredProjection: Hashable, Sendable {
     public init(name: String) {
         self.name = name
     }
+}
+
+extension Tables {
+    var projections: ProjectionTable { ProjectionTable(database: projectionDatabase) }
 }

@@ -1,5 +1,7 @@
 import TraylogDomain
+import TraylogLMDB
 import TraylogPlatform
+import TraylogStates
 
 /// A projection that this process keeps up to date. A thread folds each commit in, and stores the value with its position
 /// about once a second.

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLog
+import TraylogStates
 
 /// A snapshot of a store that another process may be writing, and what the log's tail says up to its head.
 struct FileSnapshot {

@@ -1,8 +1,7 @@
 import TraylogDomain
 import TraylogLMDB
-import TraylogPages
 import TraylogPlatform
-import TraylogLog
+import TraylogStates
 
 /// Answers from the file alone: the stored states, and a fold of the log's tail over them.
 final class FileSource: SnapshotSource {

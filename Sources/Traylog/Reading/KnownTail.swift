@@ -1,6 +1,6 @@
 import TraylogDomain
-import TraylogLog
 import TraylogPlatform
+import TraylogStates
 
 /// The log's tail as a process knows it that does not write it: whose its events are, and who is new.
 ///

@@ -1,5 +1,7 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogLog
+import TraylogStates
 
 /// Answers in the writing process: from the states in memory, which are never behind the last commit.
 ///

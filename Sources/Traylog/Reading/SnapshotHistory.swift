@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLog
+import TraylogStates
 
 /// The past of a user as a snapshot has it, and what memory adds to it.
 struct SnapshotHistory: FoldHistory {

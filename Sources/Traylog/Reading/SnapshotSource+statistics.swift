@@ -1,5 +1,7 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPages
+import TraylogStates
 
 extension SnapshotSource {
     func statistics() throws -> StoreStatistics {

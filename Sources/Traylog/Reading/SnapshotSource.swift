@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogStates
 
 /// Where the answers of a store come from: the writing process's memory and the file, or the file alone.
 ///

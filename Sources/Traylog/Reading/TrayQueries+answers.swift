@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogLog
+import TraylogStates
 
 // The queries of spec.md, section 5, once for every kind of store.
 

@@ -1,6 +1,7 @@
 import TraylogDomain
-import TraylogLog
+import TraylogFold
 import TraylogPages
+import TraylogStates
 
 /// One user in a snapshot of the store: the state right after a certain event, with what is needed to answer from it.
 struct UserSnapshot {

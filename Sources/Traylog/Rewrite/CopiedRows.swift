@@ -1,6 +1,7 @@
+import TraylogDomain
 import TraylogLMDB
-import TraylogPages
 import TraylogLog
+import TraylogPages
 
 /// Rows on their way from one file to another, as they are: keys and values one after the other in one buffer.
 struct CopiedRows {

@@ -1,4 +1,4 @@
-import TraylogDomain
+import TraylogStates
 
 /// What the writer changed while its store was copied: what of the copy is out of date.
 struct CopyCapture {

@@ -1,7 +1,8 @@
 import TraylogDomain
 import TraylogLMDB
-import TraylogPages
 import TraylogLog
+import TraylogPages
+import TraylogStates
 
 /// Copies the log into a new file, and leaves out what nobody needs below the floor.
 struct LogCopy {

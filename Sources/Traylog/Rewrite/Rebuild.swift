@@ -1,7 +1,9 @@
 import TraylogDomain
+import TraylogFold
 import TraylogLMDB
-import TraylogPlatform
 import TraylogLog
+import TraylogPlatform
+import TraylogStates
 
 /// Derives all names and states from the log again, beside those in use, and swaps them in with one commit.
 ///

@@ -1,7 +1,8 @@
 import TraylogDomain
+import TraylogFold
 import TraylogLMDB
 import TraylogPages
-import TraylogLog
+import TraylogStates
 
 /// Writes the states that a fold gives, with their names and what is due, into tables that nobody reads yet.
 struct RebuiltRows: FoldTaker {

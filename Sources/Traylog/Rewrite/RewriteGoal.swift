@@ -1,6 +1,3 @@
-import TraylogArchive
-import TraylogDomain
-
 /// Whose events are to lose what they say.
 struct Erasure {
     let user: String

@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogStates
 
 extension StateCopy {
     /// Makes the state of a stream whose events say nothing any more: that there were events, and which.

@@ -1,7 +1,9 @@
 import TraylogDomain
+import TraylogFold
 import TraylogLMDB
-import TraylogPages
 import TraylogLog
+import TraylogPages
+import TraylogStates
 
 /// Copies stored states into a new file, stream by stream, and leaves out what no moment from the floor on needs.
 ///

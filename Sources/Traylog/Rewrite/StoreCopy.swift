@@ -2,6 +2,8 @@ import TraylogArchive
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
+import TraylogStates
+import TraylogTree
 
 /// A store on its way into a new file: what goes there first, and what follows while the writer goes on.
 struct StoreCopy {

@@ -1,8 +1,10 @@
 import TraylogArchive
 import TraylogDomain
 import TraylogLMDB
-import TraylogPlatform
 import TraylogLog
+import TraylogPlatform
+import TraylogStates
+import TraylogTree
 
 /// Writes the store anew beside itself, without what is to go, and lets the new file take the place of the old one.
 ///

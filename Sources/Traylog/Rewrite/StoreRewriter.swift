@@ -1,5 +1,7 @@
 import TraylogDomain
+import TraylogLMDB
 import TraylogPlatform
+import TraylogStates
 
 /// What writing a store anew takes of it; one caller at a time does.
 struct StoreRewriter: Sendable {

@@ -1,6 +1,7 @@
 import TraylogDomain
-import TraylogPages
 import TraylogLog
+import TraylogPages
+import TraylogStates
 
 /// The rows of a stream's stored state that are worth copying when the floor moves.
 struct StreamRows {

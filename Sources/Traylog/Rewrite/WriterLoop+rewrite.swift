@@ -1,6 +1,7 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
+import TraylogStates
 
 extension WriterLoop {
     /// Notes from now on what changes in the file, and keeps what states were right before `floor`.

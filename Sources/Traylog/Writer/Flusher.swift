@@ -1,7 +1,9 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogLog
 import TraylogPages
 import TraylogPlatform
+import TraylogStates
 
 /// Brings the stored states up to the log, a slice at a time and in key order, round after round.
 ///

@@ -2,6 +2,7 @@ import TraylogDomain
 import TraylogLMDB
 import TraylogLog
 import TraylogPlatform
+import TraylogStates
 
 extension LiveStore {
     /// What the file of a store holds, ready for writing: makes the store's record in a new one, and finds the events

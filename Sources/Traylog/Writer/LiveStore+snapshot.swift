@@ -1,5 +1,6 @@
-import TraylogDomain
 import TraylogLMDB
+import TraylogLog
+import TraylogStates
 
 /// The snapshot of one turn of the store's lock; guarded by that.
 final class TurnSnapshot: @unchecked Sendable {

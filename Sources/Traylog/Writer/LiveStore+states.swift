@@ -1,7 +1,8 @@
 import TraylogDomain
-import TraylogLMDB
+import TraylogFold
 import TraylogLog
 import TraylogPages
+import TraylogStates
 
 /// How the states of streams come into memory, and catch up with the log.
 extension LiveStore {
@@ -165,11 +166,6 @@ extension LiveStore {
         }
         return seqs
     }
-}
-
-extension EventKind {
-    /// Whether folding it in, or what follows it, may need more than the state.
-    var needsHistory: Bool { self == .undone || self == .subscribed }
 }
 
 /// The past as the writing process has it: the tail and the states in memory, and the file. Used with the lock held.

@@ -1,6 +1,7 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
+import TraylogStates
 
 /// The store as the writing process has it in memory, beyond its file: streams, their states, the tail, the keys.
 ///

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogStates
 
 /// What the writing process knows of one stream, a user's or a topic's.
 ///

@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLog
+import TraylogStates
 
 /// The newest events of the log: those that the stored states need not hold yet, and those of the transaction in the
 /// making.

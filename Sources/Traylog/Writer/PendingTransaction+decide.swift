@@ -1,7 +1,7 @@
 import TraylogDomain
-import TraylogLMDB
 import TraylogLog
 import TraylogPlatform
+import TraylogStates
 
 extension PendingTransaction {
     /// Decides a command and, if it comes to an event, makes it part of the transaction.

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogStates
 
 extension PendingTransaction {
     /// The event that a `notify` with a key has brought already; nil when it is new.

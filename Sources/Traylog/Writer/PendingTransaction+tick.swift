@@ -1,7 +1,6 @@
 import TraylogDomain
-import TraylogLMDB
-import TraylogLog
 import TraylogPlatform
+import TraylogStates
 
 extension PendingTransaction {
     /// What became of something that was due.

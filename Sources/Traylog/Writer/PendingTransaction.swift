@@ -2,6 +2,7 @@ import TraylogDomain
 import TraylogLMDB
 import TraylogLog
 import TraylogPlatform
+import TraylogStates
 
 /// The transaction in the making: commands decided against the state after the last commit and each other, their
 /// events encoded, nothing visible yet.

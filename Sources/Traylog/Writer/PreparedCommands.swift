@@ -1,7 +1,6 @@
 import TraylogDomain
-import TraylogLMDB
-import TraylogPlatform
 import TraylogLog
+import TraylogPlatform
 
 /// Commands with all that can be done for them without the store's state: checked, named by identities and, where
 /// the event does not depend on the state, encoded.

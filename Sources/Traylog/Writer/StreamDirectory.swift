@@ -1,4 +1,4 @@
-import TraylogDomain
+import TraylogStates
 
 /// The streams that the writing process has in memory, by number, by user's name and by topic; and the numbers of new ones.
 struct StreamDirectory {

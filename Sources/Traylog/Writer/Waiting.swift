@@ -1,3 +1,4 @@
+import TraylogDomain
 import TraylogPlatform
 
 /// Turns a call that answers later, from another thread, into one that waits.

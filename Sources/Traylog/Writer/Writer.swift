@@ -1,6 +1,7 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogPlatform
+import TraylogStates
 
 /// Hands work to the one thread that writes, ``WriterLoop``; safe to use from any thread.
 ///

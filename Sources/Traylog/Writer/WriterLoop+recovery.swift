@@ -1,4 +1,6 @@
 import TraylogLMDB
+import TraylogLog
+import TraylogStates
 
 /// What the writer has to make sure of before it answers anybody again.
 struct Doubts {

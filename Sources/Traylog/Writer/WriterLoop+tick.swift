@@ -1,6 +1,8 @@
 import TraylogDomain
-import TraylogPlatform
+import TraylogLMDB
 import TraylogLog
+import TraylogPlatform
+import TraylogStates
 
 extension WriterLoop {
     /// Entries of what is due that one transaction takes care of, and more only of one item and time.

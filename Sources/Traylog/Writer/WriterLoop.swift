@@ -1,7 +1,8 @@
 import TraylogDomain
 import TraylogLMDB
-import TraylogPlatform
 import TraylogLog
+import TraylogPlatform
+import TraylogStates
 
 /// The thread that writes: takes what waits, decides, commits once for all, answers everybody.
 ///

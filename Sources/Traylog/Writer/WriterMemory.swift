@@ -1,5 +1,8 @@
+import TraylogDomain
 import TraylogLMDB
+import TraylogLog
 import TraylogPlatform
+import TraylogStates
 
 /// Everything behind the store's lock: what readers look at, and the transaction that the writer is making.
 struct WriterMemory: ~Copyable {

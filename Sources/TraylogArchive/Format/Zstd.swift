@@ -1,5 +1,4 @@
 import CTraylogZstd
-import TraylogLog
 
 /// Compresses to zstd frames. It keeps its memory, about 2 MB, between calls.
 @safe final class ZstdCompressor {

@@ -157,3 +157,8 @@ extension ContentEdit {
         return fields
     }
 }
+
+extension EventKind {
+    /// Whether folding it in, or what follows it, may need more than the state.
+    package var needsHistory: Bool { self == .undone || self == .subscribed }
+}

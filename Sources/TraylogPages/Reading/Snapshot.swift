@@ -1,5 +1,3 @@
-import TraylogPlatform
-
 /// One commit as the pages of the file tell it, read with every number checked.
 ///
 /// It belongs to a transaction of LMDB, which keeps the pages from being used again, and to one thread at a time.

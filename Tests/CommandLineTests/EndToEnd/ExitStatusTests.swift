@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite
@@ -82,10 +83,7 @@ struct ExitStatusTests {
     @Test func aDamagedStoreIs74() throws {
         try withStore { store in
             try store.append(#"{"kind":"notify","user":"ada"}"#)
-            for name in try FileManager.default.contentsOfDirectory(atPath: store.directory) {
-                let url = URL(filePath: store.directory).appending(path: name)
-                if try Data(contentsOf: url).count > 4_096 { try Data("no store".utf8).write(to: url) }
-            }
+            try Data("no store".utf8).write(to: URL(filePath: StoreFiles.data(of: store.directory)))
             let run = try store.run("tray", "ada")
             #expect(run.status == 74)
             #expect(run.errorText.hasPrefix("traylog: "))

@@ -1,6 +1,7 @@
-import TestSupport
 import Testing
+import TestSupport
 import Traylog
+import TraylogDomain
 
 /// What the program says of projections that other programs stored.
 struct ProjectionListTests {

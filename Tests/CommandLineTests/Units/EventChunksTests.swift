@@ -1,6 +1,6 @@
 import Testing
 import Traylog
-
+import TraylogDomain
 @testable import traylog_cli
 
 struct EventChunksTests {

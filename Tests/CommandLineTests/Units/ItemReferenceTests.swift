@@ -1,7 +1,7 @@
 import ArgumentParser
 import Testing
 import Traylog
-
+import TraylogDomain
 @testable import traylog_cli
 
 struct ItemReferenceTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 import Traylog
-
+import TraylogDomain
 @testable import traylog_cli
 
 struct LineReaderTests {

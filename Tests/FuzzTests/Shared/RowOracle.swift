@@ -1,7 +1,7 @@
 import TraylogDomain
 import TraylogLog
-
 @testable import Traylog
+@testable import TraylogStates
 
 /// Rows of the tables but the log: what decodes is packed again and decodes to the same, within the limits.
 enum RowOracle {

@@ -1,10 +1,10 @@
 import TestSupport
 import TraylogDomain
 import TraylogLMDB
-import TraylogPages
 import TraylogLog
-
+import TraylogPages
 @testable import Traylog
+@testable import TraylogStates
 
 /// What a real store holds, as inputs for each target: valid encodings, from which fuzzing starts.
 struct SeedStore {

@@ -1,6 +1,7 @@
-import TestSupport
 import Testing
+import TestSupport
 import Traylog
+import TraylogDomain
 
 /// The reference model on examples worked out by hand from spec.md, sections 3 and 4.
 @Suite struct NaiveItemTests {

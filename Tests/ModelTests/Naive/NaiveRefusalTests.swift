@@ -1,6 +1,7 @@
-import TestSupport
 import Testing
+import TestSupport
 import Traylog
+import TraylogDomain
 
 @Suite struct NaiveRefusalTests {
     @Test func theSameKeyAndCommandIsADuplicateWhateverHappenedSince() {

@@ -1,6 +1,7 @@
-import TestSupport
 import Testing
+import TestSupport
 import Traylog
+import TraylogDomain
 
 /// Broadcasts, ticks, undo and the past.
 @Suite struct NaiveTimeTests {

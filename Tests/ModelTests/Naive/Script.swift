@@ -1,6 +1,7 @@
-import TestSupport
 import Testing
+import TestSupport
 import Traylog
+import TraylogDomain
 
 func at(_ milliseconds: Int64) -> Timestamp { Timestamp(milliseconds: milliseconds) }
 

@@ -1,7 +1,8 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import Traylog
+import TraylogDomain
 import TraylogPlatform
 
 /// One process that appends and ten that read, all of them the built program.

@@ -1,7 +1,8 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import Traylog
+import TraylogDomain
 import TraylogPlatform
 
 /// A projection that one process runs while another reads it.

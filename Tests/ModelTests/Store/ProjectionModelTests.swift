@@ -1,7 +1,8 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import Traylog
+import TraylogDomain
 
 /// Random histories with projections that come and go: a value is always the fold of the log's first events.
 @Suite struct ProjectionModelTests {

@@ -1,7 +1,8 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import Traylog
+import TraylogDomain
 
 /// The store against the naive model, on random histories.
 ///

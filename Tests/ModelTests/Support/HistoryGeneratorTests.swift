@@ -1,6 +1,7 @@
-import TestSupport
 import Testing
+import TestSupport
 import Traylog
+import TraylogDomain
 
 /// The generator reaches what it promises, and the comparison finds what it should: neither may pass by doing nothing.
 @Suite struct HistoryGeneratorTests {

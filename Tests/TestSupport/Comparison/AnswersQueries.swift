@@ -1,4 +1,5 @@
 import Traylog
+import TraylogDomain
 
 /// The queries that the comparison asks, so that a store and the model behind its face can both be compared.
 package protocol AnswersQueries: Sendable {

@@ -1,4 +1,5 @@
 import Traylog
+import TraylogDomain
 
 /// A store that can be compacted beside the model.
 protocol CompactedStore: AnswersQueries {

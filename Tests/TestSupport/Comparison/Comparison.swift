@@ -1,4 +1,5 @@
 import Traylog
+import TraylogDomain
 
 /// Asks a store and the naive model the same and throws the first ``Difference``.
 ///

@@ -1,4 +1,5 @@
 import Traylog
+import TraylogDomain
 
 /// Plays a random history on a store and on the naive model, and compares them as it goes.
 ///

@@ -1,4 +1,5 @@
 import Traylog
+import TraylogDomain
 import class TraylogPlatform.Monitor
 
 /// The naive model behind the store's face, so that the comparison itself can be tested.

@@ -1,4 +1,5 @@
 import Traylog
+import TraylogDomain
 
 /// What the model tests need of a store: ``Store``, or the naive one behind the same face.
 package protocol StoreUnderTest: AnswersQueries {

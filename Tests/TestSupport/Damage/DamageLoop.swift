@@ -1,5 +1,6 @@
 import Foundation
 import Traylog
+import TraylogDomain
 
 /// Damages copies of one store, and asks each everything, in a process of its own.
 package struct DamageLoop {

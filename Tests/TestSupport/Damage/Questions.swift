@@ -1,5 +1,6 @@
 import Foundation
 import Traylog
+import TraylogDomain
 
 /// Everything that can be asked of a store, then written to it and asked again.
 ///

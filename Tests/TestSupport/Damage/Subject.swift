@@ -1,5 +1,6 @@
 import Foundation
 import Traylog
+import TraylogDomain
 
 /// A store with something of everything, whose file is then damaged.
 package struct Subject: Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import Traylog
+import TraylogDomain
 
 /// The JSON forms of spec.md, section 8, of the naive model's answers, built for comparison with `JSONSerialization`.
 ///

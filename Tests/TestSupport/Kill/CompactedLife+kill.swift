@@ -1,4 +1,5 @@
 import Traylog
+import TraylogDomain
 
 extension CompactedLife {
     /// Kills one command that writes the store anew or derives its states again, and compares what is left.

@@ -1,5 +1,6 @@
 import Foundation
 import Traylog
+import TraylogDomain
 
 /// A store that a program compacts again and again, and all that ever was in it.
 package struct CompactedLife {

@@ -1,5 +1,6 @@
 import Foundation
 import Traylog
+import TraylogDomain
 
 /// What a child process does until it is killed: performs the commands of a file, in groups and transactions, and
 /// writes each answer to another file as soon as it has it.

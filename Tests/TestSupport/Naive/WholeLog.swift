@@ -1,4 +1,5 @@
 import Traylog
+import TraylogDomain
 
 /// All events that ever were in a store's log, gathered before they leave it.
 package struct WholeLog: Sendable {

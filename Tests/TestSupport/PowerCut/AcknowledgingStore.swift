@@ -1,5 +1,6 @@
 import Foundation
 import Traylog
+import TraylogDomain
 
 /// A store that tells the world, after each call that may have appended, how far its log reaches.
 struct AcknowledgingStore: StoreUnderTest {

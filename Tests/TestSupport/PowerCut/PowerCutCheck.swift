@@ -1,5 +1,6 @@
 import Foundation
 import Traylog
+import TraylogDomain
 
 /// Opens what power cuts leave of one recorded store, and holds it against what the recorded program was told.
 package struct PowerCutCheck {

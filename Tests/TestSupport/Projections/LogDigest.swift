@@ -1,4 +1,5 @@
 import Traylog
+import TraylogDomain
 
 /// Tells digests apart: the name and version under which one is stored.
 package protocol DigestLabel: Sendable {

@@ -1,4 +1,5 @@
 import Traylog
+import TraylogDomain
 
 /// How large a value the next projection makes of each event.
 package protocol Weight: Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import Traylog
+import TraylogDomain
 
 /// How an operation on a file fails.
 package struct Fault: Codable, Hashable, Sendable {

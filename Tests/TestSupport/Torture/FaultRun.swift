@@ -1,5 +1,6 @@
 import Foundation
 import Traylog
+import TraylogDomain
 
 /// A workload on a new store in which one operation fails, and all that must hold then.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import Traylog
+import TraylogDomain
 
 /// A store on a file system that fills up at some moment of its life, and gets room again.
 struct FullDiskRun {

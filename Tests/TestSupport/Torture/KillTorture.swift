@@ -1,4 +1,5 @@
 import Foundation
+import TraylogDomain
 
 /// Kills: a writer, or a command that changes the store, dies at any moment, again and again on one growing store.
 package enum KillTorture {

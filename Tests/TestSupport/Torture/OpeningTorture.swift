@@ -1,5 +1,6 @@
 import Foundation
 import Traylog
+import TraylogDomain
 
 /// Opening a large store whose writer was killed with a full tail: a measurement, for a release build.
 package enum OpeningTorture {

@@ -1,4 +1,5 @@
 import Traylog
+import TraylogDomain
 
 /// What a tortured store is asked to do in one transaction, and what the model answers.
 struct TortureStep {

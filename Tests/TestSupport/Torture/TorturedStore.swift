@@ -1,4 +1,5 @@
 import Traylog
+import TraylogDomain
 
 /// Comparisons that every torture makes.
 enum TorturedStore {

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
-
-@testable import TraylogLMDB
 import TraylogPlatform
+@testable import TraylogLMDB
+@testable import TraylogPages
 
 extension Environment {
     /// Copies all rows to a new file and lets that take the place of this one.

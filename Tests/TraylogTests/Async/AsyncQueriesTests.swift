@@ -1,8 +1,8 @@
-import TestSupport
 import Testing
+import TestSupport
 import TraylogLMDB
-
 @testable import Traylog
+@testable import TraylogDomain
 
 /// Queries of tasks: the same answers, and nobody left waiting.
 @Suite struct AsyncQueriesTests {

@@ -1,7 +1,8 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogAudit
+@testable import TraylogDomain
 
 /// A report shows what queries of every single moment show.
 @Suite struct AuditReportTests {

@@ -1,7 +1,10 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogAudit
+@testable import TraylogDomain
+@testable import TraylogStates
+@testable import TraylogTree
 
 /// What leaves the log, or loses what it says, leaves its hash in the tree: every head and every proof holds for ever.
 @Suite struct CompactedTreeTests {

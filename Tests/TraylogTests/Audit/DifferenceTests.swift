@@ -1,7 +1,7 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
 
 /// What is said to have changed is what differs between the two moments, and the events named did it.
 @Suite struct DifferenceTests {

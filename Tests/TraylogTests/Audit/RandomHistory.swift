@@ -1,6 +1,6 @@
 import TestSupport
-
 @testable import Traylog
+@testable import TraylogDomain
 
 extension TestedStore {
     /// Performs random commands, with ticks, undos and broadcasts, and returns the users that occur.

@@ -1,9 +1,13 @@
-import TestSupport
 import Testing
+import TestSupport
 import TraylogLMDB
 import TraylogLog
-
 @testable import Traylog
+@testable import TraylogAudit
+@testable import TraylogDomain
+@testable import TraylogPages
+@testable import TraylogStates
+@testable import TraylogTree
 
 /// The tree is that of the log's leaves, wherever its hashes come from and however it grew.
 @Suite struct StoredTreeTests {

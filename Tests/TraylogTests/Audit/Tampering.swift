@@ -1,9 +1,11 @@
 import TestSupport
 import TraylogDomain
-import TraylogPages
 import TraylogLog
-
+import TraylogPages
 @testable import Traylog
+@testable import TraylogLMDB
+@testable import TraylogStates
+@testable import TraylogTree
 
 /// What somebody does to a store who can write its file, knows its format, and makes every checksum right again.
 enum Tampering: CaseIterable, Sendable {

@@ -1,7 +1,8 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogAudit
+@testable import TraylogDomain
 
 /// Whatever an insider changes in the file, a tree head that was kept elsewhere tells, and the first place is named.
 @Suite struct TamperingTests {

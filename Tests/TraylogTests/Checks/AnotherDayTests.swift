@@ -1,9 +1,12 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import TraylogLMDB
-
 @testable import Traylog
+@testable import TraylogDomain
+@testable import TraylogLog
+@testable import TraylogPages
+@testable import TraylogStates
 
 /// The same log gives the same bytes, in any process and on any day.
 @Suite struct AnotherDayTests {

@@ -1,9 +1,12 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import TraylogLMDB
-
 @testable import Traylog
+@testable import TraylogDomain
+@testable import TraylogLog
+@testable import TraylogPages
+@testable import TraylogStates
 
 /// Damage is named and never returned as data, and what the log can mend is mended.
 @Suite struct DamageTests {

@@ -1,8 +1,9 @@
-import TestSupport
 import Testing
+import TestSupport
 import TraylogDomain
-
 @testable import Traylog
+@testable import TraylogFold
+@testable import TraylogStates
 
 /// Facts come out of the buffer as they went in, sorted by stream.
 @Suite struct FactBufferTests {

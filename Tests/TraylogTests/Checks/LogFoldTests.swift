@@ -1,9 +1,10 @@
-import TestSupport
 import Testing
+import TestSupport
 import TraylogLMDB
-
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogFold
+@testable import TraylogStates
 
 /// The fold of the whole log: the same on one thread and on two, in one reading and in many, in bounded memory.
 @Suite struct LogFoldTests {

@@ -1,8 +1,8 @@
-import TestSupport
 import Testing
+import TestSupport
 import TraylogPlatform
-
 @testable import Traylog
+@testable import TraylogDomain
 
 /// Replacing all stored states, also under the eyes of a reader.
 @Suite struct RebuildTests {

@@ -1,8 +1,8 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogStates
 
 /// What a replay of a part compares: differences there are found, others are not looked at.
 @Suite struct ReplayScopeTests {

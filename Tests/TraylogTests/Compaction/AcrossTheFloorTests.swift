@@ -1,8 +1,8 @@
 import Foundation
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
 
 /// Whatever begins below the floor and matters above it.
 @Suite struct AcrossTheFloorTests {

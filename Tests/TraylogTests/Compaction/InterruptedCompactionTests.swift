@@ -1,9 +1,9 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import TraylogPlatform
-
 @testable import Traylog
+@testable import TraylogDomain
 
 /// What happens in the middle of a compaction: commands, other compactions, a close, giving up, a full disk.
 @Suite struct InterruptedCompactionTests {

@@ -1,9 +1,9 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import TraylogPlatform
-
 @testable import Traylog
+@testable import TraylogDomain
 
 /// Threads that append commands of all kinds and ask queries, until they are stopped.
 final class Traffic: Sendable {

@@ -1,8 +1,8 @@
 import Foundation
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
 
 @Suite struct AutomaticCompactionTests {
     private func policy(_ change: (inout CompactionPolicy) -> Void = { _ in }) -> CompactionPolicy {

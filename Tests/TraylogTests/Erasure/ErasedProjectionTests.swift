@@ -1,9 +1,9 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import TraylogPlatform
-
 @testable import Traylog
+@testable import TraylogDomain
 
 /// Values of custom projections, which may hold anything that was in an event, across an erasure.
 @Suite struct ErasedProjectionTests {

@@ -1,8 +1,9 @@
 import Foundation
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogAudit
+@testable import TraylogDomain
 
 @Suite struct ErasureTests {
     /// Nothing else in a test has these in it.

@@ -1,10 +1,10 @@
-import TestSupport
 import Testing
+import TestSupport
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
-
 @testable import Traylog
+@testable import TraylogStates
 
 @Suite struct RestoreTests {
     /// Random histories of all kinds: the restored log has the same bytes, the restored store gives the same answers, and

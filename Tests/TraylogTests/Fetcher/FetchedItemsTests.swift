@@ -1,6 +1,6 @@
 import Testing
-
 @testable import Traylog
+@testable import TraylogDomain
 
 /// How pages are merged, for what today's commands cannot bring about.
 struct FetchedItemsTests {

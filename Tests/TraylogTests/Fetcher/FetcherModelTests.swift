@@ -1,7 +1,7 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
 
 /// A fetcher against a list that is computed anew from the whole inbox each time.
 struct FetcherModelTests {

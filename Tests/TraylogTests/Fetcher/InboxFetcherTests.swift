@@ -1,8 +1,8 @@
-import TestSupport
 import Testing
+import TestSupport
 import TraylogLMDB
-
 @testable import Traylog
+@testable import TraylogDomain
 
 /// The fetcher as an app uses it.
 @Suite struct InboxFetcherTests {

@@ -1,8 +1,9 @@
 import Testing
 import TraylogLMDB
 import TraylogLog
-
 @testable import Traylog
+@testable import TraylogDomain
+@testable import TraylogStates
 
 /// Who is woken by what.
 struct ObserversTests {

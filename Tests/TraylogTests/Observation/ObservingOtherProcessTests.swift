@@ -1,8 +1,8 @@
 import Foundation
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
 
 /// Observers in a process that does not write: the built program does.
 @Suite struct ObservingOtherProcessTests {

@@ -1,7 +1,7 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
 
 /// Any query can be put to a moment of the past, and gets the answer that it had then.
 @Suite struct AsOfTests {

@@ -1,8 +1,8 @@
-import TestSupport
 import Testing
+import TestSupport
 import TraylogPlatform
-
 @testable import Traylog
+@testable import TraylogDomain
 
 /// Questions about the past while stored pages are written over all the time.
 @Suite struct PastWhileFlushingTests {

@@ -1,9 +1,10 @@
-import TestSupport
 import Testing
+import TestSupport
 import TraylogLMDB
 import TraylogLog
-
 @testable import Traylog
+@testable import TraylogDomain
+@testable import TraylogStates
 
 /// Stored values that are not what was stored are never used; the log has everything.
 @Suite struct DamagedProjectionTests {

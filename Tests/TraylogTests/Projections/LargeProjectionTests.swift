@@ -1,9 +1,10 @@
-import TestSupport
 import Testing
+import TestSupport
 import TraylogLMDB
 import TraylogLog
-
 @testable import Traylog
+@testable import TraylogDomain
+@testable import TraylogStates
 
 /// Values that do not fit into a record.
 @Suite struct LargeProjectionTests {

@@ -1,9 +1,9 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import TraylogPlatform
-
 @testable import Traylog
+@testable import TraylogDomain
 
 /// What is stored of projections: resumed, replaced, found by others.
 @Suite struct StoredProjectionTests {

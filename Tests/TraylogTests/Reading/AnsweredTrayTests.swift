@@ -1,8 +1,8 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogStates
 
 /// Trays that are kept as they were answered.
 @Suite struct AnsweredTrayTests {

@@ -1,7 +1,7 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
 
 /// One user with so many items that nothing may depend on their number; every count is held against plain loops.
 @Suite struct LargeTrayTests {

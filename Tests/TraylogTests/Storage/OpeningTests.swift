@@ -1,8 +1,8 @@
 import Foundation
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
 
 /// Directories that hold no store, and how that is said.
 @Suite struct OpeningTests {

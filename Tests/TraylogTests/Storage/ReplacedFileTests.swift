@@ -1,11 +1,12 @@
 import Foundation
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 import TraylogLMDB
 import TraylogPlatform
-
 @testable import Traylog
+@testable import TraylogDomain
+@testable import TraylogStates
 
 /// A store's data file is replaced, again and again, under a reader that stays open.
 @Suite struct ReplacedFileTests {

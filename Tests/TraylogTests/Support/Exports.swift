@@ -3,6 +3,7 @@ import TraylogLMDB
 import TraylogLog
 
 @testable import Traylog
+@testable import TraylogStates
 
 typealias Line = [UInt8]
 

@@ -1,11 +1,12 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import TraylogLMDB
-import TraylogPages
 import TraylogLog
-
+import TraylogPages
 @testable import Traylog
+@testable import TraylogDomain
+@testable import TraylogStates
 
 /// Lends the path of a store that does not exist yet.
 func withStorePath<Result>(_ body: (String) throws -> Result) throws -> Result {

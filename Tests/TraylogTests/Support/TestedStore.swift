@@ -1,6 +1,6 @@
 import Testing
-
 @testable import Traylog
+@testable import TraylogDomain
 
 /// A store that is asked in one of several ways, with short words for what tests do.
 final class TestedStore {

@@ -1,8 +1,8 @@
 import Foundation
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
 
 /// A store that ticks by itself, by the system's clock.
 @Suite

@@ -1,8 +1,8 @@
-import TestSupport
 import Testing
+import TestSupport
 import TraylogLMDB
-
 @testable import Traylog
+@testable import TraylogDomain
 
 /// What is stored of what will be due, and what a tick looks at.
 @Suite struct DueTableTests {

@@ -1,7 +1,7 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
 
 /// What a broadcast costs does not depend on how many receive it.
 @Suite struct AudienceTests {

@@ -1,7 +1,7 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
 
 /// Transactions with broadcasts that are refused, in one group with commands of subscribers.
 @Suite struct RefusedBroadcastTests {

@@ -1,7 +1,7 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
 
 /// What other processes see of broadcasts that the writing one has not stored in any state.
 @Suite struct TopicReaderTests {

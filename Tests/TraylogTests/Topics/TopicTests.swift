@@ -1,7 +1,7 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
 
 /// Who receives a broadcast, and what becomes of it.
 @Suite struct TopicTests {

@@ -1,7 +1,7 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
 
 /// Undoing what covers thousands of items, most of them in sealed pages that are stored.
 @Suite struct LargeUndoTests {

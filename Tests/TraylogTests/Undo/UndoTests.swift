@@ -1,7 +1,7 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
 
 /// After an undo the state is as if the event had never been stored.
 @Suite struct UndoTests {

@@ -1,7 +1,7 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
 
 /// Whether an item was superseded depends on marks before, and with it whether it is due.
 @Suite struct UndoneSupersedingTests {

@@ -1,9 +1,9 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 import TraylogPlatform
-
 @testable import Traylog
+@testable import TraylogDomain
 
 /// Closing a store that others are using.
 @Suite struct ClosingTests {

@@ -1,8 +1,8 @@
-import TestSupport
 import Testing
+import TestSupport
 import TraylogPlatform
-
 @testable import Traylog
+@testable import TraylogDomain
 
 /// Many callers of one store at once, as tasks and as threads.
 @Suite struct ConcurrentCallersTests {

@@ -1,7 +1,7 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
 
 /// Commits that fail while slices of states are on their way, one in the transaction and one prepared.
 @Suite struct FullMapTests {

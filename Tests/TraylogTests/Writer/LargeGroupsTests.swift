@@ -1,8 +1,8 @@
-import TestSupport
 import Testing
+import TestSupport
 import TraylogPlatform
-
 @testable import Traylog
+@testable import TraylogDomain
 
 /// Large batches of many callers, which fill transactions and flush states at the same time.
 @Suite struct LargeGroupsTests {

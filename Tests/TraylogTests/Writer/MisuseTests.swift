@@ -1,10 +1,10 @@
 import Foundation
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 import TraylogPlatform
-
 @testable import Traylog
+@testable import TraylogDomain
 
 /// What an embedder may do wrong: there is an error, or it works; nothing waits for ever, and nothing is damaged.
 @Suite struct MisuseTests {

@@ -1,7 +1,7 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
 
 /// What a store finds after its writer was killed.
 @Suite struct RecoveryTests {

@@ -1,8 +1,8 @@
-import TestSupport
 import Testing
+import TestSupport
 import TraylogDomain
-
 @testable import Traylog
+@testable import TraylogStates
 
 /// Streams in memory, against dictionaries.
 @Suite struct StreamDirectoryTests {

@@ -1,7 +1,8 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Traylog
+@testable import TraylogDomain
+@testable import TraylogStates
 
 /// Which events of the tail belong to which stream, against dictionaries.
 @Suite struct TailChainsTests {

@@ -1,0 +1,69 @@
+/// The error of a call on a store.
+public enum TraylogError: Error, Hashable, Sendable {
+    /// The rules forbid the command, or the query is impossible. The store is fine.
+    case refused(Refusal)
+    /// Something outside of the rules failed: the disk, the file, another process.
+    case failed(StoreFailure)
+}
+
+extension TraylogError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .refused(let refusal): refusal.description
+        case .failed(let failure): failure.description
+        }
+    }
+}
+
+/// A failure outside of the store's rules, with what to do next.
+public struct StoreFailure: Error, Hashable, Sendable {
+    public enum Code: String, Hashable, Sendable {
+        /// There is no store in the directory.
+        case notFound
+        /// Another process, or another part of this one, has the store open for writing.
+        case openForWriting
+        /// This process has the store open already.
+        case alreadyOpen
+        /// The store was closed.
+        case closed
+        case permissionDenied
+        case diskFull
+        /// The map is full: raise ``StoreOptions/mapSizeBytes``.
+        case mapFull
+        case readersFull
+        /// The file is not a Traylog store.
+        case foreignFile
+        /// A newer version of Traylog wrote the store.
+        case newerFormat
+        /// Bytes on disk are not those that were written.
+        case damaged
+        /// A `traylog restore` into the store was not finished: repeat it.
+        case unfinished
+        /// The target of a backup or a restore is not empty, or is inside of the store.
+        case unusableTarget
+        /// The installed LMDB, the file system or the environment cannot hold a store.
+        case unsupported
+        /// A compaction or an erasure of this store is running: wait for it.
+        case busy
+        /// The caller cancelled the work. Nothing was changed.
+        case cancelled
+        /// Any other error of the operating system.
+        case inputOutput
+    }
+
+    public var code: Code
+    /// The cause, the place, and what to do next.
+    public var message: String
+    /// The process that has the store open, for ``Code/openForWriting``.
+    public var holder: Int32?
+
+    public init(code: Code, message: String, holder: Int32? = nil) {
+        self.code = code
+        self.message = message
+        self.holder = holder
+    }
+}
+
+extension StoreFailure: CustomStringConvertible {
+    public var description: String { message }
+}

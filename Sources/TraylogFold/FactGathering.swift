@@ -1,0 +1,113 @@
+import TraylogDomain
+import TraylogLog
+import TraylogStates
+
+/// Gathers the facts of some streams from one part of the log.
+struct FactGathering: Sendable {
+    private static let eventsPerStep: UInt64 = 8_192
+
+    let fold: LogFold
+    let range: Range<UInt32>
+    let seqs: ClosedRange<UInt64>
+    /// What the facts may take.
+    let bytes: Int
+    private let work: FoldWork
+    /// Of streams in the range.
+    private(set) var facts: FactBuffer
+    /// Of topics, wherever they are, if they are wanted.
+    private(set) var ofTopics = FactBuffer(firstStream: 0)
+    private var topics: TopicStreams?
+    /// Whether there were more facts than may be.
+    private(set) var isOverfull = false
+
+    /// - Parameter topics: those known so far, if the facts of all topics are to be gathered; `seqs` must be all then.
+    init(
+        fold: LogFold, range: Range<UInt32>, topics: TopicFacts?, seqs: ClosedRange<UInt64>, bytes: Int, work: FoldWork
+    ) {
+        self.fold = fold
+        self.range = range
+        self.seqs = seqs
+        self.bytes = bytes
+        self.work = work
+        self.topics = topics.map { TopicStreams(known: $0) }
+        facts = FactBuffer(firstStream: range.lowerBound)
+    }
+
+    /// The same, gathered.
+    func ran() throws -> FactGathering {
+        var gathering = self
+        try gathering.run {}
+        return gathering
+    }
+
+    mutating func run(step: () throws -> Void) throws {
+        // Room that nobody uses takes no memory, but arrays that grow leave holes behind.
+        if fold.stream == nil { facts.reserve(facts: min(seqs.count, fold.eventsPerPass)) }
+        // Taken out, so that nobody else has a share in what grows.
+        var (facts, ofTopics, topics) = (FactBuffer(firstStream: 0), FactBuffer(firstStream: 0), self.topics)
+        swap(&facts, &self.facts)
+        defer {
+            swap(&facts, &self.facts)
+            swap(&ofTopics, &self.ofTopics)
+        }
+        let (range, work, hasher, bytes) = (range, work, fold.hasher, bytes)
+        var (seen, isOverfull, isTopic) = (UInt64(0), false, false)
+        do {
+            try LogScan(fold, seqs).events(where: { header in
+                isTopic = topics?.holds(header) ?? false
+                return isTopic || range.contains(header.stream)
+            }) { seq, header, payload in
+                var due: Timestamp?
+                let fact: Fact
+                if header.isErased {
+                    fact = Fact(seq: seq, kind: .erased)
+                } else {
+                    fact = try EventDecoder.fact(seq: seq, header: header, payload: payload, hasher: hasher, due: &due)
+                }
+                let stream = header.stream
+                if range.contains(stream) {
+                    let name = facts.has(stream) ? nil : try Self.name(seq, header, payload)
+                    facts.add(fact, due: due, stream: stream, name: name)
+                }
+                if isTopic {
+                    let name = ofTopics.has(stream) ? nil : try Self.name(seq, header, payload)
+                    ofTopics.add(fact, due: due, stream: stream, name: name)
+                }
+                seen += 1
+                guard seen % Self.eventsPerStep == 0 else { return }
+                try work.add(Self.eventsPerStep)
+                try step()
+                if facts.byteCount > bytes { throw Overfull() }
+            }
+            try work.add(seen % Self.eventsPerStep)
+        } catch is Overfull {
+            isOverfull = true
+        }
+        self.isOverfull = isOverfull || facts.byteCount > bytes
+    }
+
+    /// Whose the stream is; nil where the event does not say it, as of a topic whose broadcasts have left the log.
+    private static func name(_ seq: UInt64, _ header: RecordHeader, _ payload: RawSpan) throws -> StreamName? {
+        if header.isErased || header.kind == .erased { return .erased(header.stream) }
+        return try EventDecoder.streamName(seq: seq, payload: payload)
+    }
+
+    private struct Overfull: Error {}
+}
+
+/// Which streams are topics', as far as the log was read.
+private struct TopicStreams: Sendable {
+    let known: TopicFacts
+    private var found: Set<UInt32> = []
+
+    init(known: TopicFacts) { self.known = known }
+
+    /// Whether the event is of a topic: the first one of a topic is a broadcast.
+    mutating func holds(_ header: RecordHeader) -> Bool {
+        if header.kind == .broadcast {
+            found.insert(header.stream)
+            return true
+        }
+        return (!found.isEmpty && found.contains(header.stream)) || known.has(header.stream)
+    }
+}

@@ -1,0 +1,152 @@
+import TraylogDomain
+import TraylogLog
+import TraylogPages
+import TraylogStates
+
+/// The fold of the whole log, independent of everything that is stored beside it, but for what a compaction kept of the
+/// events that it took.
+///
+/// First the facts of the log are gathered (``FactGathering``), then each stream is folded by itself, in the order of
+/// their numbers (``StreamFold``): one state at a time is in use. With two threads each gathers one half of the log, and
+/// then folds one half of the streams; what comes out is the same.
+///
+/// Memory stays bounded: where a reading of the log would bring more facts than fit, it is read once for each range of
+/// streams that fits. Events of topics are held throughout.
+package struct LogFold: Sendable {
+    /// Events that one pass holds in memory, at some 60 bytes each.
+    package static let eventsPerPass = 2_000_000
+    /// What the facts of a pass may take, however long they are.
+    private static let bytesPerEvent = 72
+
+    /// One user or topic, as the log alone tells.
+    package final class Folded {
+        package let stream: UInt32
+        package let name: StreamName
+        package var state: TrayState
+        package var events = 0
+        /// The newest landmarks: the last one, and the one before while that is handed over.
+        package var landmark: TrayState?
+        /// Times that events set, with the event.
+        package var dues: [(seq: UInt64, entry: DueEntry)] = []
+        /// Where the fold began; nil at the first event.
+        package let base: FoldBase?
+
+        init(stream: UInt32, name: StreamName, landmarkDistance: UInt64, base: FoldBase? = nil) {
+            self.stream = stream
+            self.name = name
+            self.base = base
+            state = base?.state ?? TrayState(landmarkDistance: landmarkDistance)
+        }
+
+        /// What is not at hand of the state's pages.
+        package var pages: BasePages { BasePages(stored: base?.pages) }
+    }
+
+    /// An environment, so that no transaction lives long; a snapshot for a fold of one stream.
+    package var rows: any RowReader
+    package let tables: Tables
+    package let record: StoreRecord
+    /// The last event that is folded.
+    package let head: UInt64
+    /// How many events a pass takes.
+    package var eventsPerPass = LogFold.eventsPerPass
+    /// The only stream to fold, beside the topics; nil for all.
+    package var stream: UInt32?
+    /// Whether users are brought up to their topics' last events, and not only to their own.
+    package var foldsTopicsThroughHead = false
+    /// What a compaction kept of a stream; nil for one that is folded from its first event.
+    package var base: @Sendable (UInt32) throws -> FoldBase? = { _ in nil }
+    /// What a stream is folded from when its base already shows an event that is undone; nil for its first event.
+    package var older: @Sendable (UInt32) throws -> FoldBase? = { _ in nil }
+    /// Whether the fold goes on without events that cannot be read, and does not end with the error.
+    package var skipsDamage = false
+    /// On how many threads, one or two.
+    package var threads = 1
+
+    package init(rows: any RowReader, tables: Tables, record: StoreRecord, head: UInt64) {
+        self.rows = rows
+        self.tables = tables
+        self.record = record
+        self.head = head
+    }
+
+    package var hasher: IdentityHasher { record.hasher }
+
+    /// Folds everything and hands over each stream, by number.
+    ///
+    /// - Parameter progress: events folded so far; throws to end the fold.
+    package func run(progress: (UInt64) throws -> Void, _ body: (Folded) throws -> Void) throws {
+        try withoutActuallyEscaping(body) { body in
+            var takers = [ClosureTaker(body: body)]
+            try run(into: &takers, progress: progress)
+        }
+    }
+
+    /// The same; with two takers on two threads, of which the second one gets the later half of the streams of each
+    /// pass.
+    ///
+    /// What the first one meets counts as earlier: of two errors its own is thrown.
+    package func run<Taker: FoldTaker>(into takers: inout [Taker], progress: (UInt64) throws -> Void) throws {
+        let work = FoldWork(all: head)
+        if stream == nil, head <= UInt64(eventsPerPass),
+            let pass = try Pass(self, 1..<RecordHeader.highestStream, topics: nil, bytes: bytesPerPass, work, progress)
+        {
+            return try pass.run(into: &takers, work, progress)
+        }
+        var topics: TopicFacts?
+        for range in try ranges() { topics = try run(range, topics, into: &takers, work, progress) }
+    }
+
+    /// One pass, whose facts are given up at its end.
+    private func run<Taker: FoldTaker>(
+        _ range: Range<UInt32>, _ topics: TopicFacts?, into takers: inout [Taker], _ work: FoldWork,
+        _ progress: (UInt64) throws -> Void
+    ) throws -> TopicFacts? {
+        // A range that is one stream cannot be divided.
+        guard let pass = try Pass(self, range, topics: topics, bytes: .max, work, progress) else { return topics }
+        try pass.run(into: &takers, work, progress)
+        return pass.topics
+    }
+
+    private var bytesPerPass: Int { max(eventsPerPass, 1_000) * LogFold.bytesPerEvent }
+
+    /// Streams in runs that have no more events together than a pass can hold.
+    private func ranges() throws -> [Range<UInt32>] {
+        if let stream { return [stream..<(stream + 1)] }
+        var weights: [UInt32] = Array(repeating: 0, count: Int(record.floorStreams))
+        try LogScan(self).headers { header, byteCount in
+            let stream = Int(header.stream)
+            if stream >= weights.count { weights += Array(repeating: 0, count: stream + 1 - weights.count) }
+            // A mark can name many items.
+            let more = header.kind == .marked ? UInt32(byteCount / LogFold.bytesPerEvent) : 0
+            weights[stream] = weights[stream].addingReportingOverflow(1 + more).partialValue
+        }
+        var ranges: [Range<UInt32>] = []
+        var (start, sum) = (UInt32(1), 0)
+        for (stream, weight) in weights.enumerated().dropFirst() {
+            if sum > 0, sum + Int(weight) > eventsPerPass {
+                ranges.append(start..<UInt32(stream))
+                (start, sum) = (UInt32(stream), 0)
+            }
+            sum += Int(weight)
+        }
+        if Int(start) < weights.count { ranges.append(start..<UInt32(weights.count)) }
+        return ranges
+    }
+}
+
+/// Takes what a fold gives, stream by stream.
+package protocol FoldTaker: SendableMetatype {
+    /// A landmark of a user is reached; `before` is the one before it.
+    mutating func reached(_ landmark: TrayState, of stream: LogFold.Folded, before: TrayState?) throws
+    /// A stream is folded; each comes once, in the order of their numbers.
+    mutating func take(_ stream: LogFold.Folded) throws
+}
+
+/// For callers on one thread, who want nothing but the states.
+private struct ClosureTaker: FoldTaker {
+    let body: (LogFold.Folded) throws -> Void
+
+    mutating func reached(_ landmark: TrayState, of stream: LogFold.Folded, before: TrayState?) {}
+    mutating func take(_ stream: LogFold.Folded) throws { try body(stream) }
+}

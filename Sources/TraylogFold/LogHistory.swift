@@ -1,0 +1,39 @@
+import TraylogDomain
+import TraylogLog
+import TraylogPages
+import TraylogStates
+
+/// The past of a stream as a reading of the log has it.
+struct LogHistory: FoldHistory {
+    let fold: LogFold
+    let topics: TopicFacts
+    /// Of the stream.
+    let own: StreamFacts
+    /// The newest of the user.
+    let landmark: TrayState?
+    let base: FoldBase?
+
+    func fact(_ seq: UInt64) throws -> Fact {
+        if let fact = own.fact(withSeq: seq) ?? topics.fact(seq) { return fact }
+        let log = fold.tables.log
+        guard let fact = try fold.rows.read({ try log.fact(seq, hasher: fold.hasher, in: $0) }) else {
+            throw CodecError(.damaged, seq: seq, "it is missing from the log")
+        }
+        return fact
+    }
+
+    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+        Array(topics.events(of: topic, after: seq, through: end))
+    }
+
+    func landmark(atOrBefore seq: UInt64) throws -> Landmark<BasePages>? {
+        for state in [landmark, base?.state] {
+            guard let state, state.appliedSeq <= seq else { continue }
+            return Landmark(state: state, pages: BasePages(stored: base?.pages))
+        }
+        guard let older = try fold.older(own.stream), older.state.appliedSeq <= seq else { return nil }
+        return Landmark(state: older.state, pages: BasePages(stored: older.pages))
+    }
+
+    func firsts(of space: PageSpace, changedSince seq: UInt64) -> [UInt64] { [] }
+}

@@ -1,0 +1,103 @@
+import TraylogDomain
+import TraylogStates
+
+/// Which fields a fact of a ``FactBuffer`` has, in the low bits of its second word; the numbers that are always there
+/// stand above them.
+enum PackedFields {
+    static let thread: UInt64 = 1 << 0
+    static let category: UInt64 = 1 << 1
+    static let argument: UInt64 = 1 << 2
+    static let collapse: UInt64 = 1 << 3
+    static let key: UInt64 = 1 << 4
+    static let target: UInt64 = 1 << 5
+    static let due: UInt64 = 1 << 6
+    static let items: UInt64 = 1 << 7
+    static let name: UInt64 = 1 << 8
+    private static let silent: UInt64 = 1 << 9
+    private static let unthreaded: UInt64 = 1 << 10
+
+    static func numbers(of fact: borrowing Fact) -> UInt64 {
+        var word = UInt64(fact.summaryCount) << 32 | UInt64(fact.edited.rawValue) << 19 | UInt64(fact.mark) << 11
+        if fact.isSilent { word |= silent }
+        if fact.isUnthreaded { word |= unthreaded }
+        return word
+    }
+
+    static func setNumbers(_ word: UInt64, of fact: inout Fact) {
+        fact.summaryCount = UInt32(truncatingIfNeeded: word >> 32)
+        fact.edited = ContentFields(rawValue: UInt8(truncatingIfNeeded: word >> 19))
+        fact.mark = UInt8(truncatingIfNeeded: word >> 11)
+        fact.isSilent = word & silent != 0
+        fact.isUnthreaded = word & unthreaded != 0
+    }
+}
+
+extension FactBuffer {
+    /// The seq of the fact at a place.
+    func seq(at place: Int) -> UInt64 { words[place] >> 8 }
+
+    func kind(at place: Int) -> EventKind? { EventKind(rawValue: UInt8(truncatingIfNeeded: words[place])) }
+
+    /// The fact at a place.
+    ///
+    /// - Parameter due: the time that it sets. Not part of the result, which would be copied to be taken apart.
+    func fact(at place: Int, due: inout Timestamp?) -> Fact {
+        var fact = Fact(seq: words[place] >> 8, kind: kind(at: place) ?? .compacted)
+        let present = words[place + 1]
+        PackedFields.setNumbers(present, of: &fact)
+        var next = place + 2
+        func take(_ field: UInt64) -> UInt64 {
+            guard present & field != 0 else { return 0 }
+            defer { next += 1 }
+            return words[next]
+        }
+        fact.thread = take(PackedFields.thread)
+        fact.category = take(PackedFields.category)
+        fact.argument = take(PackedFields.argument)
+        fact.collapse = take(PackedFields.collapse)
+        fact.key = take(PackedFields.key)
+        fact.target = take(PackedFields.target)
+        let time = take(PackedFields.due)
+        due = present & PackedFields.due != 0 ? Timestamp(milliseconds: Int64(bitPattern: time)) : nil
+        if present & PackedFields.items != 0 { fact.items = items(take(PackedFields.items)) }
+        return fact
+    }
+
+    private func items(_ word: UInt64) -> [UInt64] {
+        let count = Int(UInt32(truncatingIfNeeded: word))
+        var items: [UInt64] = []
+        items.reserveCapacity(count)
+        var offset = Int(word >> 32)
+        var item: UInt64 = 0
+        for _ in 0..<count {
+            var difference: UInt64 = 0
+            var shift: UInt64 = 0
+            var byte: UInt8
+            repeat {
+                byte = bytes[offset]
+                offset += 1
+                difference |= UInt64(byte & 0x7f) << shift
+                shift += 7
+            } while byte >= 0x80
+            item &+= difference
+            items.append(item)
+        }
+        return items
+    }
+
+    /// Whose stream it is, as the fact at a place says, if it says so.
+    func name(at place: Int, stream: UInt32) -> StreamName? {
+        let present = words[place + 1]
+        guard present & PackedFields.name != 0 else { return nil }
+        // The name is the last field.
+        let before = (present & (PackedFields.name - 1)).nonzeroBitCount
+        let word = words[place + 2 + before]
+        let start = Int(word >> 32)
+        let text = bytes[(start + 1)...].prefix(Int(UInt32(truncatingIfNeeded: word)))
+        switch bytes[start] {
+        case 0: return .user(String(decoding: text, as: UTF8.self))
+        case 1: return .topic(String(decoding: text, as: UTF8.self))
+        default: return .erased(stream)
+        }
+    }
+}

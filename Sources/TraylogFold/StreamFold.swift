@@ -1,0 +1,134 @@
+import TraylogDomain
+import TraylogLog
+import TraylogStates
+
+/// Folds gathered facts, stream by stream.
+package struct StreamFold: Sendable {
+    /// Own events that are folded at once where topics belong to it, so that their events are not looked up for each.
+    private static let eventsPerRun = 256
+    /// Facts that are looked at together, before they are needed; a power of two.
+    private static let factsAhead = 16
+
+    package let fold: LogFold
+    package let topics: TopicFacts
+    package let buffers: [FactBuffer]
+    package let work: FoldWork
+
+    package init(fold: LogFold, topics: TopicFacts, buffers: [FactBuffer], work: FoldWork) {
+        self.fold = fold
+        self.topics = topics
+        self.buffers = buffers
+        self.work = work
+    }
+
+    /// - Parameter step: called now and then, after some thousand events.
+    package func run<Taker: FoldTaker>(_ streams: Range<UInt32>, into taker: inout Taker, step: () throws -> Void)
+        throws
+    {
+        var (events, ahead) = (0, UInt64(0))
+        for stream in streams {
+            let facts = StreamFacts(stream, in: buffers)
+            let base = try fold.base(stream)
+            guard base != nil || facts.count > 0 else { continue }
+            let folded = LogFold.Folded(
+                stream: stream, name: try name(facts, base), landmarkDistance: fold.record.landmarkDistance, base: base)
+            if base == nil {
+                try run(facts, folded, NoStoredPages(), &taker, &ahead)
+            } else {
+                try run(facts, folded, folded.pages, &taker, &ahead)
+            }
+            if fold.foldsTopicsThroughHead { try foldTopics(facts, folded, &taker) }
+            try taker.take(folded)
+            events += facts.count
+            guard events >= 8_192 else { continue }
+            try work.add(UInt64(events))
+            events = 0
+            try step()
+        }
+        // The sum means nothing; but what nobody uses, the compiler leaves out.
+        try work.add(UInt64(events) &+ (ahead == 1 ? 1 : 0))
+    }
+
+    private func name(_ facts: StreamFacts, _ base: FoldBase?) throws -> StreamName {
+        if let name = base?.name ?? facts.name { return name }
+        throw CodecError(.damaged, seq: facts.seq(0), "it names neither a user nor a topic")
+    }
+
+    private func run<Taker: FoldTaker>(
+        _ facts: StreamFacts, _ folded: LogFold.Folded, _ pages: some StatePages, _ taker: inout Taker,
+        _ ahead: inout UInt64
+    ) throws {
+        let isTopic = folded.name.isTopic
+        // Here alone, so that it is nobody else's while it changes.
+        var state = TrayState()
+        swap(&state, &folded.state)
+        defer { swap(&state, &folded.state) }
+        if folded.base == nil { state.reserve(events: facts.count) }
+        var index = 0
+        for (buffer, range) in zip(facts.buffers, facts.ranges) {
+            for position in range {
+                defer { index += 1 }
+                if position & (Self.factsAhead - 1) == 0 { ahead &+= buffer.touch(after: position, Self.factsAhead) }
+                var due: Timestamp?
+                let fact = buffer.fact(at: Int(buffer.sorted[position]), due: &due)
+                if let due, let entry = DueEntry(fact, due: due, stream: facts.stream) {
+                    folded.dues.append((fact.seq, entry))
+                }
+                // The base holds it, or a run with events of topics did; what it made due is nowhere else.
+                guard fact.seq > state.appliedSeq else { continue }
+                guard isTopic || (state.topics.isEmpty && !fact.kind.needsHistory) else {
+                    try catchUp(from: index, facts, folded, &state, pages, &taker)
+                    continue
+                }
+                try state.apply(fact, stored: pages)
+                folded.events += 1
+                // By its fields: asked as a whole, the state would be copied for each event.
+                if !isTopic, state.lastLandmark == fact.seq { try take(state, folded, &taker) }
+            }
+        }
+    }
+
+    /// Folds some facts from one on with those of topics.
+    private func catchUp<Taker: FoldTaker>(
+        from first: Int, _ facts: StreamFacts, _ folded: LogFold.Folded, _ state: inout TrayState,
+        _ pages: some StatePages, _ taker: inout Taker
+    ) throws {
+        let end = min(first + Self.eventsPerRun, facts.count)
+        var next = first
+        try catchUp(own: facts.seq(first), through: facts.seq(end - 1), facts, folded, &state, pages, &taker) {
+            next += 1
+            return next < end ? facts.seq(next) : 0
+        }
+        folded.events += end - first
+    }
+
+    private func catchUp<Taker: FoldTaker>(
+        own: UInt64, through end: UInt64, _ facts: StreamFacts, _ folded: LogFold.Folded, _ state: inout TrayState,
+        _ pages: some StatePages, _ taker: inout Taker, next: () -> UInt64
+    ) throws {
+        let history = LogHistory(fold: fold, topics: topics, own: facts, landmark: folded.landmark, base: folded.base)
+        var reached: [TrayState] = []
+        try state.catchUp(
+            own: own, through: end, stored: pages, history: history, next: { _ in next() },
+            landmark: { reached.append(copy $0) })
+        for landmark in reached { try take(landmark, folded, &taker) }
+    }
+
+    /// Folds in what topics brought after a user's last own event.
+    private func foldTopics<Taker: FoldTaker>(
+        _ facts: StreamFacts, _ folded: LogFold.Folded, _ taker: inout Taker
+    ) throws {
+        guard !folded.state.topics.isEmpty else { return }
+        var state = TrayState()
+        swap(&state, &folded.state)
+        defer { swap(&state, &folded.state) }
+        try catchUp(own: 0, through: fold.head, facts, folded, &state, folded.pages, &taker) { 0 }
+    }
+
+    private func take<Taker: FoldTaker>(
+        _ landmark: TrayState, _ folded: LogFold.Folded, _ taker: inout Taker
+    ) throws {
+        try taker.reached(landmark, of: folded, before: folded.landmark)
+        folded.landmark = landmark
+    }
+}

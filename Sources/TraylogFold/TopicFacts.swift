@@ -1,0 +1,69 @@
+import TraylogDomain
+import TraylogStates
+
+/// The events of topics, gathered while the log is read; any user may need them.
+package struct TopicFacts: Sendable {
+    private var identities: [UInt32: UInt64] = [:]
+    /// By the topic's identity, ascending.
+    private var seqs: [UInt64: [UInt64]] = [:]
+    /// Of all topics, ascending by seq.
+    private var facts: [Fact] = []
+
+    package init() {}
+
+    /// Of some topics, by identity; ascending by seq.
+    package init(_ events: [(topic: UInt64, fact: Fact)]) {
+        for (topic, fact) in events { append(fact, of: topic) }
+    }
+
+    private mutating func append(_ fact: Fact, of topic: UInt64) {
+        seqs[topic, default: []].append(fact.seq)
+        facts.append(fact)
+    }
+
+    var isEmpty: Bool { identities.isEmpty }
+
+    func has(_ stream: UInt32) -> Bool { !identities.isEmpty && identities[stream] != nil }
+
+    /// Makes a topic known whose first event may have left the log.
+    mutating func begin(_ stream: UInt32, _ name: StreamName, _ hasher: IdentityHasher) {
+        identities[stream] = hasher.identity(of: name.text, as: .topic)
+    }
+
+    /// Adds what is a topic's among the facts of a buffer, which holds the part of the log after all that was added
+    /// before.
+    mutating func add(_ buffer: FactBuffer, _ hasher: IdentityHasher) {
+        guard buffer.hasBroadcasts || !isEmpty else { return }
+        buffer.forEachArrival { stream, place in
+            guard has(stream) || buffer.kind(at: place) == .broadcast else { return }
+            if !has(stream), let name = buffer.name(at: place, stream: stream) { begin(stream, name, hasher) }
+            guard let identity = identities[stream] else { return }
+            var due: Timestamp?
+            append(buffer.fact(at: place, due: &due), of: identity)
+        }
+    }
+
+    func fact(_ seq: UInt64) -> Fact? {
+        let index = facts.lowerBound { $0.seq >= seq }
+        guard index < facts.count, facts[index].seq == seq else { return nil }
+        return facts[index]
+    }
+
+    func events(of topic: UInt64, after seq: UInt64, through end: UInt64) -> ArraySlice<UInt64> {
+        guard let all = seqs[topic] else { return [] }
+        let start = all.lowerBound { $0 > seq }
+        return all[start..<max(start, all.lowerBound { $0 > end })]
+    }
+}
+
+extension Array {
+    /// The index of the first element that satisfies `isRight`, where all after it do; the end if none does. O(log n).
+    fileprivate func lowerBound(_ isRight: (Element) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isRight(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}

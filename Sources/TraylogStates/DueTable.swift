@@ -1,0 +1,166 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogPages
+import TraylogLog
+
+/// A time that an event set: when an item expires or wakes.
+package struct DueEntry: Hashable, Sendable {
+    package enum Kind: UInt8, Sendable {
+        case expiry = 0
+        case wake = 1
+    }
+
+    package var due: Timestamp
+    package var item: UInt64
+    package var kind: Kind
+    /// The user's, or for the expiry of a broadcast the topic's.
+    package var stream: UInt32
+
+    package init(due: Timestamp, item: UInt64, kind: Kind, stream: UInt32) {
+        self.due = due
+        self.item = item
+        self.kind = kind
+        self.stream = stream
+    }
+}
+
+extension DueEntry {
+    /// What an event makes due; nil for most.
+    package init?(_ body: borrowing Event.Body, seq: UInt64, stream: UInt32) {
+        switch copy body {
+        case .notified(let content), .broadcast(_, let content):
+            guard let due = content.expiresAt else { return nil }
+            self.init(due: due, item: seq, kind: .expiry, stream: stream)
+        case .edited(let item, let edit):
+            guard case .set(let due) = edit.expiresAt else { return nil }
+            self.init(due: due, item: item.rawValue, kind: .expiry, stream: stream)
+        case .snoozed(let item, let until):
+            self.init(due: until, item: item.rawValue, kind: .wake, stream: stream)
+        default:
+            return nil
+        }
+    }
+
+    /// The same of an event as the fold knows it, which sets the time `due`.
+    package init?(_ fact: borrowing Fact, due: Timestamp, stream: UInt32) {
+        switch fact.kind {
+        case .notified, .broadcast: self.init(due: due, item: fact.seq, kind: .expiry, stream: stream)
+        case .edited: self.init(due: due, item: fact.target, kind: .expiry, stream: stream)
+        case .snoozed: self.init(due: due, item: fact.target, kind: .wake, stream: stream)
+        default: return nil
+        }
+    }
+
+    static let keyBytes = 21
+
+    /// `due i64 BE, sign flipped | item u64 BE | kind u8 | stream u32 BE`: in the order in which a tick goes.
+    package var key: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(DueEntry.keyBytes)
+        let sortable = UInt64(bitPattern: due.milliseconds) ^ (1 << 63)
+        for number in [sortable, item] {
+            for shift in stride(from: UInt64(56), through: 0, by: -8) {
+                bytes.append(UInt8(truncatingIfNeeded: number >> shift))
+            }
+        }
+        bytes.append(kind.rawValue)
+        for shift in stride(from: UInt32(24), through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: stream >> shift))
+        }
+        return bytes
+    }
+
+    package init(key: RawSpan) throws(PackedError) {
+        guard key.byteCount == DueEntry.keyBytes, let kind = Kind(rawValue: key.byte(at: 16)) else {
+            throw .damaged("an entry of what is due")
+        }
+        let sortable = key.littleEndian(at: 0, as: UInt64.self).byteSwapped
+        self.init(
+            due: Timestamp(milliseconds: Int64(bitPattern: sortable ^ (1 << 63))),
+            item: key.littleEndian(at: 8, as: UInt64.self).byteSwapped, kind: kind,
+            stream: key.littleEndian(at: 17, as: UInt32.self).byteSwapped)
+    }
+}
+
+extension TrayState {
+    /// Whether a time that the event `seq` set still holds: the item is not gone, and no later event set another.
+    package func holds(_ entry: DueEntry, setBy seq: UInt64, stored: some StatePages) throws -> Bool {
+        guard let item = try self.entry(of: entry.item, stored: stored), !item.flags.contains(.gone) else {
+            return false
+        }
+        let overrides = try shown(item, stored: stored).overrides
+        switch entry.kind {
+        case .expiry: return overrides.first { $0.field == .expiresAt }?.event ?? item.seq == seq
+        case .wake: return overrides.first { $0.field == .snoozedUntil }?.event == seq
+        }
+    }
+}
+
+/// What is due when: one row for each time that an event set, until a tick took care of it.
+///
+/// A row says that something may be due, the item's state whether it still is: a retracted item or another `until`
+/// leaves its row to the tick that meets it.
+package struct DueTable: Sendable {
+    package let database: Database
+
+    /// Adds entries, each once.
+    package func add(_ entries: [DueEntry], to transaction: inout WriteTransaction) throws(LMDBError) {
+        // In order, because neighbours share pages.
+        for key in entries.map(\.key).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            var value: [UInt8] = []
+            Checked.seal(&value, key: RawSpan(_elements: key.span))
+            try transaction.put(database, RawSpan(_elements: key.span), RawSpan(_elements: value.span))
+        }
+    }
+
+    package func remove(_ entries: [DueEntry], from transaction: inout WriteTransaction) throws(LMDBError) {
+        for entry in entries {
+            let key = entry.key
+            _ = try transaction.delete(database, RawSpan(_elements: key.span))
+        }
+    }
+
+    /// Entries after `last` with times up to `time`, in order: at least `limit` if there are so many, and all with the
+    /// time and item of the last one.
+    package func entries(
+        after last: DueEntry?, through time: Timestamp, limit: Int, in transaction: borrowing ReadTransaction
+    ) throws -> [DueEntry] {
+        let start = last?.key ?? []
+        return try transaction.withCursor(database) { cursor in
+            var entries: [DueEntry] = []
+            var found = try start.isEmpty ? cursor.first() : cursor.seek(RawSpan(_elements: start.span))
+            while found {
+                let entry = try cursor.withEntry { key, value in
+                    _ = try Checked.open(value, key: key)
+                    return try DueEntry(key: key)
+                }
+                guard entry.due <= time else { break }
+                if entries.count >= limit, let previous = entries.last,
+                    (previous.due, previous.item) != (entry.due, entry.item)
+                {
+                    break
+                }
+                if entry != last { entries.append(entry) }
+                found = try cursor.next()
+            }
+            return entries
+        }
+    }
+
+    /// When the next entry is due; nil when nothing is.
+    package func first(in transaction: borrowing ReadTransaction) throws -> Timestamp? {
+        try transaction.withCursor(database) { cursor in
+            guard try cursor.first() else { return nil }
+            return try cursor.withEntry { key, value in
+                try Checked.check(value, key: key)
+                return try DueEntry(key: key).due
+            }
+        }
+    }
+
+    package func contains(_ entry: DueEntry, in transaction: borrowing ReadTransaction) throws -> Bool {
+        let key = entry.key
+        let found: Void? = try transaction.get(database, RawSpan(_elements: key.span)) { _ in }
+        return found != nil
+    }
+}

@@ -1,0 +1,86 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogPages
+import TraylogLog
+
+/// Rows of packed states that wait to be written: keys and sealed values one after the other in one buffer.
+package struct RowBuffer: Sendable {
+    private var bytes: [UInt8] = []
+    /// Where each key starts, its value starts, and the value ends; a row without value is to be deleted.
+    private var rows: [(start: Int, value: Int, end: Int)] = []
+
+    package init() {}
+
+    package var count: Int { rows.count }
+    var isEmpty: Bool { rows.isEmpty }
+    /// What keys and values take together.
+    package var byteCount: Int { bytes.count }
+    /// What the last value takes, checksum included.
+    package var lastValueBytes: Int { rows.last.map { $0.end - $0.value } ?? 0 }
+
+    package mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        rows.removeAll(keepingCapacity: true)
+    }
+
+    /// Appends a row; `pack` appends the content of its value.
+    package mutating func append(
+        _ stream: UInt32, _ space: StateTable.Space, _ number: UInt64, version: UInt64? = nil,
+        pack: (inout [UInt8]) -> Void
+    ) {
+        bytes.growGeometrically(for: 4_096)
+        let start = bytes.count
+        StateTable.append(stream, space, number, to: &bytes)
+        if let version { StateTable.append(version, to: &bytes) }
+        let value = bytes.count
+        pack(&bytes)
+        // Key and content lie side by side, so one pass seals both.
+        Checked.seal(&bytes, from: start)
+        rows.append((start, value, bytes.count))
+    }
+
+    /// Deletes a row, where it is stored.
+    mutating func delete(_ stream: UInt32, _ space: StateTable.Space, _ number: UInt64) {
+        let start = bytes.count
+        StateTable.append(stream, space, number, to: &bytes)
+        rows.append((start, bytes.count, bytes.count))
+    }
+
+    /// Visits the rows that are to be written, in order.
+    package func forEach(_ body: (_ key: RawSpan, _ value: RawSpan) throws -> Void) rethrows {
+        let span = RawSpan(_elements: bytes.span)
+        for row in rows where row.end > row.value {
+            try body(span.extracting(row.start..<row.value), span.extracting(row.value..<row.end))
+        }
+    }
+
+    /// Whether some of the rows are stored, to the byte; those that are to be deleted are passed over.
+    package func areStored(
+        _ range: Range<Int>, in database: Database, _ transaction: borrowing ReadTransaction
+    ) throws -> Bool {
+        let span = RawSpan(_elements: bytes.span)
+        // The last one says most: it is the root.
+        for index in range.reversed() where rows[index].end > rows[index].value {
+            let row = rows[index]
+            let value = span.extracting(row.value..<row.end)
+            let isEqual = try transaction.get(database, span.extracting(row.start..<row.value)) {
+                $0.hasSameBytes(as: value)
+            }
+            guard isEqual ?? false else { return false }
+        }
+        return true
+    }
+
+    /// Carries out all rows, in order.
+    package func write(to database: Database, in transaction: inout WriteTransaction) throws(LMDBError) {
+        let span = RawSpan(_elements: bytes.span)
+        for row in rows {
+            let key = span.extracting(row.start..<row.value)
+            if row.end > row.value {
+                try transaction.put(database, key, span.extracting(row.value..<row.end))
+            } else {
+                _ = try transaction.delete(database, key)
+            }
+        }
+    }
+}

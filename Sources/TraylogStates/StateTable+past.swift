@@ -1,0 +1,140 @@
+import TraylogDomain
+import TraylogPages
+import TraylogLog
+
+extension StateTable {
+    /// The page that held `number` right after the event `seq`: that with the greatest first at or below it.
+    ///
+    /// - Complexity: a few lookups, and one for each later version of the page.
+    func page(
+        _ stream: UInt32, _ space: PageSpace, at number: UInt64, after seq: UInt64,
+        in transaction: borrowing ReadTransaction
+    ) throws -> [UInt8]? {
+        var bound = number
+        while true {
+            let current = try currentPage(stream, space, at: bound, unchangedSince: seq, in: transaction)
+            let kept = try keptPage(stream, space, at: bound, after: seq, in: transaction)
+            var found = kept
+            if let current, kept.map({ ($0.first, $0.changedBy) <= (current.first, current.changedBy) }) ?? true {
+                found = current
+            }
+            guard let found else { return nil }
+            // Without content the page had ended by then.
+            guard found.content.isEmpty else { return found.content }
+            guard found.first > 0 else { return nil }
+            bound = found.first - 1
+        }
+    }
+
+    /// A version of a page: what names it, the event that changed it, and its packed content.
+    typealias PageVersion = (first: UInt64, changedBy: UInt64, content: [UInt8])
+
+    private func currentPage(
+        _ stream: UInt32, _ space: PageSpace, at number: UInt64, unchangedSince seq: UInt64,
+        in transaction: borrowing ReadTransaction
+    ) throws -> PageVersion? {
+        var bound = number
+        while let content = try floor(stream, .page(space), at: bound, in: transaction) {
+            let (first, changedBy) = try StateTable.identity(of: content, space)
+            if changedBy <= seq { return (first, changedBy, content) }
+            guard first > 0, first <= bound else { return nil }
+            bound = first - 1
+        }
+        return nil
+    }
+
+    private func keptPage(
+        _ stream: UInt32, _ space: PageSpace, at number: UInt64, after seq: UInt64,
+        in transaction: borrowing ReadTransaction
+    ) throws -> PageVersion? {
+        try transaction.withCursor(database) { cursor in
+            var bound = (first: number, changedBy: UInt64.max)
+            while true {
+                var key = StateTable.key(stream, .kept(space), bound.first)
+                StateTable.append(bound.changedBy, to: &key)
+                var found = try cursor.seek(RawSpan(_elements: key.span))
+                if found {
+                    let isExact = cursor.withEntry { stored, _ in
+                        stored.starts(with: RawSpan(_elements: key.span), count: StateTable.keptKeyBytes)
+                    }
+                    if !isExact {
+                        try cursor.withEntry { try Checked.check($1, key: $0) }
+                        found = try cursor.previous()
+                    }
+                } else {
+                    found = try cursor.last()
+                }
+                guard found else { return nil }
+                let version: PageVersion? = try cursor.withEntry { stored, value in
+                    guard stored.byteCount == StateTable.keptKeyBytes,
+                        stored.starts(with: RawSpan(_elements: key.span), count: 5)
+                    else {
+                        try Checked.check(value, key: stored)
+                        return nil
+                    }
+                    return (
+                        stored.littleEndian(at: 5, as: UInt64.self).byteSwapped,
+                        stored.littleEndian(at: 13, as: UInt64.self).byteSwapped, try Checked.open(value, key: stored)
+                    )
+                }
+                guard let version else { return nil }
+                if version.changedBy <= seq { return version }
+                // Newer than wanted: an older one of the same page, or the page before.
+                bound = (version.first, seq)
+            }
+        }
+    }
+
+    /// A page as it is now.
+    package func row(
+        _ stream: UInt32, _ space: PageSpace, first: UInt64, in transaction: borrowing ReadTransaction
+    ) throws -> (changedBy: UInt64, content: [UInt8])? {
+        let key = StateTable.key(stream, .page(space), first)
+        return try transaction.get(database, RawSpan(_elements: key.span)) { value in
+            let content = try Checked.open(value, key: RawSpan(_elements: key.span))
+            return (try StateTable.identity(of: content, space).changedBy, content)
+        }
+    }
+
+    /// Visits the pages of a stream as they are now, ascending.
+    func forEachPage(
+        _ stream: UInt32, _ space: PageSpace, in transaction: borrowing ReadTransaction,
+        _ body: (_ first: UInt64, _ changedBy: UInt64) throws -> Void
+    ) throws {
+        let start = StateTable.key(stream, .page(space), 0)
+        try transaction.withCursor(database) { cursor in
+            var found = try cursor.seek(RawSpan(_elements: start.span))
+            while found {
+                let isOurs = try cursor.withEntry { key, value in
+                    guard key.starts(with: RawSpan(_elements: start.span), count: 5) else {
+                        try Checked.check(value, key: key)
+                        return false
+                    }
+                    let (first, changedBy) = try StateTable.identity(of: Checked.open(value, key: key), space)
+                    try body(first, changedBy)
+                    return true
+                }
+                guard isOurs else { return }
+                found = try cursor.next()
+            }
+        }
+    }
+
+    /// What the first fields of a packed page say.
+    package static func identity(
+        of content: [UInt8], _ space: PageSpace
+    ) throws(PackedError) -> (first: UInt64, changedBy: UInt64) {
+        var reader = PackedReader(content)
+        switch space {
+        case .items:
+            let first = try reader.varint()
+            _ = try reader.varint()
+            return (first, try reader.varint())
+        case .events:
+            return (try reader.varint(), 0)
+        case .keys, .collapseKeys, .moved, .voided:
+            let first = try reader.fixed64()
+            return (first, try reader.varint())
+        }
+    }
+}

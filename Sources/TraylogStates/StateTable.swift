@@ -1,0 +1,170 @@
+import TraylogDomain
+import TraylogPages
+import TraylogLog
+
+/// Packed states: for each stream a root, and the pages that do not fit into it, side by side.
+package struct StateTable: Sendable {
+    package let database: Database
+
+    /// What a row of a stream holds; the numbers are stored.
+    package struct Space: RawRepresentable, Hashable, Sendable {
+        package let rawValue: UInt8
+
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        package static let root = Space(rawValue: 0)
+        /// Roots as they were after certain events, by the event.
+        package static let landmark = Space(rawValue: 0x40)
+
+        /// Roots as they were right before a floor, by the floor.
+        package static let base = Space(rawValue: 0x41)
+
+        package static func page(_ space: PageSpace) -> Space { Space(rawValue: space.rawValue) }
+        /// Pages as they were, by page and by the event that changed them then. Empty where a page had ended.
+        package static func kept(_ space: PageSpace) -> Space { Space(rawValue: 0x80 | space.rawValue) }
+    }
+
+    /// `stream u32 BE | space u8 | key u64 BE`: rows of one stream lie together, pages in their order.
+    package static func key(_ stream: UInt32, _ space: Space, _ key: UInt64) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(keyBytes)
+        append(stream, space, key, to: &bytes)
+        return bytes
+    }
+
+    package static let keyBytes = 13
+    /// With the event that changed a page then.
+    package static let keptKeyBytes = 21
+
+    static func append(_ stream: UInt32, _ space: Space, _ key: UInt64, to bytes: inout [UInt8]) {
+        for shift in stride(from: UInt32(24), through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: stream >> shift))
+        }
+        bytes.append(space.rawValue)
+        append(key, to: &bytes)
+    }
+
+    static func append(_ number: UInt64, to bytes: inout [UInt8]) {
+        for shift in stride(from: UInt64(56), through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: number >> shift))
+        }
+    }
+
+    /// The stored state of a stream; nil when it has none.
+    ///
+    /// - Parameter isNew: whether nothing can be stored of it yet, so that nobody has to wonder when it is not there.
+    /// - Throws: ``PackedError`` `damaged`, also when it is somebody else's: the name led to a wrong number.
+    package func root(
+        _ stream: UInt32, of name: StreamName, isNew: Bool = false, in transaction: borrowing ReadTransaction
+    ) throws -> StoredState? {
+        guard let stored = try root(stream, isNew: isNew, in: transaction) else { return nil }
+        guard stored.name.hasSameBytes(as: name) else { throw PackedError.damaged("a name leads to another stream") }
+        return stored
+    }
+
+    /// The same, whosever it is.
+    package func root(
+        _ stream: UInt32, isNew: Bool = false, in transaction: borrowing ReadTransaction
+    ) throws -> StoredState? {
+        let key = StateTable.key(stream, .root, 0)
+        let bytes = try transaction.get(database, RawSpan(_elements: key.span)) { value in
+            try Checked.open(value, key: RawSpan(_elements: key.span))
+        }
+        guard let bytes else {
+            if !isNew { try Checked.confirmAbsence(of: RawSpan(_elements: key.span), in: database, transaction) }
+            return nil
+        }
+        var reader = PackedReader(bytes)
+        return try StoredState(from: &reader)
+    }
+
+    /// How many of these streams have a stored state whose checksum does not match.
+    ///
+    /// - Complexity: about a microsecond for each.
+    package func countDamaged(_ streams: Range<UInt32>, in transaction: borrowing ReadTransaction) throws -> UInt64 {
+        var count: UInt64 = 0
+        for stream in streams {
+            let key = StateTable.key(stream, .root, 0)
+            do {
+                _ = try transaction.get(database, RawSpan(_elements: key.span)) { value in
+                    try Checked.check(value, key: RawSpan(_elements: key.span))
+                }
+            } catch is PackedError {
+                count += 1
+            }
+        }
+        return count
+    }
+
+    /// The row of `space` with the greatest key at or below `position`.
+    func floor(
+        _ stream: UInt32, _ space: Space, at position: UInt64, in transaction: borrowing ReadTransaction
+    ) throws -> [UInt8]? {
+        let key = StateTable.key(stream, space, position)
+        return try transaction.withCursor(database) { cursor in
+            // The smallest key that is not less is the row itself or the one after it.
+            var found = try cursor.seek(RawSpan(_elements: key.span))
+            if found {
+                let isExact = cursor.withEntry { stored, _ in
+                    stored.starts(with: RawSpan(_elements: key.span), count: 13)
+                }
+                if !isExact {
+                    // It may have been the one that is looked for, before its key changed.
+                    try cursor.withEntry { try Checked.check($1, key: $0) }
+                    found = try cursor.previous()
+                }
+            } else {
+                found = try cursor.last()
+            }
+            guard found else { return nil }
+            return try cursor.withEntry { stored, value in
+                let content = try Checked.open(value, key: stored)
+                return stored.starts(with: RawSpan(_elements: key.span), count: 5) ? content : nil
+            }
+        }
+    }
+
+    /// The row of `space` with the smallest key at or above `position`.
+    func ceiling(
+        _ stream: UInt32, _ space: Space, at position: UInt64, in transaction: borrowing ReadTransaction
+    ) throws -> [UInt8]? {
+        let key = StateTable.key(stream, space, position)
+        return try transaction.withCursor(database) { cursor in
+            guard try cursor.seek(RawSpan(_elements: key.span)) else { return nil }
+            return try cursor.withEntry { stored, value in
+                let content = try Checked.open(value, key: stored)
+                return stored.starts(with: RawSpan(_elements: key.span), count: 5) ? content : nil
+            }
+        }
+    }
+}
+
+/// What a root row holds: whose state it is, and the state.
+package struct StoredState: Hashable, Sendable {
+    package var name: StreamName
+    package var state: TrayState
+
+    init(from reader: inout PackedReader) throws(PackedError) {
+        let kind = try reader.byte()
+        guard let name = String(validating: try reader.take(reader.count()), as: UTF8.self), kind <= 2 else {
+            throw .damaged("the name of a stream")
+        }
+        if kind == 2 {
+            guard let stream = Pseudonym.stream(of: name) else { throw .damaged("the name of a stream") }
+            self.name = .erased(stream)
+        } else {
+            self.name = kind == 1 ? .topic(name) : .user(name)
+        }
+        state = try TrayState(from: &reader)
+        guard reader.isAtEnd else { throw .damaged("bytes after the state") }
+    }
+}
+
+extension RawSpan {
+    /// Whether the first `count` bytes are those of `other`.
+    package func starts(with other: RawSpan, count: Int) -> Bool {
+        guard byteCount >= count, other.byteCount >= count else { return false }
+        for index in 0..<count where byte(at: index) != other.byte(at: index) { return false }
+        return true
+    }
+}

@@ -1,0 +1,101 @@
+import TraylogArchive
+import TraylogDomain
+import TraylogPages
+import TraylogLog
+
+extension TraylogError {
+    /// What a caller is told of any error that surfaces inside of the library.
+    package init(_ error: any Error, in directory: String) {
+        switch error {
+        case let error as TraylogError: self = error
+        case let refusal as Refusal: self = .refused(refusal)
+        case let failure as StoreFailure: self = .failed(failure)
+        case let error as LMDBError: self = .failed(StoreFailure(error))
+        case let error as CodecError: self = .failed(StoreFailure(error))
+        case let error as ArchiveError: self = .failed(StoreFailure(error))
+        case let error as PackedError: self = .failed(StoreFailure(error, in: directory))
+        case is CancellationError:
+            self = .failed(StoreFailure(code: .cancelled, message: "\(directory): given up; nothing was changed"))
+        default: self = .failed(StoreFailure(code: .inputOutput, message: "\(directory): \(error)"))
+        }
+    }
+}
+
+extension StoreFailure {
+    init(_ error: LMDBError) {
+        let place = error.path.map { "\($0): " } ?? ""
+        self.init(code: Code(error.code), message: place + error.message, holder: error.holderPID)
+    }
+
+    init(_ error: CodecError) {
+        self.init(code: error.code == .newer ? .newerFormat : .damaged, message: error.message)
+    }
+
+    init(_ error: ArchiveError) {
+        self.init(code: Code(error.code), message: error.message)
+    }
+
+    package init(_ error: PackedError, in directory: String) {
+        switch error {
+        case .damaged(let what):
+            self.init(
+                code: .damaged,
+                message:
+                    "a stored state in \(directory) is damaged (\(what)); run `traylog replay --rebuild`, which derives "
+                    + "it from the log again")
+        case .newer(let version):
+            self.init(
+                code: .newerFormat,
+                message:
+                    "\(directory) was written by a newer version of Traylog (format \(version)); open it with that version"
+            )
+        }
+    }
+}
+
+extension StoreFailure.Code {
+    init(_ code: ArchiveError.Code) {
+        self =
+            switch code {
+            case .notFound, .noArchives: .notFound
+            case .notAnArchive, .otherStore: .foreignFile
+            case .newer: .newerFormat
+            case .truncated, .damaged: .damaged
+            case .permissionDenied: .permissionDenied
+            case .diskFull: .diskFull
+            case .unusableDirectory: .unusableTarget
+            case .inputOutput: .inputOutput
+            }
+    }
+
+    init(_ code: LMDBError.Code) {
+        self =
+            switch code {
+            case .notFound: .notFound
+            case .notAStore: .foreignFile
+            case .newerFormat, .versionMismatch: .newerFormat
+            case .truncated, .corrupted, .missingDatabase, .panic: .damaged
+            case .writerLocked: .openForWriting
+            case .alreadyOpen: .alreadyOpen
+            case .permissionDenied, .readOnly: .permissionDenied
+            case .diskFull: .diskFull
+            case .mapFull, .mapResized, .transactionFull: .mapFull
+            case .readersFull: .readersFull
+            case .unsupportedLibrary, .unsupportedFileSystem, .wrongNamespace, .wrongProcess: .unsupported
+            case .closed: .closed
+            case .unusableTarget: .unusableTarget
+            case .openLocked, .badValueSize, .keyExists, .outOfOrder, .poisoned, .nestedWrite, .system, .other:
+                .inputOutput
+            }
+    }
+}
+
+extension PackedError {
+    /// The cause, in words.
+    package var reason: String {
+        switch self {
+        case .damaged(let what): what
+        case .newer(let version): "it was written by a newer version of Traylog (format \(version))"
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogPages
+import TraylogLog
+
+/// The one record that says what the store is and how far its states got.
+package struct StoreRecord: Hashable, Sendable {
+    static let format: UInt8 = 1
+    /// Stands in the place of the format as long as a restore writes the log.
+    private static let unfinished: UInt8 = 0
+    private static let key: [UInt8] = Array("store".utf8)
+
+    package var generation = Generation.first
+    /// The secret key of identities (``IdentityHasher``).
+    package var hasher: IdentityHasher
+    /// Stored states hold every event up to this one.
+    package var flushedThrough: UInt64 = 0
+    /// The number that the next new stream gets, as of ``flushedThrough``.
+    package var nextStream: UInt32 = 1
+    /// How many of the streams below it are topics'.
+    package var topics: UInt64 = 0
+    /// That of every state (``TrayState/landmarkDistance``).
+    package var landmarkDistance = TrayState.defaultLandmarkDistance
+    package var floor = Floor()
+    /// Streams below this number began before the floor.
+    package var floorStreams: UInt32 = 0
+    /// How many events left the log.
+    package var dropped: UInt64 = 0
+    /// How many of the streams are those of users who were erased.
+    package var erased: UInt64 = 0
+
+    package init(hasher: IdentityHasher) {
+        self.hasher = hasher
+    }
+
+    /// - Returns: nil when the store was never written to.
+    /// - Throws: ``StoreFailure`` `unfinished`, ``PackedError``.
+    package static func read(_ database: Database, in transaction: borrowing ReadTransaction) throws -> StoreRecord? {
+        guard let (record, isFinished) = try readAny(database, in: transaction) else { return nil }
+        guard isFinished else { throw StoreFailure.unfinishedRestore }
+        return record
+    }
+
+    /// The same for a restore, which may find what another one left.
+    package static func readAny(
+        _ database: Database, in transaction: borrowing ReadTransaction
+    ) throws -> (record: StoreRecord, isFinished: Bool)? {
+        try transaction.get(database, RawSpan(_elements: key.span)) { value in
+            var reader = PackedReader(try Checked.open(value, key: RawSpan(_elements: key.span)))
+            return try decode(from: &reader)
+        }
+    }
+
+    static func decode(from reader: inout PackedReader) throws(PackedError) -> (record: StoreRecord, isFinished: Bool) {
+        let format = try reader.byte()
+        guard format == StoreRecord.format || format == unfinished else { throw .newer(version: format) }
+        guard let generation = Generation(rawValue: try reader.byte()) else { throw .damaged("generation") }
+        let key0 = try reader.fixed64()
+        var record = StoreRecord(hasher: IdentityHasher(key0: key0, key1: try reader.fixed64()))
+        record.generation = generation
+        record.flushedThrough = try reader.varint()
+        guard record.flushedThrough <= Seq.highest else { throw .damaged("flushed through") }
+        guard let next = UInt32(exactly: try reader.varint()), 1...RecordHeader.highestStream ~= next else {
+            throw .damaged("stream")
+        }
+        record.nextStream = next
+        record.topics = try reader.varint()
+        guard record.topics < UInt64(next) else { throw .damaged("topics") }
+        record.landmarkDistance = try reader.varint()
+        try record.readFloor(&reader)
+        return (record, format == StoreRecord.format)
+    }
+
+    /// - Throws: ``CodecError``, ``PackedError`` `damaged` when the log is shorter than what the record says of it.
+    package func check(head: UInt64) throws {
+        guard flushedThrough <= head else {
+            throw CodecError(.damaged, seq: head + 1, "states hold it, and the log does not")
+        }
+        guard floor.seq.rawValue <= head + 1 else { throw PackedError.damaged("a floor beyond the log") }
+        // Each stream began with an event.
+        guard UInt64(nextStream) - 1 <= head else { throw PackedError.damaged("more streams than events") }
+    }
+
+    /// - Parameter isFinished: whether the log is whole; nobody opens a store that says no.
+    package func write(
+        _ database: Database, isFinished: Bool = true, to transaction: inout WriteTransaction
+    ) throws(LMDBError) {
+        var bytes = packed(isFinished: isFinished)
+        let key = StoreRecord.key
+        Checked.seal(&bytes, key: RawSpan(_elements: key.span))
+        try transaction.put(database, RawSpan(_elements: key.span), RawSpan(_elements: bytes.span))
+    }
+
+    /// What ``decode(from:)`` reads.
+    func packed(isFinished: Bool) -> [UInt8] {
+        var bytes: [UInt8] = [isFinished ? StoreRecord.format : StoreRecord.unfinished, generation.rawValue]
+        bytes.appendFixed64(hasher.key0)
+        bytes.appendFixed64(hasher.key1)
+        bytes.appendVarint(flushedThrough)
+        bytes.appendVarint(UInt64(nextStream))
+        bytes.appendVarint(topics)
+        bytes.appendVarint(landmarkDistance)
+        writeFloor(&bytes)
+        return bytes
+    }
+}
+
+extension StoreRecord {
+    fileprivate mutating func readFloor(_ reader: inout PackedReader) throws(PackedError) {
+        floor.seq = Seq(try reader.varint())
+        guard let streams = UInt32(exactly: try reader.varint()), streams <= nextStream else {
+            throw .damaged("streams below the floor")
+        }
+        floorStreams = streams
+        dropped = try reader.varint()
+        guard floor.seq.rawValue <= Seq.highest, dropped <= floor.seq.rawValue else { throw .damaged("floor") }
+        erased = try reader.varint()
+        guard let name = String(validating: try reader.take(reader.count()), as: UTF8.self) else {
+            throw .damaged("the name of an archive")
+        }
+        floor.archive = name.isEmpty ? nil : name
+    }
+
+    fileprivate func writeFloor(_ bytes: inout [UInt8]) {
+        bytes.appendVarint(floor.seq.rawValue)
+        bytes.appendVarint(UInt64(floorStreams))
+        bytes.appendVarint(dropped)
+        bytes.appendVarint(erased)
+        let name = floor.archive ?? ""
+        bytes.appendVarint(UInt64(name.utf8.count))
+        bytes.append(contentsOf: name.utf8)
+    }
+}
+
+extension StoreFailure {
+    fileprivate static let unfinishedRestore = StoreFailure(
+        code: .unfinished,
+        message:
+            "a restore into this store did not come to its end, so that events are missing; repeat it with `traylog "
+            + "restore`, or delete the directory")
+}

@@ -1,0 +1,181 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+import TraylogPages
+
+/// The store at one moment: one read transaction, the store's record, and the head.
+///
+/// Every query, check and copy reads through exactly one, which its source lends it (``FileSource``, ``LiveSource``) and
+/// ends; using it afterwards is a fault of the program, and traps. Nothing that is read here can be newer than something
+/// else that is: a transaction shows one commit, and stays with the data file that it began on when a compaction replaces
+/// that.
+///
+/// **In the process that writes**, states also come from memory, which the store's lock guards. The transaction begins
+/// under that lock, in the same turn in which the state is copied or brought up to date:
+///
+/// - Commits are made outside of the lock and published under it. So the file may hold a slice of states that memory
+///   still counts as not stored. A slice holds states as they were in an earlier turn of the lock, so that a state in
+///   memory is never older than the pages in the file. Every page that changed since the last *published* slice is in
+///   the state itself and is never asked of the file: what a slice stored leaves memory with its publication only.
+/// - A state that memory does not have is loaded through the same transaction, root and pages alike. It may come from
+///   such a slice; then the chain of the stream's events begins with some that it holds already, and a fold passes over
+///   events up to ``TrayState/appliedSeq``. The same holds for the events of topics.
+/// - Names are in memory until their slice is published. So a name may be in both places, and never in neither.
+/// - A compaction exchanges the data file and what memory says of it in one turn of the lock.
+///
+/// The transaction is used after the lock was given up, and its holder never takes the lock again: all that a query needs
+/// of memory is copied in the one turn. Otherwise it could wait for a thread that holds the lock and waits for
+/// transactions to end, as one that enlarges the map does.
+package final class StoreSnapshot: RowReader, @unchecked Sendable {
+    // @unchecked: constants, and a transaction that one thread at a time uses.
+    package let tables: Tables
+    package let record: StoreRecord
+    /// The newest event.
+    package let head: UInt64
+    let categoryNames: CategoryNames
+    private let transaction: HeldRead
+
+    /// - Parameter transaction: becomes the snapshot's own; the record and the head are as of then, or of a memory that is
+    ///   not older.
+    package init(
+        _ transaction: HeldRead, tables: Tables, record: StoreRecord, head: UInt64, categoryNames: CategoryNames
+    ) {
+        self.transaction = transaction
+        self.tables = tables
+        self.record = record
+        self.head = head
+        self.categoryNames = categoryNames
+    }
+
+    /// The store as its file shows it now.
+    ///
+    /// - Throws: ``StoreFailure`` `notFound` for an empty file, and `damaged` for one whose parts contradict each other.
+    package convenience init(
+        _ origin: any ReadOrigin, in directory: String, tables: Tables, categoryNames: CategoryNames
+    ) throws {
+        let transaction = try origin.hold()
+        do {
+            let (record, head) = try transaction.read { reading in
+                guard let record = try StoreRecord.read(tables.meta, in: reading) else {
+                    throw StoreFailure(code: .notFound, message: "\(directory) holds no store yet")
+                }
+                let head = try tables.log.head(in: reading).seq
+                try record.check(head: head)
+                return (record, head)
+            }
+            self.init(transaction, tables: tables, record: record, head: head, categoryNames: categoryNames)
+        } catch {
+            transaction.end()
+            throw error
+        }
+    }
+
+    @inline(__always)
+    package func read<R: ~Copyable>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
+        try transaction.read(body)
+    }
+
+    /// Ends the transaction; a second call does nothing.
+    package func end() { transaction.end() }
+}
+
+extension StoreSnapshot {
+    package var names: NameTable { tables.names(record.generation) }
+    package var states: StateTable { tables.states(record.generation) }
+    package var dues: DueTable { tables.dues(record.generation) }
+
+    /// The pages of a stream as they are stored.
+    package func pages(of stream: UInt32) -> StoredPages {
+        StoredPages(rows: self, tables: tables, record: record, stream: stream, categoryNames: categoryNames)
+    }
+
+    /// The stored state of a stream, whosever it is; nil when it has none.
+    package func root(_ stream: UInt32) throws -> StoredState? { try read { try states.root(stream, in: $0) } }
+
+    package func fact(_ seq: UInt64) throws -> Fact {
+        guard let fact = try read({ try tables.log.fact(seq, hasher: record.hasher, in: $0) }) else {
+            throw Self.missing(seq)
+        }
+        return fact
+    }
+
+    /// An event that a caller names.
+    ///
+    /// - Throws: ``Refusal`` `unknownEvent` when the log does not hold it.
+    package func event(_ seq: Seq) throws -> Event {
+        guard let event = try read({ try tables.log.event(seq.rawValue, in: $0) }) else {
+            throw Refusal.unknownEvent(seq)
+        }
+        return event
+    }
+
+    /// Some events of the log, without those that a compaction took.
+    ///
+    /// - Returns: at most `limit` events and 1,000, and the seq to go on with; beyond `end` at the end.
+    package func events(from first: UInt64, through end: UInt64, limit: Int) throws -> (events: [Event], next: UInt64) {
+        var events: [Event] = []
+        let wanted = min(limit, 1_000)
+        guard first <= end, wanted > 0 else { return ([], end + 1) }
+        let next = try read { transaction in
+            try tables.log.forEachRecord(from: first, floor: record.floor.seq.rawValue, in: transaction) { seq, bytes in
+                guard seq <= end else { return false }
+                events.append(try tables.log.event(seq, bytes, in: transaction))
+                return events.count < wanted
+            }
+        }
+        guard next > end || events.count == wanted else { throw Self.missing(next) }
+        return (events, next)
+    }
+
+    /// Whether the log holds an event that it had.
+    package func holds(_ seq: UInt64) throws -> Bool {
+        try !record.floor.isAbove(seq) || read { try tables.log.record(seq, in: $0) { _ in } } != nil
+    }
+
+    /// The stream and the stored state of a topic; nil for one of which nothing is stored.
+    package func topic(_ identity: UInt64) throws -> (stream: UInt32, root: StoredState?)? {
+        try read { transaction in
+            guard let stream = try names.stream(ofTopic: identity, in: transaction) else { return nil }
+            return (stream, try states.root(stream, in: transaction))
+        }
+    }
+
+    /// The seq that a moment means: the newest event that it sees.
+    ///
+    /// - Throws: ``Refusal`` `upToBeyondHead`, `compacted`.
+    /// - Complexity: O(log n) lookups for a time.
+    package func seq(of moment: Moment) throws -> UInt64 {
+        let floor = record.floor
+        switch moment {
+        case .seq(let seq):
+            guard seq.rawValue <= head else { throw Refusal.upToBeyondHead(seq, head: Seq(head)) }
+            guard seq >= floor.seq else { throw floor.refusal }
+            return seq.rawValue
+        case .time(let time):
+            // The last event that was recorded at or before the time; times never decrease along the log, and from the
+            // floor on no event is missing.
+            var (low, high) = (floor.seq.rawValue, head)
+            if low > 0, try recordedAt(low) > time { throw floor.refusal }
+            while low < high {
+                let middle = low + (high - low + 1) / 2
+                if try recordedAt(middle) <= time { low = middle } else { high = middle - 1 }
+            }
+            return low
+        }
+    }
+
+    /// The same, and the head without a moment.
+    package func seq(of moment: Moment?) throws -> UInt64 { try moment.map { try seq(of: $0) } ?? head }
+
+    private func recordedAt(_ seq: UInt64) throws -> Timestamp {
+        let time = try read { transaction in
+            try tables.log.record(seq, in: transaction) { try RecordHeader.read($0, seq: seq).recordedAt }
+        }
+        guard let time else { throw Self.missing(seq) }
+        return time
+    }
+
+    private static func missing(_ seq: UInt64) -> CodecError {
+        CodecError(.damaged, seq: seq, "it is missing from the log")
+    }
+}

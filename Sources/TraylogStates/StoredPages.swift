@@ -1,0 +1,165 @@
+import TraylogDomain
+import TraylogLog
+import TraylogPages
+
+/// The stored pages of one stream and the events of the log.
+package struct StoredPages: StateSource {
+    /// Which state the pages are read for.
+    package enum View: Hashable, Sendable {
+        /// The stored one, or one in memory that holds all pages that changed since.
+        case current
+        /// A landmark: pages as they were after this event. They stay so until a compaction.
+        case past(UInt64)
+    }
+
+    /// A snapshot; a whole environment for pages of the past that a long fold reads.
+    let rows: any RowReader
+    let tables: Tables
+    let generation: Generation
+    package let floor: Floor
+    let stream: UInt32
+    let view: View
+    let categoryNames: CategoryNames
+
+    init(
+        rows: any RowReader, tables: Tables, record: StoreRecord, stream: UInt32, view: View = .current,
+        categoryNames: CategoryNames
+    ) {
+        self.init(
+            rows: rows, tables: tables, generation: record.generation, floor: record.floor, stream: stream, view: view,
+            categoryNames: categoryNames)
+    }
+
+    private init(
+        rows: any RowReader, tables: Tables, generation: Generation, floor: Floor, stream: UInt32, view: View,
+        categoryNames: CategoryNames
+    ) {
+        self.rows = rows
+        self.tables = tables
+        self.generation = generation
+        self.floor = floor
+        self.stream = stream
+        self.view = view
+        self.categoryNames = categoryNames
+    }
+
+    /// The pages of the same stream, or of another, for another state.
+    package func viewing(_ view: View, stream: UInt32? = nil) -> StoredPages {
+        StoredPages(
+            rows: rows, tables: tables, generation: generation, floor: floor, stream: stream ?? self.stream, view: view,
+            categoryNames: categoryNames)
+    }
+
+    package func items(at position: UInt64) throws -> ItemPage? {
+        try page(.items, at: position) { try ItemPage(from: &$0) }
+    }
+
+    package func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page? {
+        try page(space, at: identity) { try KeyIndex.Page(from: &$0) }
+    }
+
+    package func events(from seq: UInt64) throws -> EventIndex.Page? {
+        let found = try rows.read { transaction in
+            [
+                try states.floor(stream, .page(.events), at: seq, in: transaction),
+                try states.ceiling(stream, .page(.events), at: seq, in: transaction),
+            ]
+        }
+        for case let row? in found {
+            var reader = PackedReader(row)
+            let page = try EventIndex.Page(from: &reader)
+            if try page.seqs().last ?? 0 >= seq { return page }
+        }
+        return nil
+    }
+
+    package func event(_ seq: UInt64) throws -> Event {
+        guard let event = try rows.read({ try tables.log.event(seq, in: $0) }) else { throw Self.missing(seq) }
+        return event
+    }
+
+    package func holds(_ seq: UInt64) throws -> Bool {
+        try rows.read { try tables.log.record(seq, in: $0) { _ in } } != nil
+    }
+
+    package func compactedFingerprint(_ seq: UInt64) throws -> UInt64? {
+        try rows.read { try tables.fingerprints.fingerprint(of: seq, in: $0) }
+    }
+
+    package func category(_ count: CategoryCount) throws -> String? {
+        try categoryNames.name(of: count.category) { try event(count.namedBy).content?.category }
+    }
+
+    /// The items with their contents.
+    package func items(_ shown: [ShownItem]) throws -> [Item] {
+        try rows.read { transaction in
+            var items = [Item](blanks: shown.count)
+            for index in shown.indices {
+                let seq = shown[index].entry.seq
+                items[index].seq = Seq(seq)
+                let found: Void? = try tables.log.record(seq, in: transaction) { record in
+                    try tables.log.fill(&items[index], from: seq, record, in: transaction)
+                }
+                guard found != nil else { throw Self.missing(seq) }
+                try shown[index].update(&items[index], from: self)
+            }
+            return items
+        }
+    }
+
+    private static func missing(_ seq: UInt64) -> PackedError {
+        .damaged("a state names event \(seq), which the log does not hold")
+    }
+
+    private var states: StateTable { tables.states(generation) }
+
+    private func page<Page>(
+        _ space: PageSpace, at key: UInt64, _ unpack: (inout PackedReader) throws -> Page
+    ) throws -> Page? {
+        let row = try rows.read { transaction in
+            switch view {
+            case .current: try states.floor(stream, .page(space), at: key, in: transaction)
+            case .past(let seq): try states.page(stream, space, at: key, after: seq, in: transaction)
+            }
+        }
+        guard let row else { return nil }
+        var reader = PackedReader(row)
+        return try unpack(&reader)
+    }
+}
+
+extension StoredPages {
+    /// The stored state of the stream; nil when it has none.
+    package func root(of name: StreamName) throws -> TrayState? {
+        try rows.read { try states.root(stream, of: name, in: $0)?.state }
+    }
+
+    /// A stored page with the event that changed it last, as it is now.
+    func row(_ space: PageSpace, first: UInt64) throws -> (changedBy: UInt64, content: [UInt8])? {
+        try rows.read { try states.row(stream, space, first: first, in: $0) }
+    }
+
+    /// The newest landmark at or before `seq`, or what was kept of the stream at the floor.
+    package func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
+        let stored: StoredState? = try rows.read { transaction in
+            if let row = try states.floor(stream, .landmark, at: seq, in: transaction) {
+                var reader = PackedReader(row)
+                return try StoredState(from: &reader)
+            }
+            return try states.base(stream, floor: floor.seq.rawValue, in: transaction)
+        }
+        guard let state = stored?.state, state.appliedSeq <= seq else { return nil }
+        return Landmark(state: state, pages: viewing(.past(state.appliedSeq)))
+    }
+
+    /// The firsts of pages that `seq` or a later event changed.
+    package func firsts(of space: PageSpace, changedSince seq: UInt64) throws -> [UInt64] {
+        try rows.read { transaction in
+            var firsts: [UInt64] = []
+            try states.forEachPage(stream, space, in: transaction) { first, changedBy in
+                if changedBy >= seq { firsts.append(first) }
+            }
+            return firsts
+        }
+    }
+}

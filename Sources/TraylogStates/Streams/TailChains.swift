@@ -1,0 +1,199 @@
+/// Which events at the end of the log belong to which stream: a chain through the events of each.
+///
+/// Appending and opening ask for the chain of each event. The numbers of streams have no gaps, so the ends of the chains are
+/// in an array, in pages that are given back when empty.
+package struct TailChains: Sendable {
+    /// Of one chain.
+    private struct Ends: BitwiseCopyable, Sendable {
+        /// The oldest event; 0 when the chain is empty.
+        var first: UInt64 = 0
+        /// From the oldest event to the newest.
+        var length: UInt32 = 0
+
+        var last: UInt64 { first + UInt64(length) }
+    }
+
+    /// Some neighbours' chains.
+    private struct Page: Sendable {
+        var ends: ContiguousArray<Ends> = []
+        /// How many of them are not empty.
+        var count = 0
+    }
+
+    private static let pageStreams = 256
+
+    /// The event right before the first one.
+    package private(set) var start: UInt64
+    /// How far it is to the next event of the same stream; 0 when there is none.
+    private var distances: ContiguousArray<UInt32> = []
+    /// Distances before this index are given up; their memory follows in one move.
+    private var dropped = 0
+    private var pages: ContiguousArray<Page> = []
+
+    /// - Parameter start: the event right before the first one.
+    package init(after start: UInt64 = 0) {
+        self.start = start
+    }
+
+    package var count: Int { distances.count - dropped }
+
+    /// The newest event.
+    package var end: UInt64 { start + UInt64(count) }
+
+    /// The oldest event of a stream; 0 when there is none.
+    package func first(of stream: UInt32) -> UInt64 { ends(of: stream).first }
+
+    /// Whether a stream has an event by `head`.
+    package func began(_ stream: UInt32, by head: UInt64) -> Bool {
+        let first = first(of: stream)
+        return first != 0 && first <= head
+    }
+
+    /// The newest event of a stream; 0 when there is none.
+    package func last(of stream: UInt32) -> UInt64 {
+        let ends = ends(of: stream)
+        return ends.first == 0 ? 0 : ends.last
+    }
+
+    /// The next event of the same stream; 0 when there is none.
+    package func next(after seq: UInt64) -> UInt64 {
+        let distance = distances[index(seq)]
+        return distance == 0 ? 0 : seq &+ UInt64(distance)
+    }
+
+    /// The stream's oldest event after `seq`, which is one of its events or older than its chain; 0 when there is none.
+    package func next(of stream: UInt32, after seq: UInt64) -> UInt64 {
+        let ends = ends(of: stream)
+        if ends.first == 0 || seq < ends.first { return ends.first }
+        return seq >= ends.last ? 0 : next(after: seq)
+    }
+
+    /// The events of a stream, ascending.
+    ///
+    /// - Complexity: O(events of the stream).
+    package func seqs(of stream: UInt32) -> [UInt64] {
+        var seqs: [UInt64] = []
+        var seq = first(of: stream)
+        while seq != 0 {
+            seqs.append(seq)
+            seq = next(after: seq)
+        }
+        return seqs
+    }
+
+    /// Appends the next event.
+    ///
+    /// - Parameter stream: 0 for an event of the store itself, which is in no chain.
+    /// - Returns: the event before it of the same stream; 0 when it is the first.
+    @discardableResult
+    package mutating func append(to stream: UInt32) -> UInt64 {
+        distances.append(0)
+        guard stream != 0 else { return 0 }
+        let seq = end
+        let (page, place) = TailChains.place(of: stream)
+        if page >= pages.count || pages[page].ends.isEmpty { makePage(page) }
+        let ends = pages[page].ends[place]
+        guard ends.first != 0 else {
+            pages[page].ends[place].first = seq
+            pages[page].count += 1
+            return 0
+        }
+        distances[index(ends.last)] = UInt32(seq - ends.last)
+        pages[page].ends[place].length = UInt32(seq - ends.first)
+        return ends.last
+    }
+
+    /// Notes the next events.
+    package mutating func append(_ events: ContiguousArray<TailEvent>) {
+        for event in events { append(to: event.stream) }
+    }
+
+    /// Takes the newest event, which is of `stream` and came after `previous`, back.
+    package mutating func removeLast(of stream: UInt32, previous: UInt64) {
+        distances.removeLast()
+        guard stream != 0 else { return }
+        let (page, place) = TailChains.place(of: stream)
+        if previous == 0 {
+            clear(page, place)
+        } else {
+            pages[page].ends[place].length = UInt32(previous - pages[page].ends[place].first)
+            distances[index(previous)] = 0
+        }
+    }
+
+    /// Takes the events of a stream through `seq`, which is one of them or comes before or after all, out of its chain.
+    ///
+    /// - Returns: whether any are left.
+    package mutating func unchain(_ stream: UInt32, through seq: UInt64) -> Bool {
+        let ends = ends(of: stream)
+        guard ends.first != 0, ends.first <= seq else { return ends.first != 0 }
+        let (page, place) = TailChains.place(of: stream)
+        guard seq < ends.last else {
+            clear(page, place)
+            return false
+        }
+        let next = next(after: seq)
+        pages[page].ends[place] = Ends(first: next, length: UInt32(ends.last - next))
+        return true
+    }
+
+    private mutating func clear(_ page: Int, _ place: Int) {
+        pages[page].ends[place] = Ends()
+        pages[page].count -= 1
+    }
+
+    /// Gives up the events through `seq`, which are in no chain any more.
+    package mutating func dropThrough(_ seq: UInt64) {
+        let newStart = min(seq, end)
+        guard newStart > start else { return }
+        dropped += Int(newStart - start)
+        start = newStart
+        for page in pages.indices where pages[page].count == 0 { pages[page].ends = [] }
+        guard dropped > distances.count / 2 else { return }
+        distances.removeSubrange(..<dropped)
+        dropped = 0
+    }
+
+    private func index(_ seq: UInt64) -> Int { dropped &+ Int(seq &- start) &- 1 }
+
+    private static func place(of stream: UInt32) -> (page: Int, place: Int) {
+        (Int(stream) / pageStreams, Int(stream) % pageStreams)
+    }
+
+    private func ends(of stream: UInt32) -> Ends {
+        let (page, place) = TailChains.place(of: stream)
+        return page < pages.count && pages[page].count > 0 ? pages[page].ends[place] : Ends()
+    }
+
+    private mutating func makePage(_ page: Int) {
+        while page >= pages.count { pages.append(Page()) }
+        pages[page].ends = ContiguousArray(repeating: Ends(), count: TailChains.pageStreams)
+    }
+}
+
+extension TailChains {
+    /// Visits the streams that have events, with the oldest one of each; by number.
+    package func forEachStream(_ body: (UInt32, _ first: UInt64) -> Void) {
+        for page in pages.indices where pages[page].count > 0 {
+            for place in pages[page].ends.indices where pages[page].ends[place].first != 0 {
+                body(UInt32(page * TailChains.pageStreams + place), pages[page].ends[place].first)
+            }
+        }
+    }
+
+    /// Checks that every chain is a way through events that are there, from its oldest one to its newest one, and that no
+    /// event is in two.
+    package func checkInvariants() {
+        var chained = 0
+        forEachStream { stream, first in
+            let seqs = seqs(of: stream)
+            precondition(first > start && seqs.first == first, "chain \(stream) lies outside")
+            precondition(seqs.last == last(of: stream), "chain \(stream) does not end with its newest event")
+            chained += seqs.count
+        }
+        precondition(chained <= count, "an event is in two chains")
+        for page in pages {
+            precondition(page.count == page.ends.count { $0.first != 0 }, "chains that are not empty")
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import TraylogAudit
+import TraylogDomain
+import TraylogLog
+import TraylogPages
+
+extension EventLog {
+    /// What the tree says about an event, from its record, erased or not, after checking it; nil when the log does not
+    /// hold it (any more).
+    ///
+    /// - Throws: ``CodecError``, ``LMDBError``.
+    package func leaf(_ seq: UInt64, in transaction: borrowing ReadTransaction) throws -> EventLeaf? {
+        try record(seq, in: transaction) { try leaf(of: seq, $0, in: transaction) }
+    }
+
+    /// The same for a record at hand.
+    func leaf(of seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction) throws -> EventLeaf {
+        let header = try RecordHeader.read(record, seq: seq)
+        return EventLeaf(
+            version: RecordHeader.version, kind: header.kindNumber, stream: header.stream, seq: seq,
+            recordedAt: header.recordedAt.milliseconds, occurredAt: header.occurredAt?.milliseconds,
+            digest: try digest(of: seq, header, record, in: transaction))
+    }
+
+    /// SHA-256(salt ‖ payload): computed, or of an erased payload what was kept of it.
+    func digest(
+        of seq: UInt64, _ header: RecordHeader, _ record: RawSpan, in transaction: borrowing ReadTransaction
+    ) throws -> MerkleHash {
+        switch try RecordCodec.body(seq: seq, header: header, record: record) {
+        case .inline(let range):
+            try RecordCodec.verify(seq: seq, record: record)
+            // In the record the salt stands right before the payload.
+            return .sha256(record.extracting((range.lowerBound - EventLog.saltBytes)..<range.upperBound))
+        case .chunked:
+            return try withPayload(of: seq, record, in: transaction) { header, payload in
+                let salt = header.salt.bytes
+                return .sha256(RawSpan(_elements: salt.span), payload)
+            }
+        case .erased(let range):
+            try RecordCodec.verify(seq: seq, record: record)
+            guard let digest = MerkleHash(bytes: record.extracting(range)) else {
+                throw CodecError(.damaged, seq: seq, "the digest in the place of its payload")
+            }
+            return digest
+        }
+    }
+
+    private static let saltBytes = 16
+
+    /// Appends the hashes of the leaves of successive events.
+    ///
+    /// - Parameter events: all of them in the log.
+    /// - Throws: ``CodecError`` `damaged` when one is missing.
+    func appendLeafHashes(
+        of events: ClosedRange<UInt64>, to hashes: inout [MerkleHash], in transaction: borrowing ReadTransaction
+    ) throws {
+        var next = events.lowerBound
+        try forEachRecord(from: next, in: transaction) { seq, record in
+            guard seq == next else { throw CodecError(.damaged, seq: next, "it is missing from the log") }
+            hashes.append(try leaf(of: seq, record, in: transaction).hash)
+            next += 1
+            return seq < events.upperBound
+        }
+        guard next > events.upperBound else {
+            throw CodecError(.damaged, seq: next, "it is missing from the log")
+        }
+    }
+}

@@ -1,0 +1,6 @@
+/// What is wrong with the tree, and where.
+package struct TreeFinding: Hashable, Sendable {
+    /// The first event that it concerns; nil when nothing tells.
+    package var seq: UInt64?
+    package var text: String
+}

@@ -1,0 +1,63 @@
+import TraylogAudit
+import TraylogLMDB
+import TraylogLog
+import TraylogPages
+import TraylogPlatform
+
+/// Hashes of leaves as the log alone gives them.
+struct LogLeaves: Sendable {
+    /// Nil where the event is gone or cannot be read.
+    var hashes: [MerkleHash?] = []
+    /// Why, for events that are there.
+    var problems: [UInt64: String] = [:]
+
+    static func + (left: LogLeaves, right: LogLeaves) -> LogLeaves {
+        LogLeaves(
+            hashes: left.hashes + right.hashes, problems: left.problems.merging(right.problems) { first, _ in first })
+    }
+}
+
+extension TreeStorage {
+    /// The leaves of events, without a look at the stored ones; by two threads when there are many.
+    func leavesOfLog(_ range: Range<UInt64>) throws -> LogLeaves {
+        guard range.count >= 4_096 else { return try leavesOfLogAlone(range) }
+        let middle = range.lowerBound + UInt64(range.count) / 2
+        let second = Concurrent { try leavesOfLogAlone(middle..<range.upperBound) }
+        let first = Result { try leavesOfLogAlone(range.lowerBound..<middle) }
+        let rest = second.result
+        return try first.get() + rest.get()
+    }
+
+    private func leavesOfLogAlone(_ range: Range<UInt64>) throws -> LogLeaves {
+        var leaves = LogLeaves()
+        leaves.hashes.reserveCapacity(range.count)
+        var next = range.lowerBound
+        while next < range.upperBound {
+            let end = min(range.upperBound, next + 8_192)
+            try environment.read { transaction in
+                var hashes: [MerkleHash] = []
+                do {
+                    try log.appendLeafHashes(of: (next + 1)...end, to: &hashes, in: transaction)
+                    for hash in hashes { leaves.hashes.append(hash) }
+                } catch is CodecError {
+                    try appendOneByOne(next..<end, to: &leaves, in: transaction)
+                }
+            }
+            next = end
+        }
+        return leaves
+    }
+
+    private func appendOneByOne(
+        _ range: Range<UInt64>, to leaves: inout LogLeaves, in transaction: borrowing ReadTransaction
+    ) throws {
+        for index in range {
+            do {
+                leaves.hashes.append(try log.leaf(index + 1, in: transaction)?.hash)
+            } catch let error as CodecError {
+                leaves.hashes.append(nil)
+                leaves.problems[index + 1] = error.reason
+            }
+        }
+    }
+}
