@@ -18,7 +18,9 @@ struct ArchitectureTests {
         "TraylogStates": [
             "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogArchive",
         ],
-        "TraylogFold": ["TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLog", "TraylogStates"],
+        "TraylogFold": [
+            "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLog", "TraylogStates", "Synchronization",
+        ],
         "TraylogTree": [
             "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogAudit",
             "TraylogStates",

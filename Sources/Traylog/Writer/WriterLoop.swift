@@ -118,10 +118,13 @@ struct WriterLoop {
 
     /// How long until the next tick that the store makes by itself; not for ever, because the clock may be set.
     private var millisecondsUntilDue: Int? {
-        guard ticksByItself, let due = nextDue else { return nil }
-        let distance = due.milliseconds.subtractingReportingOverflow(SystemClock.nowMilliseconds())
+        guard ticksByItself, let due = nextDue?.milliseconds else { return nil }
+        let now = SystemClock.nowMilliseconds()
+        // Any time may stand here: the earliest one says that something that waited is to be looked at.
+        guard due > now else { return 0 }
+        let distance = due.subtractingReportingOverflow(now)
         let limit = WriterLoop.clockMilliseconds
-        return distance.overflow ? limit : Int(min(max(distance.partialValue, 0), Int64(limit)))
+        return distance.overflow ? limit : Int(min(distance.partialValue, Int64(limit)))
     }
 
     /// The life of a second thread: makes slices while the writer waits for the disk, until the store is closed.
