@@ -21,10 +21,24 @@ let package = Package(
         .target(name: "TraylogArchive", dependencies: ["CTraylogZstd", "TraylogLog", "TraylogPlatform"]),
         .target(name: "TraylogAudit", dependencies: ["CTraylogCrypto"]),
         .target(
+            name: "TraylogStates",
+            dependencies: [
+                "TraylogArchive", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
+            ]),
+        .target(
+            name: "TraylogFold",
+            dependencies: ["TraylogDomain", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogStates"]),
+        .target(
+            name: "TraylogTree",
+            dependencies: [
+                "TraylogAudit", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
+                "TraylogStates",
+            ]),
+        .target(
             name: "Traylog",
             dependencies: [
-                "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages",
-                "TraylogPlatform",
+                "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog",
+                "TraylogPages", "TraylogPlatform", "TraylogStates", "TraylogTree",
             ]),
         .target(
             name: "TestSupport",
