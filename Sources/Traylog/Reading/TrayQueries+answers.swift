@@ -1,7 +1,7 @@
 import TraylogDomain
 import TraylogStates
 
-// The queries of spec.md, section 5, once for every kind of store.
+// The queries, once for every kind of store.
 
 extension TrayQueries {
     /// The seq of the newest event; 0 in an empty store.
