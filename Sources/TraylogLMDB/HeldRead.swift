@@ -15,6 +15,11 @@ package final class HeldRead: RowReader, @unchecked Sendable {
         self.reading = reading
     }
 
+    /// Of a transaction that ``begin()`` begins.
+    package init(_ environment: Environment) {
+        self.environment = environment
+    }
+
     deinit {
         precondition(reading == nil, "A read transaction was not ended.")
     }
@@ -23,6 +28,12 @@ package final class HeldRead: RowReader, @unchecked Sendable {
     package func read<R: ~Copyable>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
         guard let reading else { preconditionFailure("A read transaction was used after its end.") }
         return try body(ReadTransaction(reading.handle.snapshot))
+    }
+
+    /// Begins a transaction, on the newest file; the one before has ended.
+    package func begin() throws(LMDBError) {
+        precondition(reading == nil, "A read transaction was not ended.")
+        reading = try environment.beginRead()
     }
 
     /// Ends the transaction; a second call does nothing.

@@ -6,21 +6,25 @@ import TraylogStates
 final class TurnSnapshot: @unchecked Sendable {
     // @unchecked: whoever uses it holds the store's lock.
     fileprivate var open: StoreSnapshot?
+    /// The transaction of ``open``, or one that has ended and can begin again without taking memory.
+    fileprivate var held: HeldRead?
 }
 
 extension LiveStore {
     /// What everything is read through in this turn of the lock.
     func snapshot() throws -> StoreSnapshot {
         if let open = turn.open { return open }
+        let held = turn.held ?? HeldRead(environment)
+        try held.begin()
         let snapshot = StoreSnapshot(
-            try environment.hold(), tables: tables, record: record, head: head.seq, categoryNames: categoryNames)
-        turn.open = snapshot
+            held, tables: tables, record: record, head: head.seq, categoryNames: categoryNames)
+        (turn.open, turn.held) = (snapshot, held)
         return snapshot
     }
 
     /// The same for a query that goes on after this turn, and ends it; nothing is read in the turn any more.
     func lendSnapshot() throws -> StoreSnapshot {
-        defer { turn.open = nil }
+        defer { (turn.open, turn.held) = (nil, nil) }
         return try snapshot()
     }
 
