@@ -33,7 +33,8 @@ package final class StoreSnapshot: RowReader, @unchecked Sendable {
     /// The newest event.
     package let head: UInt64
     let categoryNames: CategoryNames
-    private let transaction: HeldRead
+    /// Nil after the end: the object may begin another transaction by then, which is not this snapshot's.
+    private var transaction: HeldRead?
 
     /// - Parameter transaction: becomes the snapshot's own; the record and the head are as of then, or of a memory that is
     ///   not older.
@@ -72,11 +73,15 @@ package final class StoreSnapshot: RowReader, @unchecked Sendable {
 
     @inline(__always)
     package func read<R: ~Copyable>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
-        try transaction.read(body)
+        guard let transaction else { preconditionFailure("A snapshot was used after its end.") }
+        return try transaction.read(body)
     }
 
     /// Ends the transaction; a second call does nothing.
-    package func end() { transaction.end() }
+    package func end() {
+        transaction?.end()
+        transaction = nil
+    }
 }
 
 extension StoreSnapshot {
