@@ -1,5 +1,5 @@
 extension Environment {
-    /// What an environment may do.
+    /// The rights of an environment: reading, or writing too.
     package enum Access: Hashable, Sendable {
         /// Read and write; one environment on the machine.
         case readWrite
@@ -7,7 +7,7 @@ extension Environment {
         case readOnly
     }
 
-    /// When a commit is safe against power loss.
+    /// The moment from which a commit is safe against power loss.
     package enum Durability: Hashable, Sendable {
         /// When `write` returns.
         case durable

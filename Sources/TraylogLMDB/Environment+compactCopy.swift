@@ -71,7 +71,7 @@ extension Environment {
         try Self.syncDirectory(Files.parent(of: path))
     }
 
-    /// What the name of an unfinished copy ends with, after the file's own name and random digits.
+    /// The ending of an unfinished copy's name, after the file's own name and random digits.
     static let partialEnding = ".partial"
 
     /// The same while another thread copies, so that this one can tell how far it is.

@@ -2,7 +2,7 @@ import TraylogPages
 import TraylogPlatform
 
 extension Environment {
-    /// What became of a copy of a whole store.
+    /// The result of copying a whole store.
     package struct Copy: Hashable, Sendable {
         package var fileBytes: Int
         /// The greatest key of the table that was asked about; nil when it is empty.

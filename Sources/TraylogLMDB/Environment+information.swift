@@ -18,7 +18,7 @@ extension Environment {
         /// Reader slots that have been in use at a time since the store was opened.
         package var usedReaderSlots: Int
         package var maximumReaderSlots: Int
-        /// What the file system can still take; nil when it cannot tell.
+        /// The bytes that the file system can still take; nil when it cannot tell.
         package var availableDiskBytes: Int64?
     }
 

@@ -221,7 +221,7 @@ extension Environment {
         }
     }
 
-    /// What new transactions begin on.
+    /// The file on which new transactions begin.
     func openFile(_ operation: String) throws(LMDBError) -> EnvironmentFile {
         guard let file else { throw closedError(operation) }
         return file

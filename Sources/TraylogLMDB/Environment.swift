@@ -25,10 +25,10 @@ import Synchronization
     /// In the order in which they were opened.
     let databaseNames: [String]
     let databases: [String: Database]
-    /// What new transactions begin on; nil for a successor that took its predecessor's place.
+    /// The file on which new transactions begin; nil for a successor that took its predecessor's place.
     private let current: Monitor<EnvironmentFile?>
     let succession = Monitor(Succession())
-    /// How often ``heal()`` had to open the data file anew.
+    /// The number of times that ``heal()`` had to open the data file anew.
     let reopenings = Atomic(0)
     /// Nil for a successor, which no other process opens.
     let openLock: OpenLock?
@@ -64,7 +64,7 @@ import Synchronization
         close()
     }
 
-    /// What new transactions begin on; nil when there is nothing any more.
+    /// The file on which new transactions begin; nil when there is none any more.
     var file: EnvironmentFile? { current.withLock { $0 } }
 
     /// Lets new transactions begin on another file, and closes the old one when its last transaction has ended.

@@ -29,7 +29,7 @@ struct EnvironmentDirectory: Hashable, Sendable {
         return number
     }
 
-    /// Where a new environment is made that gets this one's name when it is whole.
+    /// The directory in which a new environment is made; it gets this one's name when it is whole.
     var draft: EnvironmentDirectory { EnvironmentDirectory(store: store, name: name + Self.draftEnding) }
 
     /// Whether the name is that of an environment or of a draft.

@@ -22,7 +22,7 @@ import TraylogPlatform
     private(set) var isLost = false
     /// The file was opened again after a commit that failed, whose page of the header the next one has to look at first.
     private var mayBeRenumbered = false
-    /// What is behind the last page of a file that is written.
+    /// The room behind the last page of a file that is written.
     private var headroom: Headroom
     /// Whether every commit so far was one.
     private var isSound = true

@@ -13,13 +13,13 @@ final class Headroom: @unchecked Sendable {
     private let pageSize: Int
     /// Whether writing over a block costs less than allocating it: not where each write goes to a new place.
     private let isUseful: Bool
-    /// What commits need, and a running mean of how much more each one does.
+    /// The pages that commits need, and a running mean of how many more each one takes.
     private var end = 0
     private var growth = 0
     /// Behind ``end``, blocks hold zeros up to here.
     private var filledThrough = 0
 
-    /// How many commits like the last ones the room is for.
+    /// The number of commits, like the last ones, that the room is for.
     private static let commits = 32
     private static let roomBytes = (64 << 10)...(1 << 20)
     private static let smallCommitBytes = 32 << 10
@@ -33,7 +33,7 @@ final class Headroom: @unchecked Sendable {
 
     /// Makes the room larger, after a commit, when little of it is left.
     ///
-    /// What fails is done without: the next commit then does the work itself, and tells if it cannot.
+    /// A failure costs nothing: the next commit then does the work itself, and tells if it cannot.
     ///
     /// - Parameter mapBytes: the file is not made longer than its map.
     func extend(behind lastPage: Int, mapBytes: Int) {

@@ -1,6 +1,6 @@
 import TraylogPages
 
-/// Where read transactions begin.
+/// A data file on which read transactions begin.
 package protocol ReadOrigin: RowReader {
     /// Begins a transaction that several calls share; the caller ends it.
     func hold() throws(LMDBError) -> HeldRead

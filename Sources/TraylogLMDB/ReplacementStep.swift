@@ -1,5 +1,5 @@
 extension Environment {
-    /// What has been done of a replacement, for tests that end it there.
+    /// A step of a replacement, for tests that end it there.
     package enum ReplacementStep: String, CaseIterable, Sendable {
         /// The successor is on disk, and so is the file that will name it.
         case synced

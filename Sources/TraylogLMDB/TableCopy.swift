@@ -76,7 +76,7 @@ package struct TableCopy {
 private struct RowChunk {
     /// Keys and values, one after the other.
     private var bytes: [UInt8] = []
-    /// Where each key and each value ends.
+    /// The end of each key and each value.
     private var ends: [Int] = []
 
     static let maximumRows = 10_000

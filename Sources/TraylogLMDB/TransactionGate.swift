@@ -60,7 +60,7 @@ final class TransactionGate: Sendable {
 
     /// Idle read transactions to keep; each occupies a reader slot of the store.
     static let maximumIdle = 64
-    /// How often a writer looks for readers that died.
+    /// The interval at which a writer looks for readers that died.
     static let reapIntervalNanoseconds: Int64 = 30_000_000_000
 
     private let monitor = Monitor(State())

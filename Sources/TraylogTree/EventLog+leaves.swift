@@ -4,7 +4,7 @@ import TraylogLog
 import TraylogPages
 
 extension EventLog {
-    /// What the tree says about an event, from its record, erased or not, after checking it; nil when the log does not
+    /// An event's leaf, from its record, erased or not, after checking it; nil when the log does not
     /// hold it (any more).
     ///
     /// - Throws: ``CodecError``, ``LMDBError``.
@@ -12,7 +12,7 @@ extension EventLog {
         try record(seq, in: transaction) { try leaf(of: seq, $0, in: transaction) }
     }
 
-    /// The same for a record at hand.
+    /// The same for a record that the caller has read.
     func leaf(of seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction) throws -> EventLeaf {
         let header = try RecordHeader.read(record, seq: seq)
         return EventLeaf(

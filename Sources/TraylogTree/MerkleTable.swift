@@ -24,7 +24,7 @@ package struct MerkleTable: Sendable {
     /// Rows of level 0 are the last ones, so that they can be appended.
     static func key(level: Int, row: UInt64) -> UInt64 { UInt64(255 - level) << 56 | row }
 
-    /// How many leaves are stored: those of all events through this seq. 0 when nobody asked for the tree yet.
+    /// The number of stored leaves: those of all events through this seq. 0 when nobody asked for the tree yet.
     ///
     /// - Throws: ``StoreFailure`` `damaged`, ``PackedError`` `newer`, ``LMDBError``.
     package func size(in transaction: borrowing ReadTransaction) throws -> UInt64 {
@@ -160,7 +160,7 @@ package struct MerkleTable: Sendable {
 }
 
 extension StoreFailure {
-    /// What is stored of the tree is not what was written.
+    /// The stored part of the tree is not as it was written.
     static func damagedTree(_ what: String) -> StoreFailure {
         StoreFailure(
             code: .damaged,

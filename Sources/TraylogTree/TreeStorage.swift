@@ -23,7 +23,7 @@ package struct TreeStorage: Sendable {
         self.log = log
     }
 
-    /// How a caller makes a transaction that writes: directly, or as a chore of the store's writer.
+    /// The caller's way of making a transaction that writes: directly, or as a chore of the store's writer.
     package typealias Write = (@escaping @Sendable (inout WriteTransaction) throws -> Void) throws -> Void
 
     var size: UInt64 {

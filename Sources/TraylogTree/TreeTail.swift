@@ -6,7 +6,7 @@ import TraylogPlatform
 /// They stay right for ever, since no leaf ever changes: an eighth of a byte for each event.
 package final class TreeTail: Sendable {
     struct Tiles {
-        /// The index of the first tile at hand; the table has those before.
+        /// The index of the first tile in memory; the table has those before.
         var first: UInt64 = 0
         var hashes: [MerkleHash] = []
 

@@ -1,4 +1,4 @@
-/// How many leaves a tree has, and the hash over all of them.
+/// The number of leaves of a tree, and the hash over all of them.
 ///
 /// Two logs with equal tree heads hold the same events in the same order. Keep it in another place than the log, because
 /// whoever can rewrite the log can rewrite a tree head beside it.

@@ -1,12 +1,12 @@
 /// A failure of the storage layer: what happened, where, and what to do next.
 @usableFromInline package struct LMDBError: Error, Hashable, Sendable {
-    /// What went wrong, for a caller that reacts to it.
+    /// The kind of failure, for a caller that reacts to it.
     package var code: Code
     /// The call that failed, such as `put` or `open`.
     package var operation: String
     /// The file or directory concerned, where one is known.
     package var path: String?
-    /// What happened, where, and what to do next: one or two sentences for a person.
+    /// One or two sentences for a person: the failure, its place, and the next step.
     package var message: String
     /// The process that is in the way, for ``Code/writerLocked``.
     package var holderPID: Int32?

@@ -36,7 +36,7 @@ package struct DataFileHeader: Sendable {
         return Int64(pages) * Int64(pageSize)
     }
 
-    /// What is wrong with a header.
+    /// A fault of a header.
     package enum Fault: Error {
         case short, foreign, newerFormat, version(UInt32), damaged
     }

@@ -1,9 +1,9 @@
-/// Who owns each page of the file, as one commit says: a table, the list of free pages, or nobody.
+/// The owner of each page of the file, as one commit says: a table, the list of free pages, or nobody.
 ///
 /// Every page has to be in exactly one place. A damaged page is noted and what is below it left out, so that one walk
 /// finds all there is to find.
 package struct PageAccount {
-    /// How closely it looks.
+    /// The depth of the check.
     package enum Depth {
         /// At branches, at the list of free pages, and at leaves only where large values hang on them.
         case outline
@@ -31,7 +31,7 @@ package struct PageAccount {
     private let snapshot: Snapshot
     private let depth: Depth
     private var owners: [UInt8]
-    /// What was counted of the present table.
+    /// The counts of the present table.
     private var counts = Counts()
 
     private struct Counts {

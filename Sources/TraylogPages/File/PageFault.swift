@@ -1,4 +1,4 @@
-/// What is wrong with a page.
+/// A fault of a page.
 package enum PageFault: Hashable, Sendable {
     case outside, beyondEnd, misplaced, kind, entries, order, space, child, value, range, free, twice, depth, record
     case count, lost

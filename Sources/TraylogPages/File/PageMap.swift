@@ -79,7 +79,7 @@ package final class PageMap: @unchecked Sendable {
         map.expectScan(isExpected)
     }
 
-    /// How many pages can be read if the header says that there are `wanted`.
+    /// The number of pages that can be read if the header says that there are `wanted`.
     func readablePages(_ wanted: UInt64) -> UInt64 {
         let mapped = UInt64(map.byteCount) >> pageShift
         var known = filePages.load(ordering: .relaxed)
@@ -113,7 +113,7 @@ package final class PageMap: @unchecked Sendable {
         }
     }
 
-    /// Which table has this name; one that the environment was not opened with has no index of its own.
+    /// The table of this name; one that the environment was not opened with has no index.
     func tableName(_ key: KeyBytes) -> TableName {
         for (index, name) in tableNames.enumerated() {
             let isIt = unsafe name.span.withUnsafeBytes { unsafe KeyBytes($0).compare(key) == 0 }
@@ -122,7 +122,7 @@ package final class PageMap: @unchecked Sendable {
         return .other
     }
 
-    /// How errors call a table.
+    /// The name of a table in errors.
     package func words(for table: TableName) -> String {
         switch table {
         case .other: "a table of another program"

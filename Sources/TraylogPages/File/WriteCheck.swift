@@ -14,7 +14,7 @@
 
     private struct Leaf {
         var place: Place
-        /// Whether what lies beside it was looked at, too.
+        /// Whether its neighbours were checked, too.
         var hasNeighbors: Bool
 
         func covers(_ key: KeyBytes) -> Bool {

@@ -1,4 +1,4 @@
-/// Where a walk through a table stands: an entry of a leaf, and the branch above.
+/// The position of a walk through a table: an entry of a leaf, and the branch above.
 struct Place {
     var leaf: Page
     var index = 0

@@ -55,7 +55,7 @@
         DatabaseStatistics(unsafe try snapshot.record(database))
     }
 
-    /// How many pages later commits will use again.
+    /// The number of pages that later commits will use again.
     package borrowing func freePages() throws(LMDBError) -> Int {
         unsafe try snapshot.countFreePages()
     }

@@ -34,7 +34,7 @@ extension Snapshot {
         return try page(number, isLeaf: true, table.name)
     }
 
-    /// Where a key stands; nil when there is none.
+    /// The place of a key; nil when there is none.
     func find(_ key: KeyBytes, in table: TableRecord) throws(LMDBError) -> Place? {
         guard !table.isEmpty else { return nil }
         var place = try descend(table) { $0.childIndex(for: key) }

@@ -16,7 +16,7 @@
     private(set) var freeList: TableRecord?
     private(set) var tables: TableRecord?
     private var records: [TableRecord?]
-    /// Where the last number was looked for: events of one user, or of one moment, lie close together.
+    /// The place of the last number that was looked up: events of one user, or of one moment, lie close together.
     private var lastLeaf: NumberedLeaf?
 
     package init(_ pages: PageMap) {
@@ -27,7 +27,7 @@
         records = Array(repeating: nil, count: pages.tableNames.count)
     }
 
-    /// How sure it is that the commit was read whole.
+    /// The proof, so far, that the commit was read whole.
     package enum Loading {
         case whole
         /// A later commit was under way; sure if that one's successor has not begun, so: if the newest is still this one.
@@ -133,7 +133,7 @@
         pages.error(number < pageCount && number >= readablePages ? .beyondEnd : .outside, page: number, table)
     }
 
-    /// What is wrong with a page, for a list of findings; nil when it is sound.
+    /// The fault of a page, for a list of findings; nil when it is sound.
     func fault(of number: UInt64, isLeaf: Bool, _ table: TableName) -> PageFault? {
         guard number >= PageLayout.firstPage, number < pageCount else { return .outside }
         guard number < readablePages else { return .beyondEnd }
@@ -171,7 +171,7 @@
             start: base + Int(number << pageShift) + PageLayout.headerBytes, count: byteCount)
     }
 
-    /// How many pages a large value has.
+    /// The number of pages of a large value.
     func overflowPages(_ number: UInt64, byteCount: Int, _ table: TableName) throws(LMDBError) -> UInt64 {
         unsafe _ = try overflow(number, byteCount: byteCount, table)
         return UInt64(pages.page(number).overflowPages)

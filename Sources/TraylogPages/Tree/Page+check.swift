@@ -1,5 +1,5 @@
 extension Page {
-    /// What the keys and values of a table may be.
+    /// The limits of a table's keys and values.
     enum Content {
         /// A table of the store.
         case rows

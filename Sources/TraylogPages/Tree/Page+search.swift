@@ -1,5 +1,5 @@
 extension Page {
-    /// Where a key stands in a leaf, or would stand.
+    /// The place of a key in a leaf, or the place where it would be.
     struct Found {
         var index: Int
         var isExact: Bool
@@ -82,7 +82,7 @@ extension Page {
         return 1..<high
     }
 
-    /// How much greater a number is than the key of an entry; nil unless both are keys of eight bytes.
+    /// The distance from the key of an entry up to a number; nil unless both are keys of eight bytes.
     @inline(__always)
     private func distance(from index: Int, to key: KeyBytes?) -> UInt64? {
         guard let key, let number = key.bigEndian, let first = self.key(index)?.bigEndian, number >= first else {

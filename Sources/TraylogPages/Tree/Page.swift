@@ -19,14 +19,14 @@ struct Page {
     /// Of the first page of a large value.
     var overflowPages: Int { Int(unsafe base.loadUnaligned(fromByteOffset: 12, as: UInt32.self)) }
 
-    /// How many entries there are room for in the list; 0 when the header makes no sense.
+    /// The number of entries that the list has room for; 0 when the header makes no sense.
     @inline(__always)
     var count: Int {
         let lower = lower
         return lower >= PageLayout.headerBytes && lower <= size ? (lower - PageLayout.headerBytes) >> 1 : 0
     }
 
-    /// Where an entry begins; nil unless its header is inside of the page.
+    /// The offset of an entry; nil unless its header is inside of the page.
     ///
     /// - Parameter index: below ``count``.
     @inline(__always)
@@ -54,7 +54,7 @@ struct Page {
         return unsafe base.loadUnaligned(fromByteOffset: node, as: UInt64.self) & 0xFFFF_FFFF_FFFF
     }
 
-    /// What a leaf says of a value.
+    /// A leaf's description of a value.
     struct Value {
         /// From the beginning of the page: the value, or the number of its first page.
         var offset: Int

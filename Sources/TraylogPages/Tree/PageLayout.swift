@@ -1,4 +1,4 @@
-/// Where things stand in a page of LMDB 0.9, in bytes from its beginning; integers in host byte order.
+/// Offsets in a page of LMDB 0.9, in bytes from its beginning; integers are in host byte order.
 ///
 /// | offset | what |
 /// |---|---|
@@ -34,7 +34,7 @@ enum PageLayout {
     static let maximumDepth = 24
     static let maximumKeyBytes = 511
 
-    /// How many pages a large value takes.
+    /// The number of pages that a large value takes.
     static func overflowPages(_ byteCount: Int, pageSize: Int) -> Int {
         (headerBytes + byteCount + pageSize - 1) / pageSize
     }

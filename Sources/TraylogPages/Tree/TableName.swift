@@ -1,4 +1,4 @@
-/// Which table of a file: one that the environment was opened with, by its index, or one of LMDB's own.
+/// A table of a file: one that the environment was opened with, by its index, or one of LMDB's own.
 package enum TableName: Hashable, Sendable {
     case named(Int)
     /// The table of tables.

@@ -14,7 +14,7 @@ package struct TableRecord {
     /// Tells whether the file was made without a directory of its own.
     static let meaninglessFlags: UInt16 = 0x4000
 
-    /// Which one it is.
+    /// The name of the table.
     var name: TableName
     var depth: Int
     var root: UInt64

@@ -11,7 +11,7 @@ package struct FileDescriptor: Hashable, Sendable {
         self.number = number
     }
 
-    /// How a file is opened; a program that is started from here never inherits it.
+    /// The mode in which a file is opened; a program that is started from here never inherits it.
     package struct Options: OptionSet, Sendable {
         package let rawValue: Int32
 

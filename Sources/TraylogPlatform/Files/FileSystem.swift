@@ -23,7 +23,7 @@ package enum FileSystem {
         return Int(size) + (4 << 20) >= sizeLimit
     }
 
-    /// How large the process may make a file, in bytes; `Int.max` for no limit.
+    /// The largest file that the process may make, in bytes; `Int.max` for no limit.
     package static var sizeLimit: Int {
         var limit = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { return .max }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the C library and the processor do with memory.
+/// Memory, as the C library and the processor manage it.
 package enum Memory {
     /// Below zero, zero or above, as the first `count` bytes of both sort.
     @inlinable @inline(__always)

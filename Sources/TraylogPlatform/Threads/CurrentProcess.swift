@@ -1,6 +1,6 @@
 import Glibc
 
-/// Who this process is, and whether others live.
+/// The number of this process, and whether others live.
 package enum CurrentProcess {
     package static var id: Int32 { getpid() }
     package static var user: UInt32 { geteuid() }

@@ -10,7 +10,7 @@ package final class OSThread: @unchecked Sendable {
     private let handle: pthread_t
     private let joined = Monitor(false)
 
-    /// What the new thread runs; a class because C carries one pointer.
+    /// The function that the new thread runs; a class because C carries one pointer.
     private final class Work {
         let name: String
         let isBackground: Bool

@@ -7,7 +7,7 @@ import Synchronization
 /// inotify tells of writes to the file within microseconds. Where it cannot (the file is missing, the system's
 /// instances of inotify are used up), the fallback of 100 ms is left, and every time it ends the watch is tried again.
 package final class WakeWatch: Sendable {
-    /// How long a wait lasts at most.
+    /// The longest wait.
     package static let fallbackMilliseconds: Int32 = 100
 
     private let path: String
@@ -16,7 +16,7 @@ package final class WakeWatch: Sendable {
     private let isStopped = Atomic(false)
     private let notifier = Monitor(Notifier())
 
-    /// What inotify was asked for. Only the waiting thread uses it.
+    /// The watches that inotify was asked for. Only the waiting thread uses them.
     private struct Notifier {
         var descriptor: Int32 = -1
         var watch: Int32 = -1

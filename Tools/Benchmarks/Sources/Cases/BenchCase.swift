@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What is measured; the raw value is the name on the command line and in the results.
+/// A case to measure; the raw value is its name on the command line and in the results.
 enum BenchCase: String, CaseIterable, Sendable, ExpressibleByArgument {
     case bulk100k = "bulk-100k"
     case bulk1m = "bulk-1m"

@@ -1,4 +1,4 @@
-/// How a case is run, at its full size.
+/// The plan of a case's runs, at its full size.
 struct CasePlan: Sendable {
     var events: Int
     var users = 100_000

@@ -1,6 +1,6 @@
 /// One figure of a run.
 struct Metric: Sendable {
-    /// What is better.
+    /// The direction in which a figure gets better.
     enum Direction: Sendable { case higher, lower }
 
     /// The member of what programs print.

@@ -17,7 +17,7 @@ enum Reference: String, CaseIterable, Sendable {
         }
     }
 
-    /// What starts the server beside the program.
+    /// The command that starts the server beside the program.
     var wrapper: String? {
         switch self {
         case .postgres: "with-postgres"

@@ -1,4 +1,4 @@
-/// What a case is measured beside.
+/// The program beside which a case is measured.
 struct Rival: Sendable {
     enum Source: Sendable {
         /// A reference program and its case.

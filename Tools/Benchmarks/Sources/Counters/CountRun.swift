@@ -46,7 +46,7 @@ struct CountRun {
 
     private func read(_ store: Store, _ counts: inout [String: Double]) throws {
         let users = (0..<Self.users).map(Workload.user)
-        // States are at hand from the second look on.
+        // States are in memory from the second look on.
         for user in users { _ = (try store.tray(of: user), try store.inbox(of: user)) }
         let badge = try LibraryCounts.of(users.count) {
             for user in users { _ = try store.tray(of: user) }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What counting.so, preloaded, has counted so far.
+/// The counts of counting.so, preloaded, so far.
 struct LibraryCounts {
     var allocations: Double
     var writtenBytes: Double

@@ -1,7 +1,7 @@
 import Foundation
 import Traylog
 
-/// What an event takes on disk in the end, states, names and free pages included.
+/// The bytes that an event takes on disk in the end, states, names and free pages included.
 struct BytesMeasure {
     let setup: Setup
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What one run of one program printed: numbers with names.
+/// The output of one run of one program: numbers with names.
 struct Figures: Sendable {
     var values: [String: Double] = [:]
 

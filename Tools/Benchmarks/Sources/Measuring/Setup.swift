@@ -1,6 +1,6 @@
 import Traylog
 
-/// What one run is about.
+/// The parameters of one run.
 struct Setup: Sendable {
     var directory: String
     var events: Int

@@ -6,12 +6,12 @@ import Foundation
 /// processes, and the more of them a program writes in a second, the more of its time that is. A machine that has its
 /// memory does not know this wait.
 enum GuestMemory {
-    /// What most runs use at most, for their process and their files' pages.
+    /// The most that nearly all runs use, for their process and their files' pages.
     private static let bytes = 2 << 30
 
     /// Uses memory for a moment, so that the next program finds it free, and there.
     ///
-    /// What the machine does not have left is not asked for.
+    /// Memory that the machine does not have left is not asked for.
     static func touch() {
         let count = min(bytes, free / 2)
         let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE

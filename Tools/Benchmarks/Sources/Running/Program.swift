@@ -5,7 +5,7 @@ struct Program {
     var path: String
     var arguments: [String]
     var environment: [String: String] = [:]
-    /// What it reads; nothing when nil.
+    /// Its input; nothing when nil.
     var input: String?
     /// A file of process ids that its process is written to before it starts: that of a control group.
     var group: String?

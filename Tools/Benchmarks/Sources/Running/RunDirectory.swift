@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the stores of one case are; removed with everything in it.
+/// The directory of one case's stores; removed with everything in it.
 struct RunDirectory {
     let path: String
 

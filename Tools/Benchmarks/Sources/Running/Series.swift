@@ -15,7 +15,7 @@ struct Series: Sendable {
         return (values[values.count / 2] + values[(values.count - 1) / 2]) / 2
     }
 
-    /// How far the runs lie apart, in percent of the median.
+    /// The spread of the runs, in percent of the median.
     var spreadPercent: Double {
         guard let first = values.first, let last = values.last, median > 0 else { return 0 }
         return (last - first) / median * 100

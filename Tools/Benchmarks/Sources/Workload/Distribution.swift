@@ -1,4 +1,4 @@
-/// How often each user comes up.
+/// The frequency with which each user comes up.
 enum Distribution: String, Sendable {
     /// Rank k in proportion to 1 / (k + 1); ranks are spread over the users, as they are in life.
     case zipf
