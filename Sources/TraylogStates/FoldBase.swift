@@ -28,7 +28,7 @@ extension FoldBase {
         return { stream in
             guard record.floor.seq > .zero, stream < record.floorStreams else { return nil }
             let stored = try rows.read { transaction in
-                try tables.states(record.generation).base(stream, floor: record.floor.seq.rawValue, in: transaction)
+                try tables.states.base(stream, floor: record.floor.seq.rawValue, in: transaction)
             }
             guard let stored else { return nil }
             return FoldBase(

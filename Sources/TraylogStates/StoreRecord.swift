@@ -10,7 +10,6 @@ package struct StoreRecord: Hashable, Sendable {
     private static let unfinished: UInt8 = 0
     private static let key: [UInt8] = Array("store".utf8)
 
-    package var generation = Generation.first
     /// The secret key of identities (``IdentityHasher``).
     package var hasher: IdentityHasher
     /// Stored states hold every event up to this one.
@@ -54,10 +53,8 @@ package struct StoreRecord: Hashable, Sendable {
     static func decode(from reader: inout PackedReader) throws(PackedError) -> (record: StoreRecord, isFinished: Bool) {
         let format = try reader.byte()
         guard format == StoreRecord.format || format == unfinished else { throw .newer(version: format) }
-        guard let generation = Generation(rawValue: try reader.byte()) else { throw .damaged("generation") }
         let key0 = try reader.fixed64()
         var record = StoreRecord(hasher: IdentityHasher(key0: key0, key1: try reader.fixed64()))
-        record.generation = generation
         record.flushedThrough = try reader.varint()
         guard record.flushedThrough <= Seq.highest else { throw .damaged("flushed through") }
         guard let next = UInt32(exactly: try reader.varint()), 1...RecordHeader.highestStream ~= next else {
@@ -93,7 +90,7 @@ package struct StoreRecord: Hashable, Sendable {
 
     /// What ``decode(from:)`` reads.
     func packed(isFinished: Bool) -> [UInt8] {
-        var bytes: [UInt8] = [isFinished ? StoreRecord.format : StoreRecord.unfinished, generation.rawValue]
+        var bytes: [UInt8] = [isFinished ? StoreRecord.format : StoreRecord.unfinished]
         bytes.appendFixed64(hasher.key0)
         bytes.appendFixed64(hasher.key1)
         bytes.appendVarint(flushedThrough)

@@ -85,9 +85,9 @@ package final class StoreSnapshot: RowReader, @unchecked Sendable {
 }
 
 extension StoreSnapshot {
-    package var names: NameTable { tables.names(record.generation) }
-    package var states: StateTable { tables.states(record.generation) }
-    package var dues: DueTable { tables.dues(record.generation) }
+    package var names: NameTable { tables.names }
+    package var states: StateTable { tables.states }
+    package var dues: DueTable { tables.dues }
 
     /// The pages of a stream as they are stored.
     package func pages(of stream: UInt32) -> StoredPages {

@@ -15,7 +15,6 @@ package struct StoredPages: StateSource {
     /// A snapshot; a whole environment for pages of the past that a long fold reads.
     let rows: any RowReader
     let tables: Tables
-    let generation: Generation
     package let floor: Floor
     let stream: UInt32
     let view: View
@@ -26,17 +25,16 @@ package struct StoredPages: StateSource {
         categoryNames: CategoryNames
     ) {
         self.init(
-            rows: rows, tables: tables, generation: record.generation, floor: record.floor, stream: stream, view: view,
+            rows: rows, tables: tables, floor: record.floor, stream: stream, view: view,
             categoryNames: categoryNames)
     }
 
     private init(
-        rows: any RowReader, tables: Tables, generation: Generation, floor: Floor, stream: UInt32, view: View,
+        rows: any RowReader, tables: Tables, floor: Floor, stream: UInt32, view: View,
         categoryNames: CategoryNames
     ) {
         self.rows = rows
         self.tables = tables
-        self.generation = generation
         self.floor = floor
         self.stream = stream
         self.view = view
@@ -46,7 +44,7 @@ package struct StoredPages: StateSource {
     /// The pages of the same stream, or of another, for another state.
     package func viewing(_ view: View, stream: UInt32? = nil) -> StoredPages {
         StoredPages(
-            rows: rows, tables: tables, generation: generation, floor: floor, stream: stream ?? self.stream, view: view,
+            rows: rows, tables: tables, floor: floor, stream: stream ?? self.stream, view: view,
             categoryNames: categoryNames)
     }
 
@@ -111,7 +109,7 @@ package struct StoredPages: StateSource {
         .damaged("a state names event \(seq), which the log does not hold")
     }
 
-    private var states: StateTable { tables.states(generation) }
+    private var states: StateTable { tables.states }
 
     private func page<Page>(
         _ space: PageSpace, at key: UInt64, _ unpack: (inout PackedReader) throws -> Page

@@ -55,7 +55,7 @@ import TraylogLMDB
             #expect(try digest.value().last == head.rawValue + 1)
             store.close()
             try expectSound(path)
-            let rebuilt = try Replay.run(directory: path, rebuild: true) { _, _ in }
+            let rebuilt = try Rebuild.run(directory: path) { _, _ in }
             #expect(rebuilt.identical)
             try expectSound(path)
         }
@@ -70,10 +70,10 @@ import TraylogLMDB
             let environment = try Environment.open(
                 directory: path, access: .readOnly, databases: Tables.allNames)
             defer { environment.close() }
-            for table in ["log", "chunks", "meta", "names.0", "states.0", "due.0", "projections"] {
+            for table in ["log", "chunks", "meta", "names", "states", "due", "projections"] {
                 #expect(try keys(environment, table).isEmpty == false, "\(table)")
             }
-            let spaces = Set(try keys(environment, "states.0").map { $0[4] })
+            let spaces = Set(try keys(environment, "states").map { $0[4] })
             let pages = PageSpace.allCases.map { StateTable.Space.page($0).rawValue }
             let kept = [PageSpace.items, .collapseKeys, .moved, .voided].map { StateTable.Space.kept($0).rawValue }
             let wanted = Set(pages + kept + [StateTable.Space.root.rawValue, StateTable.Space.landmark.rawValue])
@@ -95,7 +95,7 @@ import TraylogLMDB
 
     private func expectSound(_ path: String) throws {
         #expect(try Verification.run(directory: path) { _, _ in }.findings == [])
-        #expect(try Replay.run(directory: path, rebuild: false) { _, _ in }.identical)
+        #expect(try Replay.run(directory: path) { _, _ in }.identical)
     }
 
     private func withUnpacked(_ fixture: Fixture, _ body: (String) throws -> Void) throws {

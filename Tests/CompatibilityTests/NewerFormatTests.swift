@@ -65,10 +65,10 @@ import TraylogLog
         case .record: return ("log", [0, 0, 0, 0, 0, 0, 0, 5], 4)
         case .projection: return ("projections", Array("digest".utf8) + [0], 0)
         case .state:
-            let names = Tables(environment).names(.first)
+            let names = Tables(environment).names
             let stream = try #require(try environment.read { try names.stream(of: "user3", in: $0) })
             // Whose, the length of the name, the name.
-            return ("states.0", StateTable.key(stream, .root, 0), 2 + "user3".utf8.count)
+            return ("states", StateTable.key(stream, .root, 0), 2 + "user3".utf8.count)
         }
     }
 

@@ -28,8 +28,8 @@ import TraylogLMDB
     /// Numbers at their ends, where one more would be too many.
     @Test(arguments: [
         ("log", [UInt8](repeating: 0xff, count: 8)), ("log", [0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]),
-        ("states.0", [0, 0, 0, 1, 1] + [UInt8](repeating: 0xff, count: 8)), ("names.0", Array("uzoe".utf8)),
-        ("due.0", [UInt8](repeating: 0, count: 16) + [1, 0xff, 0xff, 0xff, 0xff]), ("projections", [0]),
+        ("states", [0, 0, 0, 1, 1] + [UInt8](repeating: 0xff, count: 8)), ("names", Array("uzoe".utf8)),
+        ("due", [UInt8](repeating: 0, count: 16) + [1, 0xff, 0xff, 0xff, 0xff]), ("projections", [0]),
     ])
     func aRowAtTheEndOfAllNumbersNeverEndsTheProcess(table: String, key: [UInt8]) throws {
         try withTemporaryDirectory { directory in
@@ -46,7 +46,7 @@ import TraylogLMDB
 
     private func forge(_ path: String, _ random: inout SeededRandom) throws {
         try change(path) { environment in
-            let table = random.pick(["log", "meta", "states.0", "states.0", "states.0", "names.0", "due.0"])
+            let table = random.pick(["log", "meta", "states", "states", "states", "names", "due"])
             let rows = try rows(environment, table)
             guard !rows.isEmpty else { return }
             let row = random.pick(rows)
@@ -63,7 +63,7 @@ import TraylogLMDB
             reader.close()
         }
         _ = try? Verification.run(directory: path) { _, _ in }
-        _ = try? Replay.run(directory: path, rebuild: false) { _, _ in }
+        _ = try? Replay.run(directory: path) { _, _ in }
         var options = StoreOptions()
         options.ticking = .manual
         if let store = try? Store.open(path, options: options) {
@@ -77,7 +77,7 @@ import TraylogLMDB
             ask(store)
             store.close()
         }
-        _ = try? Replay.run(directory: path, rebuild: true) { _, _ in }
+        _ = try? Rebuild.run(directory: path) { _, _ in }
     }
 
     private func ask(_ store: some TrayQueries) {

@@ -4,41 +4,28 @@ import TraylogLMDB
 import TraylogPlatform
 import TraylogStates
 
-/// Folds the log anew and compares what is stored with what comes out, or replaces all of it.
+/// Folds the log anew and compares what is stored with what comes out.
 package enum Replay {
     /// - Parameters:
-    ///   - scope: what to compare; nil replaces all stored states by the folded ones, and needs the store for writing.
+    ///   - scope: what to compare.
     ///   - threads: one or two; as many as there are processors when nil. The outcome does not depend on it.
     ///   - progress: called with the number of events folded and of all events; throws to give up.
     /// - Throws: ``TraylogError``: as for opening, `damaged` for an event that cannot be read, refused for a scope that
     ///   cannot be.
     package static func run(
-        directory: String, options: StoreOptions = StoreOptions(), scope: ReplayScope?, threads: Int? = nil,
+        directory: String, options: StoreOptions = StoreOptions(), scope: ReplayScope = ReplayScope(),
+        threads: Int? = nil,
         progress: (_ done: UInt64, _ total: UInt64) throws -> Void
     ) throws(TraylogError) -> ReplayReport {
         do {
             let environment = try Environment.open(
-                directory: directory, access: scope == nil ? .readWrite : .readOnly, databases: Tables.allNames,
+                directory: directory, access: .readOnly, databases: Tables.allNames,
                 configuration: existing(options))
             defer { environment.close() }
-            return try timed {
-                guard let scope else {
-                    return try Rebuild(environment: environment).run(
-                        threads: threads, progress: progress)
-                }
-                return try compare(directory, environment, scope, threads: threads, progress: progress)
-            }
+            return try timed { try compare(directory, environment, scope, threads: threads, progress: progress) }
         } catch {
             throw TraylogError(error, in: directory)
         }
-    }
-
-    /// The same for what is asked most.
-    package static func run(
-        directory: String, options: StoreOptions = StoreOptions(), rebuild: Bool,
-        progress: (_ done: UInt64, _ total: UInt64) throws -> Void
-    ) throws(TraylogError) -> ReplayReport {
-        try run(directory: directory, options: options, scope: rebuild ? nil : ReplayScope(), progress: progress)
     }
 
     static func timed(_ body: () throws -> ReplayReport) rethrows -> ReplayReport {

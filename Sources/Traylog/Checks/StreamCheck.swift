@@ -21,14 +21,14 @@ struct StreamCheck: Sendable {
             guard let record = try? StoreRecord.read(tables.meta, in: transaction) else {
                 return streams.map { _ in false }
             }
-            let names = tables.names(record.generation)
-            let states = tables.states(record.generation)
+            let names = tables.names
+            let states = tables.states
             return try streams.map { folded, range in
                 do {
                     guard try folded.name.isStored(folded.stream, in: names, record.hasher, transaction),
                         try rows.areStored(range, in: states.database, transaction)
                     else { return false }
-                    return try areDuesStored(folded, in: tables.dues(record.generation), transaction)
+                    return try areDuesStored(folded, in: tables.dues, transaction)
                 } catch is PackedError {
                     return false
                 } catch let error as LMDBError where error.code == .corrupted || error.code == .truncated {

@@ -92,7 +92,7 @@ package final class LogRestore {
             }
             try flush()
             let environment = try begun()
-            _ = try Rebuild(environment: environment).run(known: record, progress: progress)
+            try derive(in: environment) { progress($0, head.rawValue) }
             environment.close()
             return RestoreReport(events: head.rawValue, head: head)
         } catch {
@@ -102,6 +102,17 @@ package final class LogRestore {
 }
 
 extension LogRestore {
+    private func derive(in environment: Environment, progress: (UInt64) -> Void) throws {
+        let tables = Tables(environment)
+        // A restore that was killed here may have left some.
+        for table in [tables.names.database, tables.states.database, tables.dues.database] {
+            try environment.empty(table)
+        }
+        let derived = try RebuiltRows.derive(
+            from: environment, to: environment, tables, record, progress: progress)
+        try environment.write { try derived.write(tables.meta, to: &$0) }
+    }
+
     private func check(_ exported: borrowing ExportedEvent) throws {
         let event = exported.event
         guard event.seq.rawValue == batch.nextSeq else {

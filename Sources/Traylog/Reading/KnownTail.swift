@@ -35,7 +35,8 @@ final class KnownTail: Sendable {
     /// Whether it says what the tail of another record says, and little more.
     func serves(_ other: StoreRecord) -> Bool {
         let stored = record.flushedThrough...record.flushedThrough + Self.mostStored
-        return record.generation == other.generation && record.erased == other.erased
+        // A rebuild may have made a new secret, and may have found fewer streams.
+        return record.hasher == other.hasher && record.erased == other.erased && record.nextStream <= other.nextStream
             && stored.contains(other.flushedThrough) && events.withLock { $0.end >= other.flushedThrough }
     }
 

@@ -1,10 +1,12 @@
 import TraylogDomain
 import TraylogFold
 import TraylogLMDB
+import TraylogLog
 import TraylogPages
+import TraylogPlatform
 import TraylogStates
 
-/// Writes the states that a fold gives, with their names and what is due, into tables that nobody reads yet.
+/// The states that a fold gives, with their names and what is due, as rows of tables that nobody reads yet.
 struct RebuiltRows: FoldTaker {
     /// Rows that one transaction writes or deletes, so that it frees few pages.
     static let rowsPerTransaction = 300
@@ -14,14 +16,36 @@ struct RebuiltRows: FoldTaker {
     private let environment: Environment
     private let tables: Tables
     /// What the store's record will be; its streams are counted on the way.
-    private(set) var record: StoreRecord
-    private(set) var events: UInt64 = 0
-    private(set) var users: UInt64 = 0
+    private var record: StoreRecord
     private var waiting = RowBuffer()
     private var names: [(key: [UInt8], stream: UInt32)] = []
     private var dues: [(key: [UInt8], entry: DueEntry)] = []
 
-    init(_ environment: Environment, _ tables: Tables, _ record: StoreRecord) {
+    /// Derives all names, states and due rows from the log, and writes them to tables that are empty.
+    ///
+    /// - Parameters:
+    ///   - source: has the log and, below a floor, the bases; its tables are numbered like the target's.
+    ///   - record: that of the store; only its floor, its secret and the distance of landmarks are used.
+    ///   - threads: one or two; as many as there are processors when nil.
+    ///   - progress: told the number of events folded so far.
+    /// - Returns: the record to write, which says what was derived.
+    static func derive(
+        from source: Environment, to target: Environment, _ tables: Tables, _ record: StoreRecord, threads: Int? = nil,
+        progress: (UInt64) throws -> Void
+    ) throws -> StoreRecord {
+        var record = record
+        record.flushedThrough = try source.read { try tables.log.head(in: $0).seq }
+        (record.nextStream, record.topics) = (1, 0)
+        var fold = LogFold(rows: source, tables: tables, record: record, head: record.flushedThrough)
+        fold.base = FoldBase.reader(of: record, tables, source)
+        fold.threads = CurrentProcess.threads(threads)
+        var takers = [RebuiltRows(target, tables, record)]
+        try fold.run(into: &takers, progress: progress)
+        try takers[0].finish()
+        return takers[0].record
+    }
+
+    private init(_ environment: Environment, _ tables: Tables, _ record: StoreRecord) {
         self.environment = environment
         self.tables = tables
         self.record = record
@@ -34,8 +58,7 @@ struct RebuiltRows: FoldTaker {
     }
 
     mutating func take(_ folded: LogFold.Folded) throws {
-        if folded.name.isTopic { record.topics += 1 } else { users += 1 }
-        events += UInt64(folded.events)
+        if folded.name.isTopic { record.topics += 1 }
         record.nextStream = max(record.nextStream, folded.stream + 1)
         if let base = folded.base {
             let rows = BaseRows(
@@ -66,7 +89,7 @@ struct RebuiltRows: FoldTaker {
         try writeDues()
     }
 
-    private var states: Database { tables.states(record.generation).database }
+    private var states: Database { tables.states.database }
 
     private mutating func writeIfFull() throws {
         try Self.write(&waiting, from: Self.rowsPerTransaction, to: states, of: environment)
@@ -82,7 +105,7 @@ struct RebuiltRows: FoldTaker {
     }
 
     private mutating func writeNames() throws {
-        let table = tables.names(record.generation)
+        let table = tables.names
         names.sort { $0.key.lexicographicallyPrecedes($1.key) }
         for start in stride(from: 0, to: names.count, by: Self.rowsPerTransaction) {
             try environment.write { transaction in
@@ -95,7 +118,7 @@ struct RebuiltRows: FoldTaker {
     }
 
     private mutating func writeDues() throws {
-        let table = tables.dues(record.generation)
+        let table = tables.dues
         dues.sort { $0.key.lexicographicallyPrecedes($1.key) }
         for start in stride(from: 0, to: dues.count, by: Self.rowsPerTransaction) {
             let some = dues[start...].prefix(Self.rowsPerTransaction).map(\.entry)

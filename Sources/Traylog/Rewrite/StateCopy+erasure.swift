@@ -23,6 +23,6 @@ extension StateCopy {
         }
         for seq in seqs { try state.apply(Fact(seq: seq, kind: .erased), stored: NoStoredPages()) }
         state.pack(into: &rows, stream: stream, name: name)
-        try rows.write(to: source.tables.states(record.generation).database, in: &transaction)
+        try rows.write(to: source.tables.states.database, in: &transaction)
     }
 }

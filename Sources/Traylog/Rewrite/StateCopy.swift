@@ -34,7 +34,7 @@ struct StateCopy {
         self.kept = kept
     }
 
-    private var states: StateTable { source.tables.states(record.generation) }
+    private var states: StateTable { source.tables.states }
     // Both files number their tables in the same way.
     private var targetStates: Database { states.database }
     private var movesFloor: Bool { floor > record.floor.seq.rawValue }

@@ -60,7 +60,7 @@ struct StoreCopy {
     }
 
     private func wholeTopics() throws -> Set<UInt32> {
-        let names = tables.names(record.generation)
+        let names = tables.names
         return Set(
             try states.kept.wholeTopics.compactMap { identity in
                 try environment.read { try names.stream(ofTopic: identity, in: $0) }
@@ -70,11 +70,11 @@ struct StoreCopy {
     /// Names and what is due as they are, without the user who is erased.
     func copyRest() throws {
         let erasedName = erasure.map { NameTable.key(user: $0.user) }
-        let names = tables.names(record.generation).database
+        let names = tables.names.database
         var tableCopy = TableCopy(from: environment, to: target)
         try tableCopy.copy(names) { key, _ in erasedName.map { !key.holds($0) } ?? true }
         // Rows of items that left are hints that the next tick drops.
-        try tableCopy.copy(tables.dues(record.generation).database) { key, _ in
+        try tableCopy.copy(tables.dues.database) { key, _ in
             try erasure == nil || DueEntry(key: key).stream != erasure?.stream
         }
     }
@@ -152,19 +152,19 @@ struct StoreCopy {
             changes.streams.insert(stream)
             // Whether it still holds, the tick will see.
             guard let due = DueEntry(body, seq: seq, stream: stream) else { continue }
-            try tables.dues(record.generation).add([due], to: &transaction)
+            try tables.dues.add([due], to: &transaction)
         }
     }
 
     private func put(_ changes: CopyCapture, in transaction: inout WriteTransaction) throws {
         for (key, stream) in changes.names where stream != erasure?.stream {
-            try tables.names(record.generation).put(key, stream: stream, to: &transaction)
+            try tables.names.put(key, stream: stream, to: &transaction)
         }
         for (entry, isAdded) in changes.dues where entry.stream != erasure?.stream {
             if isAdded {
-                try tables.dues(record.generation).add([entry], to: &transaction)
+                try tables.dues.add([entry], to: &transaction)
             } else {
-                try tables.dues(record.generation).remove([entry], from: &transaction)
+                try tables.dues.remove([entry], from: &transaction)
             }
         }
     }

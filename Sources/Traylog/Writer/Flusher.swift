@@ -122,7 +122,7 @@ struct Flusher {
 
     private mutating func collect(streams: Int, store: inout LiveStore) throws -> Slice {
         guard var round else { preconditionFailure("a slice belongs to a round") }
-        var slice = Slice(generation: store.generation)
+        var slice = Slice()
         if let buffer = buffers.popLast() { slice.rows = buffer }
         slice.rows.removeAll()
         takeNames(&round, into: &slice)
@@ -220,16 +220,11 @@ struct Slice {
         let lastOwn: UInt64
     }
 
-    let generation: Generation
     var states: [State] = []
     var rows = RowBuffer()
     var names: [LiveStream] = []
     /// Of the round that this slice ends.
     var end: RoundEnd?
-
-    init(generation: Generation) {
-        self.generation = generation
-    }
 
     /// What the transaction writes, without the streams that it belongs to.
     func rows(_ record: StoreRecord) -> SliceRows {
@@ -239,22 +234,19 @@ struct Slice {
             (record.flushedThrough, record.nextStream, record.topics) = (end.head, end.nextStream, end.topics)
             new = record
         }
-        return SliceRows(
-            generation: generation, names: names.map { ($0.nameKey, $0.number) }, states: rows, record: new)
+        return SliceRows(names: names.map { ($0.nameKey, $0.number) }, states: rows, record: new)
     }
 }
 
 /// The rows of a slice, as a value that leaves the lock.
 struct SliceRows: Sendable {
-    let generation: Generation
     let names: [(key: [UInt8], stream: UInt32)]
     let states: RowBuffer
     let record: StoreRecord?
 
     func write(_ tables: Tables, to transaction: inout WriteTransaction) throws(LMDBError) {
-        let nameTable = tables.names(generation)
-        for (key, stream) in names { try nameTable.put(key, stream: stream, to: &transaction) }
-        try states.write(to: tables.states(generation).database, in: &transaction)
+        for (key, stream) in names { try tables.names.put(key, stream: stream, to: &transaction) }
+        try states.write(to: tables.states.database, in: &transaction)
         try record?.write(tables.meta, to: &transaction)
     }
 }

@@ -28,7 +28,7 @@ extension LiveStore {
         var store = LiveStore(
             environment: environment, tables: tables, record: record, head: head.seq, cacheBytes: options.cacheBytes)
         try store.recover(through: head)
-        let dues = tables.dues(store.generation)
+        let dues = tables.dues
         store.nextDue = try environment.read { try dues.first(in: $0) }
         return store
     }

@@ -77,7 +77,7 @@ extension LiveStore {
 
     /// The stored state, with all that waits in the tail still to be applied.
     func load(_ stream: LiveStream) throws -> CachedState {
-        let states = tables.states(generation)
+        let states = tables.states
         return try snapshot().read { transaction in
             let stored = try states.root(stream.number, of: stream.name, isNew: !stream.isNamed, in: transaction)
             let state = CachedState(state: stored?.state ?? TrayState(landmarkDistance: landmarkDistance))
@@ -105,7 +105,7 @@ extension LiveStore {
     /// loaded.
     func renewBases(of state: CachedState, stream: UInt32) throws {
         guard state.basesFloor != keptFloor else { return }
-        let states = tables.states(generation)
+        let states = tables.states
         try snapshot().read { transaction in
             let stored: StoredState?
             do { stored = try states.root(stream, in: transaction) } catch PackedError.damaged { stored = nil }
@@ -120,7 +120,7 @@ extension LiveStore {
         state.bases = []
         guard keptFloor > 0, let stored else { return }
         for floor in Set([record.floor.seq.rawValue, keptFloor]) where stored.isBase(of: floor) {
-            if try !tables.states(generation).hasBase(stream, at: floor, in: transaction) {
+            if try !tables.states.hasBase(stream, at: floor, in: transaction) {
                 state.bases.append((floor, stored))
             }
         }

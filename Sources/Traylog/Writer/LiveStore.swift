@@ -10,7 +10,6 @@ struct LiveStore {
     let environment: Environment
     let tables: Tables
     let hasher: IdentityHasher
-    let generation: Generation
     let landmarkDistance: UInt64
     let categoryNames = CategoryNames()
     /// What is read through in one turn of the lock.
@@ -42,7 +41,6 @@ struct LiveStore {
         self.record = record
         keptFloor = record.floor.seq.rawValue
         hasher = record.hasher
-        generation = record.generation
         landmarkDistance = record.landmarkDistance
         directory = StreamDirectory(nextNumber: record.nextStream, topics: record.topics)
         states = StateCache(limit: cacheBytes)
@@ -66,7 +64,7 @@ struct LiveStore {
             stream.isRecent = true
             return stream
         }
-        let names = tables.names(generation)
+        let names = tables.names
         guard let number = try snapshot().read({ try names.stream(of: user.text, in: $0) }) else {
             // A pseudonym is in no table: it names the stream itself.
             guard let erased = Pseudonym.stream(of: user.text), let stream = try stream(erased), stream.isErased else {

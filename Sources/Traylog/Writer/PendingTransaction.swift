@@ -42,8 +42,7 @@ struct PendingTransaction {
     func values(with slice: SliceRows?, _ store: borrowing LiveStore, wantsSlice: Bool) -> TransactionValues? {
         guard !batch.isEmpty || !settled.isEmpty || slice != nil else { return nil }
         return TransactionValues(
-            batch: batch, dues: dues.map(\.entry), settled: settled, generation: store.generation, rows: slice,
-            wantsSlice: wantsSlice)
+            batch: batch, dues: dues.map(\.entry), settled: settled, rows: slice, wantsSlice: wantsSlice)
     }
 
     /// Takes the events from `seq` on back.
@@ -152,7 +151,6 @@ struct TransactionValues: Sendable {
     let batch: RecordBatch
     let dues: [DueEntry]
     let settled: [DueEntry]
-    let generation: Generation
     let rows: SliceRows?
     /// The slice of the next transaction can be made meanwhile.
     let wantsSlice: Bool
@@ -163,8 +161,8 @@ struct TransactionValues: Sendable {
     func write(_ tables: Tables, _ environment: Environment) throws {
         try environment.write { transaction in
             try tables.log.append(batch, to: &transaction)
-            try tables.dues(generation).add(dues, to: &transaction)
-            try tables.dues(generation).remove(settled, from: &transaction)
+            try tables.dues.add(dues, to: &transaction)
+            try tables.dues.remove(settled, from: &transaction)
             try rows?.write(tables, to: &transaction)
         }
     }

@@ -22,7 +22,7 @@ extension WriterLoop {
             last = end
         }
         report.head = Seq(memory.withLock { $0.store.head.seq })
-        let dues = tables.dues(memory.withLock { $0.store.generation })
+        let dues = tables.dues
         // What waits for an item to be restored would come up at once, and again and again; see
         // ``PendingTransaction/publish(to:wantsTouched:)``.
         let next = try environment.read { try dues.entries(after: last, through: .distantFuture, limit: 1, in: $0) }
@@ -31,7 +31,7 @@ extension WriterLoop {
     }
 
     private func dueEntries(after last: DueEntry?, through now: Timestamp) throws -> [DueEntry] {
-        let dues = tables.dues(memory.withLock { $0.store.generation })
+        let dues = tables.dues
         let found = try environment.read {
             try dues.entries(after: last, through: now, limit: WriterLoop.duesPerTransaction, in: $0)
         }

@@ -70,7 +70,7 @@ struct SeedStore {
     private mutating func takeRows(_ directory: String) throws {
         let environment = try Environment.open(directory: directory, access: .readOnly, databases: Tables.allNames)
         defer { environment.close() }
-        for table in ["log", "states.0", "states.1", "meta", "due.0", "due.1"] {
+        for table in ["log", "states", "meta", "due"] {
             try environment.read { transaction in
                 try transaction.withCursor(environment.database(table)) { cursor in
                     while try cursor.next() {
@@ -89,11 +89,11 @@ struct SeedStore {
         switch (row.table, row.space) {
         case ("log", _): seeds[.record, default: []].append(row.value)
         case ("meta", _): seeds[.storeRecord, default: []].append(row.content)
-        case ("states.0", 0), ("states.0", 0x40), ("states.1", 0): seeds[.rootRow, default: []].append(row.content)
-        case ("states.0", 1), ("states.0", 0x81): seeds[.itemPage, default: []].append(row.content)
-        case ("states.0", 2): seeds[.eventPage, default: []].append(row.content)
-        case ("states.0", _): seeds[.keyPage, default: []].append(row.content)
-        case ("due.0", _), ("due.1", _): seeds[.dueKey, default: []].append(row.key)
+        case ("states", 0), ("states", 0x40): seeds[.rootRow, default: []].append(row.content)
+        case ("states", 1), ("states", 0x81): seeds[.itemPage, default: []].append(row.content)
+        case ("states", 2): seeds[.eventPage, default: []].append(row.content)
+        case ("states", _): seeds[.keyPage, default: []].append(row.content)
+        case ("due", _): seeds[.dueKey, default: []].append(row.key)
         default: break
         }
     }

@@ -48,7 +48,7 @@ private func check(_ directory: String, rebuild: Bool = false) throws {
     let report = try Verification.run(directory: directory) { _, _ in }
     try expectSame("", report.findings.joined(separator: "\n"), "findings")
     guard rebuild else { return }
-    _ = try Replay.run(directory: directory, rebuild: true) { _, _ in }
+    _ = try Rebuild.run(directory: directory) { _, _ in }
     let again = try Verification.run(directory: directory) { _, _ in }
     try expectSame([], again.findings, "findings after a rebuild")
 }

@@ -133,10 +133,10 @@ private func play(
         try run.finish(depth: isLong && mix.users <= 6 ? .full : finish)
         let naive = run.naive
         try within("seed \(seed), replay") {
-            let report = try Replay.run(directory: directory, rebuild: false) { _, _ in }
+            let report = try Replay.run(directory: directory) { _, _ in }
             #expect(report.identical, "seed \(seed): \(report.differences)")
-            _ = try Replay.run(directory: directory, rebuild: true) { _, _ in }
-            let again = try Replay.run(directory: directory, rebuild: false) { _, _ in }
+            _ = try Rebuild.run(directory: directory) { _, _ in }
+            let again = try Replay.run(directory: directory) { _, _ in }
             #expect(again.identical, "seed \(seed), rebuilt: \(again.differences)")
             let store = try Store.open(directory, options: options)
             defer { store.close() }

@@ -93,7 +93,7 @@ package struct Questions {
             return "sound"
         }
         answer("\(phase) replay") {
-            let report = try Replay.run(directory: path, options: Self.options, rebuild: false) { _, _ in }
+            let report = try Replay.run(directory: path, options: Self.options) { _, _ in }
             if let difference = report.difference { throw Finding(words: difference) }
             return "identical"
         }

@@ -106,7 +106,7 @@ package struct KillLoop {
             try comparison.check(users: naive.users() + ["nobody"], depth: .sample(3))
             return naive.head
         }
-        let replay = try Replay.run(directory: directory, rebuild: false) { _, _ in }
+        let replay = try Replay.run(directory: directory) { _, _ in }
         try expectSame(nil, replay.difference, "replay")
         try expectSame(head.rawValue, replay.events, "replayed events")
         try expectSame([], try Verification.run(directory: directory) { _, _ in }.findings, "findings")

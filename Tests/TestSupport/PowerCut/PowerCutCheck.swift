@@ -191,7 +191,7 @@ extension PowerCutCheck {
         let report = try Verification.run(directory: directory) { _, _ in }
         try expectSame([], report.findings, "findings")
         try expectSame(head, report.events, "verified events")
-        let replay = try Replay.run(directory: directory, rebuild: false) { _, _ in }
+        let replay = try Replay.run(directory: directory) { _, _ in }
         try expectSame(nil, replay.difference, "replay")
         // Below a floor only bases are left to begin from.
         if recording.workload != .compacting { try expectSame(head, replay.events, "replayed events") }

@@ -64,7 +64,7 @@ package struct Recording: Codable, Hashable, Sendable {
             case .growing, .reopening: try run.reopen()
             case .rebuilding where number % 2 == 0:
                 run.store.close()
-                _ = try Replay.run(directory: store, options: options, rebuild: true) { _, _ in }
+                _ = try Rebuild.run(directory: store, options: options) { _, _ in }
                 try run.reopen()
             case .compacting: try run.compact(atPercent: [60, 100, 90][number % 3], archive: archives)
             default: break

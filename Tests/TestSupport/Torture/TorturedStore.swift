@@ -36,6 +36,6 @@ enum TorturedStore {
         let report = try Verification.run(directory: path) { _, _ in }
         try expectSame([], report.findings, "findings")
         try expectSame(model.head.rawValue, report.events, "verified events")
-        try expectSame(nil, try Replay.run(directory: path, rebuild: false) { _, _ in }.difference, "replay")
+        try expectSame(nil, try Replay.run(directory: path) { _, _ in }.difference, "replay")
     }
 }

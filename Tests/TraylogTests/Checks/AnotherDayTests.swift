@@ -66,7 +66,7 @@ import TraylogLMDB
     private func rows(of table: String, in path: String) throws -> [[UInt8]] {
         var rows: [[UInt8]] = []
         try RawStore.change(path) { store in
-            let database = store.environment.database("\(table).\(try store.record.generation.index)")
+            let database = store.environment.database(table)
             rows = try store.environment.read { transaction in
                 try transaction.withCursor(database) { cursor in
                     var rows: [[UInt8]] = []

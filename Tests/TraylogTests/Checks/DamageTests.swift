@@ -320,7 +320,7 @@ extension RawStore {
 
     func firstKeyIfAny(_ stream: UInt32, _ space: StateTable.Space) throws -> [UInt8]? {
         let start = StateTable.key(stream, space, 0)
-        let table = try states
+        let table = states
         return try environment.read { transaction in
             try transaction.withCursor(table) { cursor in
                 guard try cursor.seek(RawSpan(_elements: start.span)) else { return nil }

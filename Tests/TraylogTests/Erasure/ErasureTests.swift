@@ -65,7 +65,7 @@ import TestSupport
             }
             #expect(try leaks(in: path) == [])
             try expectSound(path)
-            let replay = try Replay.run(directory: path, rebuild: true) { _, _ in }
+            let replay = try Rebuild.run(directory: path) { _, _ in }
             #expect(replay.identical)
             try expectSound(path)
         }
@@ -146,7 +146,7 @@ import TestSupport
                 #expect(try leaks(in: archive) == [])
             }
             try expectSound(path, archives: archive)
-            _ = try Replay.run(directory: path, rebuild: true) { _, _ in }
+            _ = try Rebuild.run(directory: path) { _, _ in }
             try expectSound(path)
         }
     }

@@ -61,7 +61,7 @@ func failure<Result>(_ body: () throws -> Result) throws -> StoreFailure? {
 }
 
 func replay(_ path: String, rebuild: Bool = false) throws -> ReplayReport {
-    try Replay.run(directory: path, rebuild: rebuild) { _, _ in }
+    try rebuild ? Rebuild.run(directory: path) { _, _ in } : Replay.run(directory: path) { _, _ in }
 }
 
 func findings(_ path: String) throws -> [String] { try Verification.run(directory: path) { _, _ in }.findings }
@@ -81,12 +81,12 @@ struct RawStore {
         get throws { try #require(try environment.read { try StoreRecord.read(tables.meta, in: $0) }) }
     }
 
-    var states: Database { get throws { tables.states(try record.generation).database } }
-    var names: Database { get throws { tables.names(try record.generation).database } }
+    var states: Database { tables.states.database }
+    var names: Database { tables.names.database }
     var log: Database { environment.database("log") }
 
     func stream(of user: String) throws -> UInt32 {
-        let names = tables.names(try record.generation)
+        let names = tables.names
         return try #require(try environment.read { try names.stream(of: user, in: $0) })
     }
 

@@ -25,7 +25,7 @@ import TestSupport
             #expect(try reopened.head().rawValue == acknowledged)
             _ = try reopened.perform(notify("one more", "Title"))
             reopened.close()
-            let report = try Replay.run(directory: path, rebuild: false) { _, _ in }
+            let report = try Replay.run(directory: path) { _, _ in }
             #expect(report.difference == nil)
             #expect(report.events == acknowledged + 1)
         }

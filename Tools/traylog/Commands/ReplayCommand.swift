@@ -73,9 +73,12 @@ struct ReplayCommand: StoreCommand {
         let countsUsers = !users.isEmpty || from.map { $0 > 1 } ?? false
         var progress = ProgressBar("replay", unit: countsUsers ? "users" : "events")
         let result = Result { () throws(TraylogError) in
-            try Replay.run(directory: directory, scope: rebuild ? nil : scope, threads: threads) { done, total in
+            let update = { (done: UInt64, total: UInt64) in
                 progress.update(count: done, fraction: total > 0 ? Double(done) / Double(total) : nil)
             }
+            return rebuild
+                ? try Rebuild.run(directory: directory, threads: threads, progress: update)
+                : try Replay.run(directory: directory, scope: scope, threads: threads, progress: update)
         }
         progress.clear()
         let report = try result.get()
