@@ -40,6 +40,20 @@ struct FileSnapshot {
         return try self.user(name, stream: stream)
     }
 
+    /// The tray of a user after the head. Where only broadcasts are new, they are added as a whole.
+    func tray(of user: String, _ stretches: TopicStretches) throws -> Tray {
+        guard let (stream, name) = try find(user) else { return Tray(user: user, asOf: Seq(store.head)) }
+        let pages = store.pages(of: stream)
+        if let state = try pages.root(of: name),
+            tail.seqs(of: stream, through: store.head).last ?? 0 <= state.appliedSeq,
+            let tray = try stretches.tray(
+                of: user, state, pages: pages, through: store.head, history: history(of: 0))
+        {
+            return tray
+        }
+        return try self.user(name, stream: stream).tray()
+    }
+
     /// A stream after the head: the stored state, and the tail folded over it.
     ///
     /// - Parameter end: the last event to fold; for somebody who has no later ones.

@@ -12,6 +12,7 @@ final class FileSource: SnapshotSource {
     let rows: any ReadOrigin
     private let tail = Monitor<KnownTail?>(nil)
     private let categoryNames = CategoryNames()
+    let topicStretches = TopicStretches()
 
     init(directory: String, environment: Environment, tables: Tables, pinned: PinnedFile? = nil) {
         self.directory = directory
@@ -24,7 +25,7 @@ final class FileSource: SnapshotSource {
 
     func tray(of user: String) throws -> Tray {
         try Limits.check(identifier: user, "user")
-        return try read(.now, of: user) { try $0.tray() }
+        return try readTail { try $0.tray(of: user, topicStretches) }
     }
 
     func read<Answer>(_ body: (StoreSnapshot) throws -> Answer) throws -> Answer {

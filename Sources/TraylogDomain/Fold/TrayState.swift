@@ -59,6 +59,9 @@ package struct TrayState: Hashable, Sendable {
 
     package init(landmarkDistance: UInt64) { self.landmarkDistance = max(landmarkDistance, 1) }
 
+    /// Somebody who receives what is broadcast to a topic, and does nothing.
+    package init(subscribedTo topic: UInt64) { subscribe(to: topic) }
+
     /// Whether this state is worth keeping, so that later ones are reached by folding few facts.
     package var isLandmark: Bool { lastLandmark == appliedSeq && appliedSeq != 0 }
 }
