@@ -36,6 +36,7 @@ let package = Package(
         .target(name: "CTraylogCRC"),
         .systemLibrary(name: "CTraylogSystem"),
         .target(name: "TraylogDomain", swiftSettings: strict),
+        .target(name: "TraylogJSON", dependencies: ["TraylogDomain"], swiftSettings: strict),
         .target(name: "TraylogPlatform", dependencies: ["CTraylogSystem"], swiftSettings: strict),
         .target(name: "TraylogPages", dependencies: ["TraylogPlatform"], swiftSettings: strict),
         .target(
@@ -67,10 +68,39 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "TraylogQueries",
+            dependencies: [
+                "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
+                "TraylogStates", "TraylogTree",
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "TraylogWriter",
+            dependencies: [
+                "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries",
+                "TraylogStates",
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "TraylogChecks",
+            dependencies: [
+                "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB",
+                "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "TraylogRewrite",
+            dependencies: [
+                "TraylogArchive", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog",
+                "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Traylog",
             dependencies: [
-                "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog",
-                "TraylogPages", "TraylogPlatform", "TraylogStates", "TraylogTree",
+                "TraylogArchive", "TraylogAudit", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON",
+                "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogRewrite",
+                "TraylogStates", "TraylogTree", "TraylogWriter",
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -86,7 +116,8 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: strict),
         .testTarget(
-            name: "TraylogDomainTests", dependencies: ["TestSupport", "TraylogDomain"], exclude: ["Fixtures"],
+            name: "TraylogDomainTests", dependencies: ["TraylogJSON", "TestSupport", "TraylogDomain"],
+            exclude: ["Fixtures"],
             swiftSettings: strict),
         .testTarget(
             name: "TraylogLMDBTests", dependencies: ["TraylogLMDB", "TraylogPages", "TraylogPlatform"],
@@ -102,6 +133,7 @@ let package = Package(
         .testTarget(
             name: "TraylogTests",
             dependencies: [
+                "TraylogChecks", "TraylogJSON", "TraylogQueries", "TraylogRewrite", "TraylogWriter",
                 "TestSupport", "Traylog", "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogLMDB",
                 "TraylogLog",
                 "TraylogFold", "TraylogPages", "TraylogPlatform", "TraylogStates", "TraylogTree", "traylog-cli",
@@ -131,6 +163,7 @@ let package = Package(
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
+                "TraylogChecks", "TraylogJSON", "TraylogQueries",
                 "TestSupport", "Traylog", "TraylogArchive", "traylog-cli",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -138,12 +171,14 @@ let package = Package(
         .testTarget(
             name: "FuzzTests",
             dependencies: [
+                "TraylogChecks", "TraylogJSON", "TraylogRewrite",
                 "TestSupport", "Traylog", "TraylogStates", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages",
             ],
             exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
             name: "CompatibilityTests",
             dependencies: [
+                "TraylogChecks", "TraylogRewrite",
                 "TestSupport", "Traylog", "TraylogStates", "TraylogDomain", "TraylogLMDB", "TraylogLog", "traylog-cli",
             ],
             exclude: ["Fixtures"], swiftSettings: strict),

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogWriter
 
 extension Store {
     /// Wakes and expires everything that is due at a time, by due time, then item, then user; expiry before waking.

@@ -1,7 +1,9 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogPlatform
+import TraylogRewrite
 import TraylogStates
+import TraylogWriter
 
 /// A store open for reading and writing; one process at a time has it.
 ///
@@ -29,7 +31,7 @@ public final class Store: TrayQueries {
         self.writer = writer
         self.thread = thread
         self.queries = queries
-        let rewriter = StoreRewriter(source: queries.source, writer: writer)
+        let rewriter = StoreRewriter(source: queries.source, host: writer)
         self.rewriter = rewriter
         compaction = policy.map { policy in
             let work = AutomaticCompaction(policy)
@@ -74,7 +76,7 @@ public final class Store: TrayQueries {
         try environment.sync()
         let tables = Tables(environment)
         let store = try LiveStore.open(environment, tables: tables, options: options)
-        let hasher = store.hasher
+        let (hasher, head) = (store.hasher, store.head.seq)
         let memory = StoreLock(WriterMemory(store: store, flusher: Flusher(tailEvents: options.tailEvents)))
         let hub = ObservationHub(hasher: hasher, watch: nil)
         let projections = ProjectionBoard(directory: directory)
@@ -83,8 +85,9 @@ public final class Store: TrayQueries {
             directory: directory, environment: environment, tables: tables, memory: memory, hasher: hasher)
         let thread = OSThread.start(name: "traylog-writer") {
             var loop = WriterLoop(
-                writer, directory: directory, environment: environment, tables: tables, memory: memory, hub: hub,
-                projections: projections, options: options)
+                writer, directory: directory, environment: environment, tables: tables, memory: memory,
+                listener: Announcer(directory: directory, hub: hub, projections: projections, head: head),
+                options: options)
             loop.run()
         }
         return Store(
@@ -176,13 +179,5 @@ extension AppendRequest.Outcome {
             do throws(Refusal) { receipts.append(try result.get()) } catch { throw .refused(error) }
         }
         return receipts
-    }
-}
-
-extension Environment.Configuration {
-    init(_ options: StoreOptions) {
-        self.init()
-        mapSizeBytes = options.mapSizeBytes
-        durability = options.durability == .relaxed ? .relaxed : .durable
     }
 }

@@ -1,6 +1,7 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogPlatform
+import TraylogQueries
 import TraylogStates
 
 /// A store open for reading only. Any number of processes can read while one writes.

@@ -1,3 +1,4 @@
+import TraylogQueries
 import TraylogTree
 
 /// What can be asked of a store, in the writing process and in others.

@@ -1,3 +1,4 @@
+import TraylogArchive
 import TraylogDomain
 import TraylogLMDB
 import TraylogPages
@@ -70,5 +71,14 @@ package struct ArchiveList: Sendable {
         var value = Array(directory.utf8)
         Checked.seal(&value, key: RawSpan(_elements: key.span))
         try transaction.put(database, RawSpan(_elements: key.span), RawSpan(_elements: value.span))
+    }
+}
+
+extension StoreRecord {
+    /// Identifies the store in its archives, and tells nothing about the secret key. A restored store has another identity
+    /// than the exported one.
+    package var identity: StoreIdentity {
+        StoreIdentity(
+            hasher.identity(of: "traylog.archive", as: .topic), hasher.identity(of: "traylog.archive", as: .key))
     }
 }

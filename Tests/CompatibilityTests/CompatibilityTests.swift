@@ -4,8 +4,10 @@ import TestSupport
 import TraylogDomain
 import TraylogLMDB
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogLog
 @testable import TraylogPages
+@testable import TraylogRewrite
 @testable import TraylogStates
 
 /// Stores that earlier versions wrote are opened by this one, for ever.

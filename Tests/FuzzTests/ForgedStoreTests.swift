@@ -4,8 +4,10 @@ import TestSupport
 import TraylogDomain
 import TraylogLMDB
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogLog
 @testable import TraylogPages
+@testable import TraylogRewrite
 @testable import TraylogStates
 
 /// Rows of a store that somebody forged, with checksums that are right: every call ends, with an answer or an error.

@@ -39,15 +39,6 @@ extension Archives.File {
     }
 }
 
-extension StoreRecord {
-    /// Identifies the store in its archives, and tells nothing about the secret key. A restored store has another identity
-    /// than the exported one.
-    var identity: StoreIdentity {
-        StoreIdentity(
-            hasher.identity(of: "traylog.archive", as: .topic), hasher.identity(of: "traylog.archive", as: .key))
-    }
-}
-
 extension TrayQueries {
     /// Opens the archives of this store in `directory`, where `traylog compact --archive` wrote them.
     ///

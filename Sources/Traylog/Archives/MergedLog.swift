@@ -1,6 +1,7 @@
 import TraylogArchive
 import TraylogDomain
 import TraylogLog
+import TraylogQueries
 import TraylogStates
 
 /// The log of a store and its archives as one run of events. Of an event in both, the log's version counts, because it may

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogQueries
 import TraylogStates
 
 /// Compares all items of a tray at one moment with those at a later one.

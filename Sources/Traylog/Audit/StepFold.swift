@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogQueries
 import TraylogStates
 
 /// Folds one user's events from one moment to another, and stops after each event.

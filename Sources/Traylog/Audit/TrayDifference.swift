@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogQueries
 import TraylogStates
 
 /// The changes of one user's tray between two moments, and the events that caused them.

@@ -1,6 +1,7 @@
 import TraylogAudit
 import TraylogDomain
 import TraylogLMDB
+import TraylogQueries
 import TraylogStates
 import TraylogTree
 

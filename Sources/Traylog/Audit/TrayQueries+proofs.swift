@@ -1,8 +1,10 @@
 import TraylogAudit
 import TraylogDomain
 import TraylogLMDB
+import TraylogQueries
 import TraylogStates
 import TraylogTree
+import TraylogWriter
 
 extension TrayQueries {
     /// Size and root of the Merkle tree over the log through a moment, or through the head.

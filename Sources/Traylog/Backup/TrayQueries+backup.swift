@@ -1,6 +1,8 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogQueries
 import TraylogStates
+import TraylogWriter
 
 extension TrayQueries {
     /// Copies the store into `directory`, in a file without free pages.

@@ -1,5 +1,9 @@
+import TraylogChecks
 import TraylogDomain
+import TraylogPlatform
+import TraylogQueries
 import TraylogStates
+import TraylogWriter
 
 extension TrayQueries {
     /// Folds the log anew and compares what is stored with what comes out.

@@ -1,5 +1,9 @@
 import TraylogDomain
+import TraylogPlatform
+import TraylogQueries
+import TraylogRewrite
 import TraylogStates
+import TraylogWriter
 
 extension Store {
     /// Moves the floor up to a moment. Events below the floor leave the log, if no query at the floor or above needs them.

@@ -3,7 +3,11 @@ import TraylogDomain
 import TraylogLMDB
 import TraylogLog
 import TraylogPlatform
+import TraylogQueries
+import TraylogRewrite
 import TraylogStates
+import TraylogTree
+import TraylogWriter
 
 extension Store {
     /// Erases a person. Afterwards no file of the store or its archives has the user's name or the content of the user's

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogJSON
 import TraylogLog
 
 /// An event read from a line of an export. Its readable members and its stored bytes agree.

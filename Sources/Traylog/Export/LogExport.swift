@@ -1,5 +1,7 @@
 import TraylogDomain
+import TraylogJSON
 import TraylogLog
+import TraylogQueries
 import TraylogStates
 
 /// Writes the log as lines of JSON, some at a time. ``LogRestore`` makes the same log from them.

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogPlatform
 import class TraylogPlatform.Monitor
 
 /// One user's inbox for an app: loaded page by page, refreshed from the top, marked in place.

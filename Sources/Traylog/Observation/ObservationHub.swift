@@ -1,6 +1,7 @@
 import Synchronization
 import TraylogDomain
 import TraylogPlatform
+import TraylogWriter
 
 /// The observers of one open store. It wakes those whom a commit concerns.
 ///
@@ -132,12 +133,4 @@ final class Observation: Sendable {
     deinit {
         unregister()
     }
-}
-
-/// The trays that a commit may have changed.
-struct Touched: Sendable {
-    /// Identities of the users whose streams got events, perhaps with repetitions.
-    var users: [UInt64] = []
-    /// Whether the stream of a topic got events. Then every tray may have changed.
-    var topics = false
 }

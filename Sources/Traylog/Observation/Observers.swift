@@ -1,3 +1,5 @@
+import TraylogWriter
+
 /// The signals of a hub, by what raises them.
 struct Observers {
     /// A user whose tray is observed.

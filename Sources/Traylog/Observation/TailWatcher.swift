@@ -3,6 +3,7 @@ import TraylogLMDB
 import TraylogLog
 import TraylogPages
 import TraylogPlatform
+import TraylogQueries
 import TraylogStates
 
 /// The thread that watches a store that another process writes, and wakes the observers in this process.

@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogQueries
 import TraylogStates
 
 /// The value of a projection after a certain event.

@@ -1,5 +1,7 @@
 import TraylogDomain
 import TraylogPlatform
+import TraylogStates
+import TraylogWriter
 
 /// A projection that runs in this process, whatever its type.
 protocol RunningProjection: AnyObject, Sendable {

@@ -3,6 +3,7 @@ import TraylogLMDB
 import TraylogLog
 import TraylogPlatform
 import TraylogStates
+import TraylogWriter
 
 /// The loop of a projection's thread: folds new events, and stores the value from time to time.
 struct ProjectionLoop<Value: Projection> {

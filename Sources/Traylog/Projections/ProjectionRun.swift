@@ -2,7 +2,9 @@ import Synchronization
 import TraylogDomain
 import TraylogLMDB
 import TraylogPlatform
+import TraylogQueries
 import TraylogStates
+import TraylogWriter
 
 /// The state that the thread of a running projection shares with its callers.
 final class ProjectionRun<Value: Projection>: RunningProjection {

@@ -1,6 +1,7 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogStates
+import TraylogWriter
 
 extension ProjectionTable {
     /// Rows that one transaction writes or deletes, so that it frees few pages (Docs/lmdb.md).

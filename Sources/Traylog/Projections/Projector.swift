@@ -1,7 +1,9 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogPlatform
+import TraylogQueries
 import TraylogStates
+import TraylogWriter
 
 /// A projection that this process keeps up to date. A thread folds each commit in, and stores the value with its position
 /// about once a second.

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogQueries
 import TraylogStates
 
 // The queries, once for every kind of store.

@@ -65,7 +65,7 @@ extension InterruptionLevel {
         self = level
     }
 
-    static let names = NameTable(allCases) { $0.name }
+    package static let names = WordTable(allCases) { $0.name }
 }
 
 /// The effect of an edit on one field.

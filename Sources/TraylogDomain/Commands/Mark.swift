@@ -26,7 +26,7 @@ public enum Mark: UInt8, Hashable, Sendable, CaseIterable {
         self = mark
     }
 
-    static let names = NameTable(allCases) { $0.name }
+    package static let names = WordTable(allCases) { $0.name }
 }
 
 /// A change that `markAll` makes to all items of a ``Selection``.

@@ -92,7 +92,7 @@ extension JSONScanner {
     }
 
     /// Skips the colon between a name and its value.
-    mutating func colon(in bytes: Span<UInt8>) throws(JSONFault) {
+    package mutating func colon(in bytes: Span<UInt8>) throws(JSONFault) {
         skipSpace(in: bytes)
         guard skip(UInt8(ascii: ":"), in: bytes) else { throw fault(.noColon, in: bytes) }
     }

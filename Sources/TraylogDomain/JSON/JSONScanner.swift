@@ -11,7 +11,7 @@ package struct JSONScanner: Sendable {
 
     /// The next byte; at the end 0, which starts no JSON value.
     @inline(__always)
-    func peek(in bytes: Span<UInt8>) -> UInt8 {
+    package func peek(in bytes: Span<UInt8>) -> UInt8 {
         offset < bytes.count ? bytes[offset] : 0
     }
 
@@ -59,7 +59,7 @@ package struct JSONScanner: Sendable {
     }
 
     /// A fault at this place: `reason`, or the early end of the text.
-    func fault(_ reason: JSONFault.Reason, in bytes: Span<UInt8>) -> JSONFault {
+    package func fault(_ reason: JSONFault.Reason, in bytes: Span<UInt8>) -> JSONFault {
         JSONFault(offset < bytes.count ? reason : .endsEarly, at: offset)
     }
 

@@ -40,7 +40,7 @@ extension Span<UInt8> {
     ///
     /// - Precondition: eight bytes are there.
     @inline(__always)
-    func word(at offset: Int) -> UInt64 {
+    package func word(at offset: Int) -> UInt64 {
         // Known to have eight bytes, so that the compiler joins the loads and drops their bounds checks.
         let eight = extracting(offset..<offset &+ 8)
         let low =
@@ -61,19 +61,19 @@ extension Span<UInt8> {
 ///
 /// Every function sets the top bit of the bytes that match. Only the lowest match is reliable, also in a union of
 /// several results: borrows may set bits above it.
-enum ByteSearch {
+package enum ByteSearch {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let tops: UInt64 = 0x8080_8080_8080_8080
 
     @inline(__always)
-    static func equal(_ word: UInt64, to byte: UInt8) -> UInt64 {
+    package static func equal(_ word: UInt64, to byte: UInt8) -> UInt64 {
         let difference = word ^ (ones &* UInt64(byte))
         return (difference &- ones) & ~difference & tops
     }
 
     /// Bytes below `limit`, which is at most 0x80.
     @inline(__always)
-    static func below(_ limit: UInt8, in word: UInt64) -> UInt64 {
+    package static func below(_ limit: UInt8, in word: UInt64) -> UInt64 {
         (word &- ones &* UInt64(limit)) & ~word & tops
     }
 

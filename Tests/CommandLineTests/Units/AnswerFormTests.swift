@@ -1,6 +1,9 @@
 import Testing
 import Traylog
 import TraylogDomain
+@testable import TraylogChecks
+@testable import TraylogJSON
+@testable import TraylogQueries
 @testable import traylog_cli
 
 struct AnswerFormTests {

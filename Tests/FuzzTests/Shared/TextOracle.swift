@@ -3,6 +3,7 @@ import TraylogDomain
 import TraylogLog
 
 @testable import Traylog
+@testable import TraylogJSON
 
 /// Text that callers hand in.
 enum TextOracle {

@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import TraylogDomain
+import TraylogJSON
 
 @Suite struct Base64Tests {
     private func text(_ bytes: [UInt8]) -> String {

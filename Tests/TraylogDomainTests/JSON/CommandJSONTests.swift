@@ -1,6 +1,7 @@
 import Testing
 
 @testable import TraylogDomain
+@testable import TraylogJSON
 
 @Suite struct CommandJSONTests {
     @Test func aNotifyWithEveryFieldIsRead() throws {

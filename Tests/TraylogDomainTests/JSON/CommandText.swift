@@ -1,4 +1,5 @@
 @testable import TraylogDomain
+@testable import TraylogJSON
 
 /// Writes commands as the JSON lines that mean them.
 enum CommandText {

@@ -1,4 +1,5 @@
 @testable import TraylogDomain
+@testable import TraylogJSON
 
 /// Parses a line given as text.
 func command(_ line: String) throws(Refusal) -> Command {

@@ -1,4 +1,5 @@
 @testable import TraylogDomain
+@testable import TraylogJSON
 
 /// Valid commands of every kind, the same ones for the same seed.
 struct RandomCommands {

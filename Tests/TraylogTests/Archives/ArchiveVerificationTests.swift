@@ -4,6 +4,7 @@ import Testing
 import TraylogDomain
 
 @testable import Traylog
+@testable import TraylogChecks
 
 @Suite struct ArchiveVerificationTests {
     private func withArchives(_ body: (_ path: String, _ archives: String, _ name: String) throws -> Void) throws {

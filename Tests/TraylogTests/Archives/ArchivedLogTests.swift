@@ -5,6 +5,7 @@ import TraylogArchive
 import TraylogDomain
 
 @testable import Traylog
+@testable import TraylogRewrite
 
 /// The log of a store together with its archives.
 @Suite struct ArchivedLogTests {

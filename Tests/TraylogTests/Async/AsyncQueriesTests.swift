@@ -3,6 +3,7 @@ import TestSupport
 import TraylogLMDB
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogQueries
 
 /// Queries of tasks: the same answers, and nobody left waiting.
 @Suite struct AsyncQueriesTests {

@@ -2,7 +2,9 @@ import Testing
 import TestSupport
 @testable import Traylog
 @testable import TraylogAudit
+@testable import TraylogChecks
 @testable import TraylogDomain
+@testable import TraylogRewrite
 @testable import TraylogStates
 @testable import TraylogTree
 

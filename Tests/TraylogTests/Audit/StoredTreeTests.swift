@@ -6,6 +6,7 @@ import TraylogLog
 @testable import TraylogAudit
 @testable import TraylogDomain
 @testable import TraylogPages
+@testable import TraylogQueries
 @testable import TraylogStates
 @testable import TraylogTree
 

@@ -2,6 +2,7 @@ import Testing
 import TestSupport
 @testable import Traylog
 @testable import TraylogAudit
+@testable import TraylogChecks
 @testable import TraylogDomain
 
 /// Whatever an insider changes in the file, a tree head that was kept elsewhere tells, and the first place is named.

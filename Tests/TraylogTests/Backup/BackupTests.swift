@@ -4,6 +4,7 @@ import Testing
 import TraylogDomain
 
 @testable import Traylog
+@testable import TraylogChecks
 
 @Suite struct BackupTests {
     private func expectPrefix(_ copy: String, of path: String, atLeast head: Seq, _ report: BackupReport) throws {

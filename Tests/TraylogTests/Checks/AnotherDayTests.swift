@@ -3,6 +3,7 @@ import Testing
 import TestSupport
 import TraylogLMDB
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogLog
 @testable import TraylogPages

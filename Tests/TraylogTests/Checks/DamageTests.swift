@@ -3,9 +3,11 @@ import Testing
 import TestSupport
 import TraylogLMDB
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogLog
 @testable import TraylogPages
+@testable import TraylogQueries
 @testable import TraylogStates
 
 /// Damage is named and never returned as data, and what the log can mend is mended.

@@ -2,8 +2,10 @@ import Testing
 import TestSupport
 import TraylogLMDB
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogFold
+@testable import TraylogQueries
 @testable import TraylogStates
 
 /// The fold of the whole log: the same on one thread and on two, in one reading and in many, in bounded memory.

@@ -2,6 +2,7 @@ import Testing
 import TestSupport
 import TraylogPlatform
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
 
 /// Replacing all stored states, also under the eyes of a reader.

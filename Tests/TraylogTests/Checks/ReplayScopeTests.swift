@@ -1,7 +1,9 @@
 import Testing
 import TestSupport
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
+@testable import TraylogRewrite
 @testable import TraylogStates
 
 /// What a replay of a part compares: differences there are found, others are not looked at.

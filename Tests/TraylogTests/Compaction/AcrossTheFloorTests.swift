@@ -3,6 +3,8 @@ import Testing
 import TestSupport
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogRewrite
+@testable import TraylogWriter
 
 /// Whatever begins below the floor and matters above it.
 @Suite struct AcrossTheFloorTests {

@@ -3,7 +3,9 @@ import Testing
 import TestSupport
 import TraylogPlatform
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
+@testable import TraylogQueries
 
 /// Compactions and erasures while threads append and query.
 @Suite struct ConcurrentCompactionTests {

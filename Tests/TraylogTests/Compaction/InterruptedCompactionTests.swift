@@ -3,7 +3,10 @@ import Testing
 import TestSupport
 import TraylogPlatform
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
+@testable import TraylogQueries
+@testable import TraylogRewrite
 
 /// What happens in the middle of a compaction: commands, other compactions, a close, giving up, a full disk.
 @Suite struct InterruptedCompactionTests {

@@ -4,6 +4,7 @@ import TestSupport
 import TraylogPlatform
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogQueries
 
 /// Threads that append commands of all kinds and ask queries, until they are stopped.
 final class Traffic: Sendable {

@@ -2,7 +2,9 @@ import Foundation
 import Testing
 import TestSupport
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
+@testable import TraylogRewrite
 
 @Suite struct AutomaticCompactionTests {
     private func policy(_ change: (inout CompactionPolicy) -> Void = { _ in }) -> CompactionPolicy {

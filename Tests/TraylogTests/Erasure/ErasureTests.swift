@@ -3,7 +3,9 @@ import Testing
 import TestSupport
 @testable import Traylog
 @testable import TraylogAudit
+@testable import TraylogChecks
 @testable import TraylogDomain
+@testable import TraylogRewrite
 
 @Suite struct ErasureTests {
     /// Nothing else in a test has these in it.

@@ -3,6 +3,7 @@ import TraylogDomain
 import TraylogLog
 
 @testable import Traylog
+@testable import TraylogJSON
 
 /// An export whose events are changed, and whose lines are then made right again.
 struct Forgery {

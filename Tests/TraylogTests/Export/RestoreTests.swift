@@ -4,6 +4,7 @@ import TraylogDomain
 import TraylogLMDB
 import TraylogLog
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogStates
 
 @Suite struct RestoreTests {

@@ -3,7 +3,9 @@ import TraylogLMDB
 import TraylogLog
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogQueries
 @testable import TraylogStates
+@testable import TraylogWriter
 
 /// Who is woken by what.
 struct ObserversTests {

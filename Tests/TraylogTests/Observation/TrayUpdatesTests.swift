@@ -3,6 +3,7 @@ import TestSupport
 import TraylogPlatform
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogWriter
 
 /// A tray as a sequence, in the process that writes.
 @Suite struct TrayUpdatesTests {

@@ -2,6 +2,7 @@ import Testing
 import TestSupport
 import TraylogPlatform
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
 
 /// Questions about the past while stored pages are written over all the time.

@@ -4,6 +4,7 @@ import TraylogLMDB
 import TraylogLog
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogQueries
 @testable import TraylogStates
 
 /// Stored values that are not what was stored are never used; the log has everything.

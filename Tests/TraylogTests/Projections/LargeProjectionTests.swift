@@ -4,6 +4,7 @@ import TraylogLMDB
 import TraylogLog
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogQueries
 @testable import TraylogStates
 
 /// Values that do not fit into a record.

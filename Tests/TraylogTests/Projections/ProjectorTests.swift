@@ -3,6 +3,7 @@ import Testing
 import TestSupport
 import TraylogPlatform
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
 
 /// Projections that run: what they answer, and how they begin and end.

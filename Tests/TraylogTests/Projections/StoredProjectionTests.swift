@@ -3,7 +3,9 @@ import Testing
 import TestSupport
 import TraylogPlatform
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
+@testable import TraylogQueries
 
 /// What is stored of projections: resumed, replaced, found by others.
 @Suite struct StoredProjectionTests {

@@ -3,6 +3,7 @@ import TestSupport
 @testable import Traylog
 @testable import TraylogDomain
 @testable import TraylogStates
+@testable import TraylogWriter
 
 /// Trays that are kept as they were answered.
 @Suite struct AnsweredTrayTests {

@@ -1,7 +1,9 @@
 import Testing
 import TestSupport
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
+@testable import TraylogQueries
 
 /// One user with so many items that nothing may depend on their number; every count is held against plain loops.
 @Suite struct LargeTrayTests {

@@ -4,6 +4,8 @@ import TraylogDomain
 import TraylogLMDB
 
 @testable import Traylog
+@testable import TraylogQueries
+@testable import TraylogWriter
 
 /// What a query takes: one read transaction, and in the process that writes one turn of the store's lock.
 @Suite struct SnapshotTests {

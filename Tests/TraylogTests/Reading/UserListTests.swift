@@ -2,6 +2,8 @@ import TestSupport
 import Testing
 
 @testable import Traylog
+@testable import TraylogChecks
+@testable import TraylogQueries
 
 /// The list of users, of whom some names are stored and some wait in memory.
 @Suite struct UserListTests {

@@ -5,7 +5,9 @@ import TestSupport
 import TraylogLMDB
 import TraylogPlatform
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
+@testable import TraylogQueries
 @testable import TraylogStates
 
 /// A store's data file is replaced, again and again, under a reader that stays open.

@@ -5,7 +5,9 @@ import TraylogLMDB
 import TraylogLog
 import TraylogPages
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
+@testable import TraylogRewrite
 @testable import TraylogStates
 
 /// Lends the path of a store that does not exist yet.

@@ -1,6 +1,8 @@
 import Testing
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
+@testable import TraylogWriter
 
 /// A store that is asked in one of several ways, with short words for what tests do.
 final class TestedStore {

@@ -3,6 +3,7 @@ import Testing
 import TestSupport
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogWriter
 
 /// A store that ticks by itself, by the system's clock.
 @Suite

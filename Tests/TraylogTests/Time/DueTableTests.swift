@@ -2,7 +2,10 @@ import Testing
 import TestSupport
 import TraylogLMDB
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
+@testable import TraylogQueries
+@testable import TraylogWriter
 
 /// What is stored of what will be due, and what a tick looks at.
 @Suite struct DueTableTests {

@@ -2,6 +2,7 @@ import Testing
 import TestSupport
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogWriter
 
 /// What a tick does, and in which order.
 @Suite struct TickTests {

@@ -2,6 +2,7 @@ import Testing
 import TestSupport
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogWriter
 
 /// Transactions with broadcasts that are refused, in one group with commands of subscribers.
 @Suite struct RefusedBroadcastTests {

@@ -2,6 +2,7 @@ import Testing
 import TestSupport
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogQueries
 
 /// What other processes see of broadcasts that the writing one has not stored in any state.
 @Suite struct TopicReaderTests {

@@ -2,6 +2,7 @@ import Testing
 import TestSupport
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogWriter
 
 /// Who receives a broadcast, and what becomes of it.
 @Suite struct TopicTests {

@@ -1,6 +1,7 @@
 import Testing
 import TestSupport
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
 
 /// Undoing what covers thousands of items, most of them in sealed pages that are stored.

@@ -2,6 +2,7 @@ import Testing
 import TestSupport
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogWriter
 
 /// Whether an item was superseded depends on marks before, and with it whether it is due.
 @Suite struct UndoneSupersedingTests {

@@ -1,6 +1,7 @@
 import Testing
 import TestSupport
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
 
 /// Several commands as one transaction.

@@ -3,6 +3,7 @@ import Testing
 import TestSupport
 import TraylogPlatform
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
 
 /// Closing a store that others are using.

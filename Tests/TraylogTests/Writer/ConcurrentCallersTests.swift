@@ -2,7 +2,9 @@ import Testing
 import TestSupport
 import TraylogPlatform
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
+@testable import TraylogQueries
 
 /// Many callers of one store at once, as tasks and as threads.
 @Suite struct ConcurrentCallersTests {

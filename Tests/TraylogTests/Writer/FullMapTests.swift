@@ -1,6 +1,7 @@
 import Testing
 import TestSupport
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
 
 /// Commits that fail while slices of states are on their way, one in the transaction and one prepared.

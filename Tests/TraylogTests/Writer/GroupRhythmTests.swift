@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Traylog
+@testable import TraylogWriter
 
 /// Whether the writer waits for callers whom it has just answered.
 @Suite struct GroupRhythmTests {

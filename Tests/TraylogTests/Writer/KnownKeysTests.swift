@@ -4,6 +4,7 @@ import TraylogDomain
 import TraylogLog
 
 @testable import Traylog
+@testable import TraylogWriter
 
 /// Which keys are new for certain.
 @Suite struct KnownKeysTests {

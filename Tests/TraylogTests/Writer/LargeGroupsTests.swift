@@ -2,6 +2,7 @@ import Testing
 import TestSupport
 import TraylogPlatform
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
 
 /// Large batches of many callers, which fill transactions and flush states at the same time.

@@ -4,6 +4,7 @@ import TraylogDomain
 import TraylogLog
 
 @testable import Traylog
+@testable import TraylogWriter
 
 /// The tail against arrays of all facts.
 @Suite struct LogTailTests {

@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 import TraylogPlatform
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
 
 /// What an embedder may do wrong: there is an error, or it works; nothing waits for ever, and nothing is damaged.

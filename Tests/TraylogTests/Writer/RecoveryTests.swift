@@ -1,7 +1,9 @@
 import Testing
 import TestSupport
 @testable import Traylog
+@testable import TraylogChecks
 @testable import TraylogDomain
+@testable import TraylogQueries
 
 /// What a store finds after its writer was killed.
 @Suite struct RecoveryTests {

@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 @testable import Traylog
+@testable import TraylogChecks
 
 /// Answers do not depend on how much memory there is, how often is flushed, and when is synced.
 @Suite struct StoreOptionsTests {

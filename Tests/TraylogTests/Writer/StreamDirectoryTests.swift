@@ -3,6 +3,7 @@ import TestSupport
 import TraylogDomain
 @testable import Traylog
 @testable import TraylogStates
+@testable import TraylogWriter
 
 /// Streams in memory, against dictionaries.
 @Suite struct StreamDirectoryTests {

@@ -1,0 +1,56 @@
+import TraylogAudit
+import TraylogDomain
+import TraylogJSON
+
+/// A tree head that was kept elsewhere than the store: as JSON, or as a signed checkpoint.
+package struct KeptTreeHead: Hashable, Sendable {
+    package let head: TreeHead
+    /// What was signed, with its signatures; nil for a tree head without.
+    package let note: SignedNote?
+
+    /// - Parameter text: what `traylog tree-head` printed, with `--json` or `--sign` or both.
+    /// - Throws: ``Refusal`` `invalid`, field `tree-head`.
+    package init(_ text: String) throws(Refusal) {
+        guard text.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else {
+            self = try KeptTreeHead.signed(text)
+            return
+        }
+        let bytes = Array(text.utf8)
+        let span = bytes.span
+        let members = try MemberValues(span, "tree-head")
+        if members.has("checkpoint") {
+            self = try KeptTreeHead.signed(members.string("checkpoint", in: span))
+            return
+        }
+        let size = try members.integer("treeSize", in: span)
+        guard let root = MerkleHash(hex: try members.string("rootHash", in: span)) else {
+            throw .invalid(field: "rootHash", reason: "must be 64 hexadecimal digits")
+        }
+        self.init(TreeHead(size: size, root: root), note: nil)
+    }
+
+    private init(_ head: TreeHead, note: SignedNote?) {
+        self.head = head
+        self.note = note
+    }
+
+    private static func signed(_ text: String) throws(Refusal) -> KeptTreeHead {
+        do {
+            let note = try SignedNote(parsing: text)
+            return KeptTreeHead(try Checkpoint(note.body).head, note: note)
+        } catch {
+            throw .invalid(field: "tree-head", reason: error.description)
+        }
+    }
+
+    /// Why the signature does not count; nil when it does.
+    package func objection(by key: NotePublicKey) -> String? {
+        guard let note else { return "it is not signed" }
+        do {
+            try note.verify(with: key)
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import TraylogDomain
+
+extension Command {
+    /// Reads a command from one JSON line, such as `{"kind":"seeTray","user":"ada"}`.
+    ///
+    /// Members may come in any order. `null` is a value, not the absence of one, and only `thread` of a `markAll`, the
+    /// changes of an `edit`, and `data` may have it.
+    ///
+    /// - Parameter line: one object, at most ``Limits/commandLineBytes``, with or without a newline at the end.
+    /// - Throws: ``Refusal/invalid(field:reason:)`` with the member at fault, or `line` when it is not a member's.
+    /// - Complexity: O(n). It allocates only the command's strings.
+    package init(json line: Span<UInt8>) throws(Refusal) {
+        guard line.count <= Limits.commandLineBytes else {
+            throw .invalid(field: "line", reason: "is longer than \(Limits.commandLineBytes) bytes")
+        }
+        try self.init(try CommandDraft(line))
+        try validate(dataIsJSON: true)
+    }
+
+    private init(_ draft: consuming CommandDraft) throws(Refusal) {
+        let kind = try draft.checkedKind()
+        let action = try draft.action(kind)
+        self.init(
+            user: draft.user, action, key: draft.key, occurredAt: draft.occurredAt, actor: draft.actor,
+            device: draft.device)
+    }
+}
+
+/// The members of a command's JSON object that were read so far. The kind may come last.
+struct CommandDraft {
+    var present: CommandFields = []
+    /// The members that are `null`.
+    var nulls: CommandFields = []
+
+    var kind: CommandKind?
+    var user: String?
+    var key: String?
+    var occurredAt: Timestamp?
+    var actor: String?
+    var device: String?
+    var content = Content()
+    var mark: Mark?
+    var items: [ItemReference] = []
+    var item: ItemReference?
+    var until: Timestamp?
+    var upTo: Seq?
+    var topic: String?
+    var event: Seq?
+}
+
+extension CommandDraft {
+    /// Reads one JSON object with nothing after it.
+    ///
+    /// - Throws: ``Refusal/invalid(field:reason:)`` with the member at fault, or `line`.
+    init(_ line: Span<UInt8>) throws(Refusal) {
+        var scanner = JSONScanner()
+        scanner.skipSpace(in: line)
+        guard scanner.skip(UInt8(ascii: "{"), in: line) else {
+            throw .invalid(field: "line", reason: "must be one JSON object")
+        }
+        while let name = try CommandDraft.nextName(&scanner, line, isFirst: present.isEmpty) {
+            try readMember(name, &scanner, line)
+        }
+        do {
+            try scanner.end(in: line)
+        } catch {
+            throw .invalid(field: "line", reason: error.description)
+        }
+    }
+
+    /// Skips to the next member's value and returns the member's name; nil after the end of the object.
+    private static func nextName(
+        _ scanner: inout JSONScanner, _ line: Span<UInt8>, isFirst: Bool
+    ) throws(Refusal) -> JSONScanner.StringToken? {
+        do throws(JSONFault) {
+            scanner.skipSpace(in: line)
+            if scanner.skip(UInt8(ascii: "}"), in: line) { return nil }
+            if !isFirst {
+                guard scanner.skip(UInt8(ascii: ","), in: line) else {
+                    throw scanner.fault(.noSeparator, in: line)
+                }
+                scanner.skipSpace(in: line)
+            }
+            guard scanner.peek(in: line) == UInt8(ascii: "\"") else { throw scanner.fault(.noName, in: line) }
+            let name = try scanner.stringToken(in: line)
+            try scanner.colon(in: line)
+            scanner.skipSpace(in: line)
+            return name
+        } catch {
+            throw .invalid(field: "line", reason: error.description)
+        }
+    }
+
+    private mutating func readMember(
+        _ name: JSONScanner.StringToken, _ scanner: inout JSONScanner, _ line: Span<UInt8>
+    ) throws(Refusal) {
+        let field = try CommandDraft.field(name, line)
+        guard !present.contains(field) else { throw .invalid(field: field.name, reason: "is given twice") }
+        present.insert(CommandFields(field))
+        if scanner.null(in: line) {
+            nulls.insert(CommandFields(field))
+            return
+        }
+        var reader = MemberReader(field: field, scanner: scanner)
+        try read(field, &reader, line)
+        scanner = reader.scanner
+    }
+
+    private static func field(
+        _ name: JSONScanner.StringToken, _ line: Span<UInt8>
+    ) throws(Refusal) -> CommandField {
+        if !name.hasEscapes, let field = CommandField.names.value(name.range, in: line) { return field }
+        let text: String
+        do {
+            text = try JSONScanner.text(of: name, in: line)
+        } catch {
+            throw .invalid(field: "line", reason: error.description)
+        }
+        guard let field = CommandField.names.value(text) else {
+            throw .invalid(field: Refusal.excerpt(text), reason: "unknown field")
+        }
+        return field
+    }
+
+    private mutating func read(
+        _ field: CommandField, _ reader: inout MemberReader, _ line: Span<UInt8>
+    ) throws(Refusal) {
+        switch field {
+        case .kind: kind = try reader.keyword(CommandKind.names, in: line)
+        case .user: user = try reader.string(in: line)
+        case .key: key = try reader.string(in: line)
+        case .occurredAt: occurredAt = try reader.time(in: line)
+        case .actor: actor = try reader.string(in: line)
+        case .device: device = try reader.string(in: line)
+        case .upTo: upTo = Seq(try reader.integer(in: line))
+        case .as: mark = try reader.keyword(Mark.names, in: line)
+        case .items: items = try reader.references(in: line)
+        case .item: item = try reader.reference(in: line)
+        case .until: until = try reader.time(in: line)
+        case .topic: topic = try reader.string(in: line)
+        case .event: event = Seq(try reader.integer(in: line))
+        default: try readContent(field, &reader, line)
+        }
+    }
+
+    private mutating func readContent(
+        _ field: CommandField, _ reader: inout MemberReader, _ line: Span<UInt8>
+    ) throws(Refusal) {
+        switch field {
+        case .thread: content.thread = try reader.string(in: line)
+        case .category: content.category = try reader.string(in: line)
+        case .title: content.title = try reader.string(in: line)
+        case .body: content.body = try reader.string(in: line)
+        case .summaryArgument: content.summaryArgument = try reader.string(in: line)
+        case .summaryCount: content.summaryCount = try reader.count(in: line)
+        case .silent: content.silent = try reader.boolean(in: line)
+        case .level: content.level = try reader.keyword(InterruptionLevel.names, in: line)
+        case .expiresAt: content.expiresAt = try reader.time(in: line)
+        case .collapseKey: content.collapseKey = try reader.string(in: line)
+        default: content.data = try reader.raw(in: line)
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import TraylogDomain
+
+extension JSONWriter {
+    /// Writes an event in the form of `log` and `history`.
+    package mutating func write(_ event: Event) {
+        beginObject()
+        members(of: event)
+        endObject()
+    }
+
+    /// Writes the members of an event, in an object that may have others.
+    package mutating func members(of event: Event) {
+        member("seq", event.seq)
+        member("recordedAt", event.recordedAt)
+        member("occurredAt", event.occurredAt)
+        member("kind", JSONWriter.kindNames[Int(event.kind.rawValue)])
+        member("user", event.user)
+        member("key", event.key)
+        member("actor", event.actor)
+        member("device", event.device)
+        members(event.body)
+    }
+
+    // A table, because making a name from its case is slow.
+    private static let kindNames: [String] = {
+        var names = Array(repeating: "", count: Int(UInt8.max) + 1)
+        for kind in EventKind.allCases { names[Int(kind.rawValue)] = kind.name }
+        return names
+    }()
+
+    /// Writes the fields of the kind, named like those of the command that causes it.
+    private mutating func members(_ body: Event.Body) {
+        switch body {
+        case .notified(let content): members(content)
+        case .broadcast(let topic, let content):
+            member("topic", topic)
+            members(content)
+        case .traySeen(let upTo): member("upTo", upTo)
+        case .marked(let mark, let items): members(mark, items)
+        case .allMarked(let mark, let selection): members(mark, selection)
+        case .muted(let scope), .unmuted(let scope): members(scope)
+        case .snoozed(let item, let until):
+            member("item", item)
+            member("until", until)
+        case .edited(let item, let edit):
+            member("item", item)
+            members(edit)
+        case .woken(let item), .retracted(let item), .expired(let item): member("item", item)
+        case .subscribed(let topic), .unsubscribed(let topic): member("topic", topic)
+        case .undone(let event): member("event", event)
+        case .erased: break
+        case .redacted: member("erased", true)
+        case .compacted(let through, let dropped, let archive):
+            member("through", through)
+            member("dropped", dropped)
+            member("archive", archive)
+        }
+    }
+
+    private mutating func members(_ mark: Mark, _ items: [Seq]) {
+        member("as", mark.name)
+        name("items")
+        beginArray()
+        for item in items { value(item) }
+        endArray()
+    }
+
+    private mutating func members(_ mark: BulkMark, _ selection: Selection) {
+        member("as", mark.name)
+        switch selection.thread {
+        case .any: break
+        case .unthreaded: member("thread", orNull: String?.none)
+        case .named(let thread): member("thread", thread)
+        }
+        member("category", selection.category)
+        member("upTo", selection.upTo)
+    }
+
+    private mutating func members(_ scope: MuteScope) {
+        switch scope {
+        case .thread(let thread): member("thread", thread)
+        case .category(let category): member("category", category)
+        }
+    }
+
+    /// Writes the content of a `notified` or `broadcast` event, without fields that have their default.
+    mutating func members(_ content: Content) {
+        member("thread", content.thread)
+        member("category", content.category)
+        member("title", content.title)
+        member("body", content.body)
+        member("summaryArgument", content.summaryArgument)
+        if content.summaryCount != 1 { member("summaryCount", UInt64(content.summaryCount)) }
+        if content.silent { member("silent", true) }
+        if content.level != .active { member("level", content.level.name) }
+        member("expiresAt", content.expiresAt)
+        member("collapseKey", content.collapseKey)
+        member("data", raw: content.data)
+    }
+
+    /// Writes the fields that an edit sets, and `null` for those that it clears.
+    mutating func members(_ edit: ContentEdit) {
+        change("title", edit.title) { $0.value($1) }
+        change("body", edit.body) { $0.value($1) }
+        change("summaryArgument", edit.summaryArgument) { $0.value($1) }
+        change("summaryCount", edit.summaryCount) { $0.value(UInt64($1)) }
+        change("level", edit.level) { $0.value($1.name) }
+        change("expiresAt", edit.expiresAt) { $0.value($1) }
+        change("data", edit.data) { $0.raw($1) }
+    }
+
+    private mutating func change<Value>(
+        _ name: String, _ change: Change<Value>, write: (inout JSONWriter, Value) -> Void
+    ) {
+        switch change {
+        case .keep: break
+        case .clear:
+            self.name(name)
+            null()
+        case .set(let value):
+            self.name(name)
+            write(&self, value)
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import TraylogDomain
+
+extension JSONWriter {
+    /// Writes a tray.
+    package mutating func write(_ tray: Tray) {
+        beginObject()
+        member("user", tray.user)
+        member("asOf", tray.asOf)
+        member("isSeen", tray.isSeen)
+        member("unseen", tray.unseen)
+        member("unread", tray.unread)
+        member("total", tray.total)
+        member("seenUpTo", tray.seenUpTo)
+        member("newest", orNull: tray.newest)
+        name("categories")
+        beginObject()
+        for counts in tray.categories {
+            name(escaping: counts.category)
+            beginObject()
+            member("unseen", counts.unseen)
+            member("unread", counts.unread)
+            endObject()
+        }
+        endObject()
+        endObject()
+    }
+
+    /// Writes one page of an inbox.
+    package mutating func write(_ page: InboxPage) {
+        beginObject()
+        member("user", page.user)
+        member("asOf", page.asOf)
+        name("items")
+        beginArray()
+        for item in page.items { write(item) }
+        endArray()
+        member("next", orNull: page.next?.description)
+        endObject()
+    }
+
+    /// Writes one page of threads.
+    package mutating func write(_ page: ThreadsPage) {
+        beginObject()
+        member("user", page.user)
+        member("asOf", page.asOf)
+        name("threads")
+        beginArray()
+        for group in page.threads { write(group) }
+        endArray()
+        member("next", orNull: page.next?.description)
+        endObject()
+    }
+
+    package mutating func write(_ group: ThreadGroup) {
+        beginObject()
+        member("thread", orNull: group.thread)
+        member("count", group.count)
+        member("unseen", group.unseen)
+        member("unread", group.unread)
+        name("newest")
+        write(group.newest)
+        member("summary", orNull: group.summary)
+        endObject()
+    }
+
+    /// Writes an item. Flags, level and summary count are always present.
+    package mutating func write(_ item: Item) {
+        let content = item.content
+        beginObject()
+        member("seq", item.seq)
+        member("position", item.position)
+        member("key", item.key)
+        member("topic", item.topic)
+        member("thread", content.thread)
+        member("category", content.category)
+        member("title", content.title)
+        member("body", content.body)
+        member("summaryArgument", content.summaryArgument)
+        member("summaryCount", UInt64(content.summaryCount))
+        member("level", content.level.name)
+        member("collapseKey", content.collapseKey)
+        member("silent", content.silent)
+        member("muted", item.muted)
+        member("seen", item.seen)
+        member("read", item.read)
+        member("archived", item.archived)
+        member("snoozedUntil", item.snoozedUntil)
+        member("expiresAt", content.expiresAt)
+        member("actor", item.actor)
+        member("occurredAt", item.occurredAt)
+        member("recordedAt", item.recordedAt)
+        member("data", raw: content.data)
+        endObject()
+    }
+
+    /// Writes a refusal.
+    ///
+    /// - Parameter line: the number, from 1, of the line that the command came from; nil if it came from none.
+    package mutating func write(_ refusal: Refusal, line: Int? = nil) {
+        beginObject()
+        member("error", refusal.name)
+        member("message", refusal.message)
+        if let line { member("line", line) }
+        endObject()
+    }
+}

@@ -1,0 +1,66 @@
+import TraylogDomain
+import TraylogStates
+
+/// The past of a user as a snapshot has it, and what memory adds to it.
+package struct SnapshotHistory: FoldHistory {
+    let store: StoreSnapshot
+    /// Of the user.
+    let pages: StoredPages
+    let unstored: UnstoredPast
+
+    package func fact(_ seq: UInt64) throws -> Fact { try store.fact(seq) }
+
+    package func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+        let stored = try store.topic(topic)
+        var seqs: [UInt64] = []
+        var known = seq
+        if let stored, let root = stored.root {
+            guard root.name.isTopic else { throw PackedError.damaged("the state of a topic") }
+            seqs = try root.state.events(
+                from: seq + 1, through: end, stored: pages.viewing(.current, stream: stored.stream))
+            known = max(seq, root.state.appliedSeq)
+        }
+        return seqs + unstored.topics.seqs(of: topic, stream: stored?.stream).filter { $0 > known && $0 <= end }
+    }
+
+    package func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
+        if let found = unstored.landmarks.last(where: { $0.appliedSeq <= seq }) {
+            // Pages that it does not have itself are stored: as they were, for a later event may have changed them since.
+            return Landmark(state: found, pages: pages.viewing(.past(found.appliedSeq)))
+        }
+        return try pages.landmark(atOrBefore: seq)
+    }
+
+    package func firsts(of space: PageSpace, changedSince seq: UInt64) throws -> [UInt64] {
+        try pages.firsts(of: space, changedSince: seq)
+    }
+}
+
+/// What memory adds to the stored past of a user.
+package struct UnstoredPast: Sendable {
+    /// Of the user, not stored yet, ascending.
+    package var landmarks: [TrayState]
+    package var topics: any UnstoredTopicEvents
+
+    package init(landmarks: [TrayState] = [], topics: any UnstoredTopicEvents = UnstoredTopics()) {
+        self.landmarks = landmarks
+        self.topics = topics
+    }
+}
+
+/// Events of topics that the stored states may not hold yet.
+package protocol UnstoredTopicEvents: Sendable {
+    /// Those of one topic through the head of a snapshot, ascending; there may be some that are stored among them.
+    ///
+    /// - Parameter stream: the topic's, where its name is stored.
+    func seqs(of topic: UInt64, stream: UInt32?) -> [UInt64]
+}
+
+/// The same by topic.
+package struct UnstoredTopics: UnstoredTopicEvents {
+    package var seqs: [UInt64: [UInt64]] = [:]
+
+    package init() {}
+
+    package func seqs(of topic: UInt64, stream: UInt32?) -> [UInt64] { seqs[topic] ?? [] }
+}

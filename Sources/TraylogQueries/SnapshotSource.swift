@@ -1,0 +1,57 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogStates
+
+/// Where the answers of a store come from: the writing process's memory and the file, or the file alone.
+///
+/// It lends snapshots: each is begun for one call, and ended with it.
+package protocol SnapshotSource: Sendable {
+    var directory: String { get }
+    var environment: Environment { get }
+    var tables: Tables { get }
+
+    /// The newest event.
+    func head() throws -> UInt64
+    /// The user's tray after the head; an empty one for somebody unknown.
+    ///
+    /// - Throws: ``Refusal`` `invalid` for what cannot be a name; what reading throws.
+    func tray(of user: String) throws -> Tray
+    /// Lends the store, to a query that concerns no user.
+    func read<Answer>(_ body: (StoreSnapshot) throws -> Answer) throws -> Answer
+    /// Lends one user's state after the head.
+    func read<Answer>(
+        _ reading: UserReading, of user: String, _ body: (UserSnapshot) throws -> Answer
+    ) throws -> Answer
+    /// Lends the store, and the users whose names may not be in its table of names yet, in any order.
+    func readUsers<Answer>(_ body: (StoreSnapshot, _ unnamed: [String]) throws -> Answer) throws -> Answer
+    /// Lends the store with counts.
+    func readCounts<Answer>(_ body: (StoreSnapshot, StoreCounts) throws -> Answer) throws -> Answer
+}
+
+/// How a user's state is wanted.
+package enum UserReading {
+    /// For answers as of now.
+    case now
+    /// With what looking back takes (``UserSnapshot/at(_:)-(UInt64)``).
+    case past
+    /// From the log alone, because what is stored is damaged.
+    case refolded
+}
+
+/// Counts that a snapshot alone does not tell.
+package struct StoreCounts {
+    /// Events that the stored states do not hold.
+    package var unflushed: UInt64
+    /// Streams that have events, those of topics and of erased users included.
+    package var streams: UInt64
+    package var topics: UInt64
+    /// Damaged states that this process folded anew and stores again.
+    package var refolded: UInt64
+
+    package init(unflushed: UInt64, streams: UInt64, topics: UInt64, refolded: UInt64 = 0) {
+        self.unflushed = unflushed
+        self.streams = streams
+        self.topics = topics
+        self.refolded = refolded
+    }
+}

@@ -1,0 +1,61 @@
+import TraylogDomain
+import TraylogPlatform
+import TraylogQueries
+import TraylogStates
+
+/// The thread that compacts a store by its policy, until the store is closed.
+package final class AutomaticCompaction: Sendable {
+    private let policy: CompactionPolicy
+    private let isStopping = Monitor(false)
+    private let cancellation = Cancellation()
+
+    package init(_ policy: CompactionPolicy) {
+        self.policy = policy
+    }
+
+    /// Makes the thread end soon. A running compaction is cancelled.
+    package func stopSoon() {
+        cancellation.cancel()
+        isStopping.withLock { $0 = true }
+        isStopping.signalAll()
+    }
+
+    /// The body of the thread.
+    ///
+    /// - Parameter rewriter: the store's rewriter; the store itself must not be kept alive.
+    package func run(_ rewriter: StoreRewriter) {
+        let milliseconds = max(policy.intervalSeconds, 1) * 1_000
+        while true {
+            let isEnd = isStopping.wait(timeoutMilliseconds: milliseconds, until: { $0 }, { $0 }) ?? false
+            if isEnd { return }
+            // A failure is tried again the next time. Compacting by hand shows the reason.
+            _ = try? rewriter.exclusively { try step(rewriter) }
+        }
+    }
+
+    /// Looks once, and compacts if it is worth it. Call it only within ``StoreRewriter/exclusively(_:)``.
+    ///
+    /// - Returns: nil when nothing was done.
+    @discardableResult
+    func step(_ rewriter: StoreRewriter) throws -> CompactionReport? {
+        let statistics = try rewriter.source.statistics()
+        guard statistics.bytes >= policy.minimumBytes else { return nil }
+        let moment = Moment.daysAgo(policy.keepDays)
+        let floor = try rewriter.floor(before: moment)
+        let old = floor > statistics.floor.rawValue ? floor - statistics.floor.rawValue : 0
+        let isOld = Double(old) >= policy.oldShare * Double(statistics.head.rawValue) && old > 1
+        let isFree = Double(statistics.freeBytes) >= policy.freeShare * Double(statistics.bytes)
+        guard isOld || isFree else { return nil }
+        var goal = RewriteGoal()
+        goal.floor = isOld ? floor : 0
+        goal.archiveDirectory = policy.archive
+        return try rewriter.compact(goal) { _, _ in try self.cancellation.check() }
+    }
+}
+
+extension Moment {
+    /// The time `days` ago by the system's clock, for ``Store/compact(before:archive:isDryRun:)``.
+    public static func daysAgo(_ days: Int) -> Moment {
+        .time(Timestamp(milliseconds: SystemClock.nowMilliseconds() - Int64(clamping: days) &* 86_400_000))
+    }
+}

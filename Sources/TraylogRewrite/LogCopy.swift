@@ -1,0 +1,164 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+import TraylogPages
+import TraylogQueries
+import TraylogStates
+import TraylogTree
+
+/// Copies the log into a new file, and leaves out what nobody needs below the floor.
+struct LogCopy {
+    /// Rows that one read transaction looks at.
+    private static let rowsAtOnce: UInt64 = 5_000
+
+    let source: FileSource
+    let target: Environment
+    /// Where the log has gaps already.
+    let oldFloor: UInt64
+    let kept: KeptEvents
+    /// The streams of topics whose events all stay.
+    let wholeTopics: Set<UInt32>
+    /// The next event to copy.
+    private(set) var next: UInt64 = 1
+    /// What was left out, and how much of each kind.
+    private(set) var dropped = SeqSet()
+    private(set) var droppedKinds: [UInt8: UInt64] = [:]
+    /// The stream whose events lose their payloads; nil for none.
+    var erased: UInt32?
+    /// Its events, in order.
+    private(set) var erasedSeqs: [UInt64] = []
+    /// Takes each event that is left out, with its whole payload.
+    var archive: ((UInt64, RawSpan, RawSpan) throws -> Void)?
+
+    private var records = CopiedRows()
+    private var chunks = CopiedRows()
+    private var fingerprints: [(seq: UInt64, fingerprint: UInt64)] = []
+
+    init(source: FileSource, target: Environment, oldFloor: UInt64, kept: KeptEvents, wholeTopics: Set<UInt32>) {
+        self.source = source
+        self.target = target
+        self.oldFloor = oldFloor
+        self.kept = kept
+        self.wholeTopics = wholeTopics
+    }
+
+    private var log: EventLog { source.tables.log }
+
+    /// Copies the events through `end`, in transactions of bounded size.
+    mutating func run(through end: UInt64, progress: (UInt64) throws -> Void) throws {
+        while next <= end {
+            try read(through: end, atMost: LogCopy.rowsAtOnce)
+            try target.write { try write(to: &$0) }
+            try progress(next - 1)
+        }
+    }
+
+    /// The same in a transaction that is under way.
+    mutating func run(through end: UInt64, in transaction: inout WriteTransaction) throws {
+        while next <= end {
+            try read(through: end, atMost: .max)
+            try write(to: &transaction)
+        }
+    }
+
+    /// - Parameter end: below it and at it no event may be missing that is not below the old floor.
+    private mutating func read(through end: UInt64, atMost limit: UInt64) throws {
+        let (log, start, floor) = (log, next, oldFloor)
+        var rows: UInt64 = 0
+        next = try source.environment.read { transaction in
+            let reached = try log.forEachRecord(from: start, floor: floor, in: transaction) { seq, record in
+                guard seq <= end else { return false }
+                try take(seq, record, in: transaction)
+                rows += 1
+                return seq < end && rows < limit && !records.isFull && !chunks.isFull
+            }
+            guard reached > start else { throw CodecError(.damaged, seq: start, "it is missing from the log") }
+            return reached
+        }
+    }
+
+    private mutating func take(_ seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction) throws {
+        let header = try RecordHeader.read(record, seq: seq)
+        if let erased, header.stream == erased {
+            erasedSeqs.append(seq)
+            if !header.isErased, header.kind != .erased { return try takeErased(seq, header, record, in: transaction) }
+        }
+        guard !stays(seq, header) else {
+            var key: [UInt8] = []
+            key.append(bigEndian: seq)
+            records.append(RawSpan(_elements: key.span), record)
+            guard header.isChunked else { return }
+            try log.forEachChunk(of: seq, in: transaction) { chunks.append($0, $1) }
+            return
+        }
+        dropped.insert(seq)
+        droppedKinds[header.kindNumber, default: 0] += 1
+        guard !header.isErased else {
+            try archive?(seq, record, RawSpan())
+            return
+        }
+        try log.withPayload(of: seq, record, in: transaction) { _, payload in
+            let identity = try EventDecoder.identity(seq: seq, payload: payload)
+            if identity.key != nil { fingerprints.append((seq, identity.commandFingerprint)) }
+            try archive?(seq, record, header.isChunked ? payload : RawSpan())
+        }
+    }
+
+    /// Copies what stays of an event whose user is erased.
+    private mutating func takeErased(
+        _ seq: UInt64, _ header: RecordHeader, _ record: RawSpan, in transaction: borrowing ReadTransaction
+    ) throws {
+        let row = try log.row(seq, record, in: transaction)
+        let left = try EventLog.erasedRecord(
+            seq, record, RawSpan(_elements: row.payload.span), ifOf: header.stream)
+        guard let bytes = left else { return }
+        var key: [UInt8] = []
+        key.append(bigEndian: seq)
+        records.append(RawSpan(_elements: key.span), RawSpan(_elements: bytes.span))
+    }
+
+    private func stays(_ seq: UInt64, _ header: RecordHeader) -> Bool {
+        seq >= kept.floor || header.stream == 0 || kept.contains(seq) || kept.wholeStreams.contains(header.stream)
+            || wholeTopics.contains(header.stream)
+    }
+
+    private mutating func write(to transaction: inout WriteTransaction) throws {
+        let (logTable, chunkTable) = log.tables
+        try records.put(to: logTable, isAtEnd: true, in: &transaction)
+        try chunks.put(to: chunkTable, isAtEnd: true, in: &transaction)
+        for (seq, fingerprint) in fingerprints {
+            try source.tables.fingerprints.put(fingerprint, of: seq, to: &transaction)
+        }
+        records.removeAll()
+        chunks.removeAll()
+        fingerprints.removeAll()
+    }
+
+    /// Puts an event back that was left out and is needed after all.
+    ///
+    /// - Returns: what the event is; nil when it was not left out.
+    mutating func restore(
+        _ seq: UInt64, in transaction: inout WriteTransaction
+    ) throws -> (stream: UInt32, body: Event.Body)? {
+        guard dropped.contains(seq) else { return nil }
+        dropped.remove(seq)
+        let (logTable, chunkTable) = log.tables
+        return try source.environment.read { reading in
+            try log.record(seq, in: reading) { record in
+                try transaction.put(logTable, seq, record)
+                let header = try RecordHeader.read(record, seq: seq)
+                droppedKinds[header.kindNumber, default: 1] -= 1
+                if header.isChunked {
+                    try log.forEachChunk(of: seq, in: reading) { try transaction.put(chunkTable, $0, $1) }
+                }
+                return (header.stream, try log.event(seq, record, in: reading).body)
+            }
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(bigEndian number: UInt64) {
+        for shift in stride(from: UInt64(56), through: 0, by: -8) { append(UInt8(truncatingIfNeeded: number >> shift)) }
+    }
+}

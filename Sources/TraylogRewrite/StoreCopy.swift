@@ -1,0 +1,188 @@
+import TraylogArchive
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+import TraylogQueries
+import TraylogStates
+import TraylogTree
+
+/// A store on its way into a new file: what goes there first, and what follows while the writer goes on.
+struct StoreCopy {
+    /// Streams that one transaction renews.
+    private static let streamsAtOnce = 256
+
+    let source: FileSource
+    let target: Environment
+    let record: StoreRecord
+    let floor: UInt64
+    private(set) var states: StateCopy
+    private(set) var log: LogCopy
+    let erasure: Erasure?
+    /// The newest event once the copy is complete.
+    private(set) var head: UInt64 = 0
+
+    init(
+        source: FileSource, target: Environment, record: StoreRecord, floor: UInt64, kept: KeptEvents,
+        erasure: Erasure?
+    ) {
+        self.erasure = erasure
+        self.source = source
+        self.target = target
+        self.record = record
+        self.floor = floor
+        states = StateCopy(source: source, record: record, target: target, floor: floor, kept: kept)
+        states.erased = erasure?.stream
+        log = LogCopy(source: source, target: target, oldFloor: record.floor.seq.rawValue, kept: kept, wholeTopics: [])
+    }
+
+    var movesFloor: Bool { floor > record.floor.seq.rawValue }
+    private var tables: Tables { source.tables }
+    private var environment: Environment { source.environment }
+
+    mutating func copyStates(before end: UInt32, progress: (UInt64) throws -> Void) throws {
+        try states.run(before: end, progress: progress)
+    }
+
+    mutating func copyLog(
+        through head: UInt64, _ archive: ArchiveWriter?, progress: (UInt64) throws -> Void
+    ) throws {
+        let forgotten = erasure?.keyedEvents ?? []
+        var tableCopy = TableCopy(from: environment, to: target)
+        try tableCopy.copy(tables.fingerprints.database) { key, _ in
+            !forgotten.contains(key.littleEndian(at: 0, as: UInt64.self).byteSwapped)
+        }
+        log = LogCopy(
+            source: source, target: target, oldFloor: record.floor.seq.rawValue, kept: states.kept,
+            wholeTopics: try wholeTopics())
+        log.erased = erasure?.stream
+        log.archive = archive.map { archive in { try archive.append(seq: $0, record: $1, payload: $2) } }
+        try log.run(through: head, progress: progress)
+        log.archive = nil
+    }
+
+    private func wholeTopics() throws -> Set<UInt32> {
+        let names = tables.names
+        return Set(
+            try states.kept.wholeTopics.compactMap { identity in
+                try environment.read { try names.stream(ofTopic: identity, in: $0) }
+            })
+    }
+
+    /// Names and what is due as they are, without the user who is erased.
+    func copyRest() throws {
+        let erasedName = erasure.map { NameTable.key(user: $0.user) }
+        let names = tables.names.database
+        var tableCopy = TableCopy(from: environment, to: target)
+        try tableCopy.copy(names) { key, _ in erasedName.map { !key.holds($0) } ?? true }
+        // Rows of items that left are hints that the next tick drops.
+        try tableCopy.copy(tables.dues.database) { key, _ in
+            try erasure == nil || DueEntry(key: key).stream != erasure?.stream
+        }
+    }
+
+    /// What only chores change: `meta`, values of projections, the tree.
+    func copyChored() throws {
+        // Values of projections may hold what is erased; they are folded anew.
+        var tableCopy = TableCopy(from: environment, to: target)
+        try tableCopy.copy(tables.meta)
+        if erasure == nil { try tableCopy.copy(tables.projections.database) }
+        try tableCopy.copy(tables.merkle.database)
+    }
+
+    // MARK: What changed since
+
+    /// Brings the copy up to what the writer said, in transactions of bounded size.
+    mutating func take(_ late: CapturedChanges, archive: String?) throws {
+        try log.run(through: late.head.seq) { _ in }
+        var changes = late.changes
+        try target.write { try putBack(&changes, in: &$0) }
+        var next: UInt32 = 0
+        while let first = changes.streams.next(from: next) {
+            var some = StreamSet()
+            next = first
+            while some.count < StoreCopy.streamsAtOnce, let stream = changes.streams.next(from: next) {
+                some.insert(stream)
+                next = stream + 1
+            }
+            try target.write { try states.renew(some, in: &$0) }
+        }
+        try target.write { transaction in
+            try put(changes, in: &transaction)
+            if let erasure { try states.writeErased(erasure.stream, log.erasedSeqs, in: &transaction) }
+            try finalRecord(late.record, archive: archive, dropped: log.dropped.count)
+                .write(tables.meta, to: &transaction)
+        }
+    }
+
+    /// The same in one transaction, while the writer waits; and the event that tells of it.
+    mutating func finish(
+        _ late: CapturedChanges, archive: String?, in directory: String?, appendsEvent: Bool
+    ) throws -> RewrittenStore {
+        var head = late.head
+        var record = late.record
+        try target.write { transaction in
+            try log.run(through: late.head.seq, in: &transaction)
+            var changes = late.changes
+            try putBack(&changes, in: &transaction)
+            try states.renew(changes.streams, in: &transaction)
+            try put(changes, in: &transaction)
+            record = finalRecord(late.record, archive: archive, dropped: log.dropped.count)
+            if let erasure {
+                head = try tables.log.append(
+                    .erased, of: Pseudonym.name(ofStream: erasure.stream), stream: erasure.stream,
+                    actor: erasure.actor, device: erasure.device, after: head, to: &transaction)
+                try states.writeErased(erasure.stream, log.erasedSeqs + [head.seq], in: &transaction)
+            }
+            if appendsEvent {
+                let body = Event.Body.compacted(
+                    through: Seq(floor - 1), dropped: log.dropped.count, archive: archive)
+                head = try tables.log.append(body, after: head, to: &transaction)
+            }
+            if let archive, let directory { try tables.archives.add(archive, in: directory, to: &transaction) }
+            try record.write(tables.meta, to: &transaction)
+        }
+        self.head = head.seq
+        return RewrittenStore(record: record, head: head)
+    }
+
+    /// What a restored item needs, which had been left out.
+    private mutating func putBack(_ changes: inout CopyCapture, in transaction: inout WriteTransaction) throws {
+        for seq in changes.needed where log.dropped.contains(seq) {
+            states.keep(seq)
+            guard let (stream, body) = try log.restore(seq, in: &transaction) else { continue }
+            changes.streams.insert(stream)
+            // Whether it still holds, the tick will see.
+            guard let due = DueEntry(body, seq: seq, stream: stream) else { continue }
+            try tables.dues.add([due], to: &transaction)
+        }
+    }
+
+    private func put(_ changes: CopyCapture, in transaction: inout WriteTransaction) throws {
+        for (key, stream) in changes.names where stream != erasure?.stream {
+            try tables.names.put(key, stream: stream, to: &transaction)
+        }
+        for (entry, isAdded) in changes.dues where entry.stream != erasure?.stream {
+            if isAdded {
+                try tables.dues.add([entry], to: &transaction)
+            } else {
+                try tables.dues.remove([entry], from: &transaction)
+            }
+        }
+    }
+
+    private func finalRecord(_ stored: StoreRecord, archive: String?, dropped: UInt64) -> StoreRecord {
+        var record = stored
+        if erasure != nil { record.erased += 1 }
+        guard movesFloor else { return record }
+        record.floor = Floor(seq: Seq(floor), archive: archive ?? stored.floor.archive)
+        record.floorStreams = states.streamsBelowFloor
+        record.dropped += dropped
+        return record
+    }
+}
+
+extension RawSpan {
+    fileprivate func holds(_ bytes: [UInt8]) -> Bool {
+        byteCount == bytes.count && starts(with: RawSpan(_elements: bytes.span), count: bytes.count)
+    }
+}

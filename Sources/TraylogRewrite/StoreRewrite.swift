@@ -1,0 +1,207 @@
+import TraylogArchive
+import TraylogChecks
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+import TraylogPlatform
+import TraylogQueries
+import TraylogStates
+import TraylogTree
+import TraylogWriter
+
+/// Writes the store anew beside itself, without what is to go, and lets the new file take the place of the old one.
+///
+/// Appends and queries go on meanwhile; what they change is brought in at the end, in one turn of the writer. Killed at
+/// any moment, the store is the old one or the new one.
+package final class StoreRewrite {
+    /// Events and streams that the last step may have to copy, while the writer waits.
+    private static let eventsAtEnd: UInt64 = 250
+    private static let streamsAtEnd = 32
+    private static let roundsAtMost = 20
+
+    let directory: String
+    let environment: Environment
+    let tables: Tables
+    let host: any RewriteHost
+    let goal: RewriteGoal
+    /// Told how far the work is; throws to give it up.
+    let progress: (_ done: UInt64, _ total: UInt64) throws -> Void
+    private let source: FileSource
+
+    /// What came of it.
+    package struct Outcome {
+        var dropped: UInt64 = 0
+        var droppedKinds: [UInt8: UInt64] = [:]
+        /// What the new file takes.
+        var bytes: UInt64 = 0
+        var archive: String?
+        /// Events that lost what they said.
+        package var erased: UInt64 = 0
+        package var head: UInt64 = 0
+    }
+
+    init(
+        directory: String, environment: Environment, tables: Tables, host: any RewriteHost, goal: RewriteGoal,
+        progress: @escaping (UInt64, UInt64) throws -> Void
+    ) {
+        self.directory = directory
+        self.environment = environment
+        self.tables = tables
+        self.host = host
+        self.goal = goal
+        self.progress = progress
+        source = FileSource(directory: directory, environment: environment, tables: tables)
+    }
+
+    /// - Throws: what reading and writing throw; the store is as it was then.
+    func run() throws -> Outcome {
+        do {
+            let start = try host.beginCapture(floor: goal.floor) { try progress(0, 1) }
+            let successor = try environment.openSuccessor()
+            do {
+                return try fill(successor, start)
+            } catch {
+                successor.close()
+                throw error
+            }
+        } catch {
+            host.endCapture()
+            throw error
+        }
+    }
+
+    private func fill(_ successor: Environment, _ start: CaptureStart) throws -> Outcome {
+        var (copy, archive) = try Handover.inBackground { try self.copy(to: successor, start) }
+        return try close(successor, &copy, archive: archive)
+    }
+
+    /// Copies what was there at the start, and what stays of it.
+    ///
+    /// - Returns: the archive's name, too; nil without one.
+    private func copy(to successor: Environment, _ start: CaptureStart) throws -> (StoreCopy, archive: String?) {
+        // Without a new one, nothing lies below.
+        let floor = goal.floor > start.record.floor.seq.rawValue ? goal.floor : 0
+        var kept = KeptEvents(floor: floor)
+        if floor > 0 {
+            // What leaves the log stays a leaf of the tree.
+            let tree = TreeStorage(environment: environment, table: tables.merkle, log: tables.log)
+            try tree.bring(through: floor - 1) { try host.write($0) }
+        }
+        if floor > 0 { try note(from: floor, through: start.head, &kept, start.record) }
+        var copy = StoreCopy(
+            source: source, target: successor, record: start.record, floor: floor, kept: kept,
+            erasure: goal.erasure)
+        let total = 2 * start.head
+        try copy.copyStates(before: start.streams) { try progress($0, total) }
+        let archive = try (floor > 0 ? goal.archiveDirectory : nil).map {
+            try ArchiveWriter(
+                directory: $0, header: ArchiveHeader(store: start.record.identity, through: floor - 1))
+        }
+        // Without `finish` there will be no archive.
+        defer { archive?.cancel() }
+        try copy.copyLog(through: start.head, archive) { try progress(start.head + $0, total) }
+        let name = try finish(archive, copy.log.dropped.count)
+        try copy.copyRest()
+        return (copy, name)
+    }
+
+    /// - Returns: the archive's name; nil without one.
+    private func finish(_ archive: ArchiveWriter?, _ events: UInt64) throws -> String? {
+        guard let archive, events > 0, let directory = goal.archiveDirectory else { return nil }
+        // An erasure must find it, whatever becomes of this run.
+        let (name, path, archives) = (archive.name, Files.absolutePath(of: directory), tables.archives)
+        try host.write { try archives.addPending(name, in: path, to: &$0) }
+        return try archive.finish().name
+    }
+
+    /// Looks at what was restored and undone above the floor.
+    private func note(
+        from floor: UInt64, through head: UInt64, _ kept: inout KeptEvents, _ record: StoreRecord
+    ) throws {
+        let log = tables.log
+        var next = floor
+        while next <= head {
+            next = try environment.read { transaction in
+                let end = min(head, next + 9_999)
+                return try log.forEachRecord(from: next, in: transaction) { seq, bytes in
+                    let header = try RecordHeader.read(bytes, seq: seq)
+                    if header.kind == .undone || header.kind == .marked, !header.isErased {
+                        let fact = try log.withPayload(of: seq, bytes, in: transaction) {
+                            try EventDecoder.fact(seq: seq, header: $0, payload: $1, hasher: record.hasher)
+                        }
+                        kept.note(fact, stream: header.stream)
+                    }
+                    return seq < end
+                }
+            }
+        }
+    }
+
+    /// Brings the copy up to the head, as near as it gets while the writer goes on, and then quite.
+    private func close(_ successor: Environment, _ copy: inout StoreCopy, archive: String?) throws -> Outcome {
+        // Only chores change what is copied now, and they wait until the end.
+        defer { host.releaseWrites() }
+        try host.holdWrites()
+        try copy.copyChored()
+        try catchUp(successor, &copy, archive)
+        if goal.checks {
+            try meet(&copy, archive)
+            try check(successor)
+            try catchUp(successor, &copy, archive)
+        }
+        let bytes = UInt64(try successor.information().fileBytes)
+        var outcome = Outcome(dropped: copy.log.dropped.count, droppedKinds: copy.log.droppedKinds)
+        (outcome.bytes, outcome.archive) = (bytes, archive)
+        guard !goal.isDryRun else {
+            host.endCapture()
+            successor.close()
+            return outcome
+        }
+        let handover = Handover((copy, outcome))
+        let movesFloor = copy.movesFloor
+        let erased = goal.erasure?.stream
+        let archiveDirectory = goal.archiveDirectory.map(Files.absolutePath(of:))
+        try host.replaceEnvironment(by: successor, erasing: erased) { late in
+            try handover.value.0.finish(late, archive: archive, in: archiveDirectory, appendsEvent: movesFloor)
+        }
+        (copy, outcome) = handover.value
+        (outcome.dropped, outcome.droppedKinds) = (copy.log.dropped.count, copy.log.droppedKinds)
+        outcome.erased = UInt64(copy.log.erasedSeqs.count)
+        outcome.head = copy.head
+        return outcome
+    }
+
+    private func catchUp(_ successor: Environment, _ copy: inout StoreCopy, _ archive: String?) throws {
+        for _ in 0..<StoreRewrite.roundsAtMost {
+            let late = try host.takeCapture { $0 }
+            try copy.take(late, archive: archive)
+            let isNear = try takeHead() - late.head.seq < StoreRewrite.eventsAtEnd
+            if isNear, late.changes.streams.count < StoreRewrite.streamsAtEnd { break }
+            try progress(0, 0)
+        }
+        // So that there is little left to sync while the writer waits.
+        try successor.sync()
+    }
+
+    /// Makes the copy that of one moment: what is read while the writer goes on may be newer than what was read before.
+    private func meet(_ copy: inout StoreCopy, _ archive: String?) throws {
+        let handover = Handover(copy)
+        try host.takeCapture { try handover.value.take($0, archive: archive) }
+        copy = handover.value
+    }
+
+    private func takeHead() throws -> UInt64 { try environment.read { try tables.log.head(in: $0).seq } }
+
+    /// Folds what the new file has and compares it with its states, which are those of the old one.
+    private func check(_ successor: Environment) throws {
+        let report = try Handover.inBackground {
+            try Replay.compare(
+                directory, successor, limit: 1, eventsPerPass: StateCopy.eventsPerPass, threads: 1
+            ) { _, _ in try progress(0, 0) }
+        }
+        guard let difference = report.difference else { return }
+        throw StoreFailure(
+            code: .damaged,
+            message: "nothing was compacted: \(difference); run `traylog verify`, then `traylog replay --rebuild`")
+    }
+}

@@ -1,0 +1,73 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogPlatform
+import TraylogQueries
+import TraylogStates
+import TraylogWriter
+
+/// What writing a store anew takes of it; one caller at a time does.
+package struct StoreRewriter: Sendable {
+    let source: any SnapshotSource
+    let host: any RewriteHost
+    private let isUnderWay = Monitor(false)
+
+    package init(source: any SnapshotSource, host: any RewriteHost) {
+        self.source = source
+        self.host = host
+    }
+
+    /// Lets one caller at a time rewrite the store or its archives.
+    ///
+    /// - Throws: ``StoreFailure`` `busy`; what `body` throws.
+    package func exclusively<Result>(_ body: () throws -> Result) throws -> Result {
+        let isFirst = isUnderWay.withLock { isUnderWay in
+            defer { isUnderWay = true }
+            return !isUnderWay
+        }
+        guard isFirst else {
+            throw StoreFailure(
+                code: .busy, message: "\(source.directory): a compaction or an erasure is under way; wait for its end")
+        }
+        defer { isUnderWay.withLock { $0 = false } }
+        return try body()
+    }
+
+    /// Only within ``exclusively(_:)``.
+    package func rewrite(
+        _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
+    ) throws -> StoreRewrite.Outcome {
+        let rewrite = StoreRewrite(
+            directory: source.directory, environment: source.environment, tables: source.tables, host: host,
+            goal: goal, progress: progress)
+        return try rewrite.run()
+    }
+
+    /// The same, with what it did.
+    package func compact(
+        _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
+    ) throws -> CompactionReport {
+        var report = CompactionReport(floor: max(try source.read { $0.record.floor.seq }, Seq(goal.floor)))
+        report.bytesBefore = try bytes()
+        let outcome = try rewrite(goal, progress)
+        report.dropped = outcome.dropped
+        for (number, count) in outcome.droppedKinds where count > 0 {
+            if let kind = EventKind(rawValue: number) { report.kinds[kind] = count }
+        }
+        report.archive = outcome.archive
+        report.bytesAfter = goal.isDryRun ? outcome.bytes : try bytes()
+        return report
+    }
+
+    /// The floor that a moment means; the present one for a moment below it.
+    package func floor(before moment: Moment) throws -> UInt64 {
+        try source.read { store in
+            do {
+                return try store.seq(of: moment)
+            } catch Refusal.compacted {
+                return store.record.floor.seq.rawValue
+            }
+        }
+    }
+
+    package func bytes() throws -> UInt64 { UInt64(try source.environment.information().fileBytes) }
+}

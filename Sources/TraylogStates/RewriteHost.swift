@@ -1,0 +1,73 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+
+/// The writer of a store, as those see it who write the store anew while it goes on.
+package protocol RewriteHost: Sendable {
+    /// Notes from now on what changes in the file, and keeps states as they were right before `floor`, with which all
+    /// states from below are stored.
+    ///
+    /// - Parameter progress: called now and then; throws to give up.
+    func beginCapture(floor: UInt64, progress: () throws -> Void) throws -> CaptureStart
+    /// Lends what changed since the last call, while the writer stands still.
+    ///
+    /// - Throws: when nobody knows what changed, because the memory of the store was made anew from its file.
+    func takeCapture<Result: Sendable>(
+        _ body: @escaping @Sendable (CapturedChanges) throws -> Result
+    ) throws -> Result
+    /// Ends what ``beginCapture(floor:progress:)`` began.
+    func endCapture()
+    /// Lets an environment that holds everything take the place of the store's.
+    ///
+    /// - Parameters:
+    ///   - erased: the stream that loses its name; nil for none.
+    ///   - fill: brings the successor up to the last changes, while the writer stands still, and says what it holds.
+    func replaceEnvironment(
+        by successor: Environment, erasing erased: UInt32?,
+        fill: @escaping @Sendable (CapturedChanges) throws -> RewrittenStore
+    ) throws
+    /// Makes a transaction of few pages, and waits until it is durable.
+    func write(_ body: @escaping @Sendable (inout WriteTransaction) throws -> Void) throws(TraylogError)
+    /// Lets the transactions of ``write(_:)`` wait, once the one under way has ended.
+    func holdWrites() throws
+    /// Lets them go on.
+    func releaseWrites()
+}
+
+/// The store at the moment at which its writer began to note changes.
+package struct CaptureStart: Sendable {
+    package let record: StoreRecord
+    package let head: UInt64
+    /// The number that the next new stream gets.
+    package let streams: UInt32
+
+    package init(record: StoreRecord, head: UInt64, streams: UInt32) {
+        self.record = record
+        self.head = head
+        self.streams = streams
+    }
+}
+
+/// What the writer changed since it was asked last, and the store after that.
+package struct CapturedChanges: Sendable {
+    package let changes: CopyCapture
+    package let record: StoreRecord
+    package let head: EventLog.Head
+
+    package init(changes: CopyCapture, record: StoreRecord, head: EventLog.Head) {
+        self.changes = changes
+        self.record = record
+        self.head = head
+    }
+}
+
+/// The store after a rewrite.
+package struct RewrittenStore: Sendable {
+    package let record: StoreRecord
+    package let head: EventLog.Head
+
+    package init(record: StoreRecord, head: EventLog.Head) {
+        self.record = record
+        self.head = head
+    }
+}

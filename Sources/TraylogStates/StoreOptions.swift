@@ -1,0 +1,44 @@
+import TraylogDomain
+import TraylogLMDB
+
+/// Options for opening a store.
+public struct StoreOptions: Hashable, Sendable {
+    public enum Durability: Hashable, Sendable {
+        /// A returned append survives power loss.
+        case durable
+        /// A power loss may take the last commit, never more and never a part of it. A process crash takes nothing.
+        case relaxed
+    }
+
+    public enum Ticking: Hashable, Sendable {
+        /// The store wakes and expires items by itself when their time comes, by the system's clock.
+        case automatic
+        /// Only ``Store/tick(now:)`` does.
+        case manual
+    }
+
+    public var durability: Durability = .durable
+    public var ticking: Ticking = .automatic
+    /// When the store compacts itself; nil for never.
+    public var compaction: CompactionPolicy?
+    /// The maximum size of the file, in bytes. It only reserves address space.
+    public var mapSizeBytes: Int = 64 << 30
+    /// The target size of the state cache, in bytes. Unflushed events and, in stores with idempotency keys, a filter of
+    /// 8 MiB come on top.
+    public var cacheBytes: Int = 128 << 20
+    /// The maximum number of events in the log that the stored states do not hold yet.
+    public var tailEvents: Int = 800_000
+
+    /// Facts between two states of a user that are kept for queries of the past. Only a new store takes it.
+    package var landmarkDistance = TrayState.defaultLandmarkDistance
+
+    public init() {}
+}
+
+extension Environment.Configuration {
+    package init(_ options: StoreOptions) {
+        self.init()
+        mapSizeBytes = options.mapSizeBytes
+        durability = options.durability == .relaxed ? .relaxed : .durable
+    }
+}

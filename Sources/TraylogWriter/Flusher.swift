@@ -1,0 +1,252 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+import TraylogPages
+import TraylogPlatform
+import TraylogStates
+
+/// Brings the stored states up to the log, a slice at a time and in key order, round after round.
+///
+/// A round starts with the head of its moment; when it has visited every stream that had unstored events then, the
+/// stored states hold everything up to that head, and the tail before it can go.
+package struct Flusher {
+    /// Pages that one transaction may free: more would make LMDB's list of free pages slow (Docs/lmdb.md).
+    static let pagesPerSlice = 350
+    /// Names that are sorted at once: a few milliseconds.
+    static let sortedTogether = 4_096
+    /// How long a slice may take: users who were not looked at for long may have many broadcasts to catch up with.
+    static let nanosecondsPerSlice: Int64 = 5_000_000
+    /// Slices of fewer streams are not worth a transaction's share.
+    static let smallestSlice = 64
+
+    /// The round that is under way.
+    private struct Round {
+        let end: RoundEnd
+        let startStreams: Int
+        /// The first stream that was not visited.
+        var position: UInt32 = 0
+        /// Streams whose names are to be stored.
+        var names: [LiveStream]
+        /// Some of them, in descending order.
+        var sortedNames: [LiveStream] = []
+        /// Streams that this round owes, for the events appended since it started.
+        var credit = 0.0
+        var ahead = Ahead.nothing
+    }
+
+    /// The slice of the next transaction, which the packer makes while the writer waits for the disk.
+    private enum Ahead {
+        case nothing
+        /// Of so many streams, when there will be a next transaction.
+        case wanted(streams: Int)
+        case made(Slice)
+    }
+
+    let tailEvents: Int
+    private var round: Round?
+    /// A running mean of what a stream's rows take, to guess how many streams share an LMDB page.
+    private var bytesPerStream = 400.0
+    /// The memory of slices before.
+    private var buffers: [RowBuffer] = []
+
+    package init(tailEvents: Int) {
+        self.tailEvents = max(tailEvents, 1)
+    }
+
+    /// What goes into the next transaction beside `events` new ones: nothing, or a slice.
+    mutating func slice(besides events: Int, store: inout LiveStore) throws -> Slice? {
+        if round == nil {
+            guard store.tail.count >= max(tailEvents * 3 / 4, 1) else { return nil }
+            start(store)
+        }
+        guard let round else { return nil }
+        // The round ends when the last quarter of the tail's bound was appended, or sooner.
+        let work = Double(round.startStreams + round.names.count)
+        let share = work * Double(events) / Double(max(tailEvents / 4, 1))
+        var credit = round.credit + share
+        let isLate = store.tail.count > tailEvents
+        var slice = takeMade()
+        if let slice {
+            credit -= Double(slice.states.count)
+        } else if credit >= Double(Flusher.smallestSlice) || isLate {
+            slice = try collect(streams: isLate ? .max : Int(credit), store: &store)
+            credit = 0
+        }
+        self.round?.credit = credit
+        if slice?.end == nil {
+            // The transaction after this one is probably as large.
+            let next = isLate ? .max : Int(max(credit + share, Double(Flusher.smallestSlice)))
+            self.round?.ahead = .wanted(streams: next)
+        }
+        return slice
+    }
+
+    /// As much as one transaction can take, whatever was appended; nil when everything is stored.
+    mutating func slice(store: inout LiveStore) throws -> Slice? {
+        if let slice = takeMade() { return slice }
+        if round == nil {
+            guard store.hasUnstored else { return nil }
+            start(store)
+        }
+        return try collect(streams: .max, store: &store)
+    }
+
+    private mutating func takeMade() -> Slice? {
+        defer { round?.ahead = .nothing }
+        guard case .made(let slice) = round?.ahead else { return nil }
+        return slice
+    }
+
+    /// Whether there is something to do for ``prepare(store:)``.
+    var wantsToPrepare: Bool {
+        if case .wanted = round?.ahead { true } else { false }
+    }
+
+    /// Makes the slice of the next transaction, by another thread, while the writer waits for the disk.
+    ///
+    /// It holds durable events only, so that it is right whatever becomes of the transaction under way.
+    mutating func prepare(store: inout LiveStore) {
+        guard case .wanted(let streams) = round?.ahead else { return }
+        round?.ahead = .nothing
+        // The writer comes to the same error when it tries.
+        if let slice = try? collect(streams: streams, store: &store) { round?.ahead = .made(slice) }
+    }
+
+    private mutating func start(_ store: borrowing LiveStore) {
+        let directory = store.directory
+        round = Round(
+            end: RoundEnd(
+                head: store.head.seq, nextStream: UInt32(directory.streamCount) + 1, topics: directory.topicCount),
+            startStreams: store.tail.unstored.count, names: directory.unnamed.filter { !$0.isNamed })
+    }
+
+    private mutating func collect(streams: Int, store: inout LiveStore) throws -> Slice {
+        guard var round else { preconditionFailure("a slice belongs to a round") }
+        var slice = Slice()
+        if let buffer = buffers.popLast() { slice.rows = buffer }
+        slice.rows.removeAll()
+        takeNames(&round, into: &slice)
+        var pages = Double(slice.names.count)
+        var last = round.position
+        let start = SystemClock.monotonicNanoseconds()
+        while slice.states.count < streams, pages < Double(Flusher.pagesPerSlice),
+            slice.states.isEmpty || SystemClock.monotonicNanoseconds() - start < Flusher.nanosecondsPerSlice,
+            let number = store.tail.unstored.next(from: round.position)
+        {
+            let rows = try collect(number, store: &store, into: &slice)
+            bytesPerStream += (Double(slice.rows.lastValueBytes) + 40 - bytesPerStream) / 256
+            // Streams far apart have a page each, neighbours share one.
+            pages += min(1, Double(number - last) * bytesPerStream / 3_000) + Double(rows - 1)
+            last = number
+            round.position = number + 1
+        }
+        if round.names.isEmpty, round.sortedNames.isEmpty, store.tail.unstored.next(from: round.position) == nil {
+            slice.end = round.end
+        }
+        self.round = round
+        return slice
+    }
+
+    /// Sorted neighbours share pages of the table of names.
+    private func takeNames(_ round: inout Round, into slice: inout Slice) {
+        if round.sortedNames.isEmpty, !round.names.isEmpty {
+            let count = min(Flusher.sortedTogether, round.names.count)
+            let keyed = round.names.suffix(count).map { (key: $0.nameKey, stream: $0) }
+            round.names.removeLast(count)
+            round.sortedNames = keyed.sorted { $1.key.lexicographicallyPrecedes($0.key) }.map(\.stream)
+        }
+        let count = min(Flusher.pagesPerSlice, round.sortedNames.count)
+        slice.names = round.sortedNames.suffix(count).reversed()
+        round.sortedNames.removeLast(count)
+    }
+
+    /// - Returns: how many rows it took.
+    private func collect(_ number: UInt32, store: inout LiveStore, into slice: inout Slice) throws -> Int {
+        guard let stream = try store.stream(number) else {
+            preconditionFailure("stream \(number) has unstored events and no user")
+        }
+        let wasInMemory = stream.states.committed != nil
+        let cached = try store.storable(stream)
+        let rowsBefore = slice.rows.count
+        if store.keptFloor != 0 || (!stream.isTopic && cached.state.lastLandmark != 0) {
+            let kept = KeptRows(
+                stream: number, floor: store.keptFloor, stored: try store.pages(of: number))
+            try store.renewBases(of: cached, stream: number)
+            kept.append(cached.bases, name: stream.name, to: &slice.rows)
+            try kept.append(for: cached.state, name: stream.name, landmarks: cached.landmarks, to: &slice.rows)
+        }
+        cached.state.pack(into: &slice.rows, stream: number, name: stream.name)
+        slice.states.append(
+            Slice.State(stream: number, appliedSeq: cached.state.appliedSeq, lastOwn: cached.state.events.last))
+        // Loaded for its flush only: others ask for it more often.
+        if !wasInMemory { store.states.set(nil, of: stream) }
+        return slice.rows.count - rowsBefore
+    }
+
+    /// The slice is durable.
+    mutating func publish(_ slice: consuming Slice, to store: inout LiveStore) {
+        for stream in slice.names { stream.isNamed = true }
+        store.capture?.note(slice)
+        for state in slice.states {
+            store.flushed(state.stream, through: state.appliedSeq, lastOwn: state.lastOwn)
+        }
+        if let end = slice.end {
+            store.endRound(end)
+            round = nil
+        }
+        // To be filled again.
+        buffers.append(slice.rows)
+    }
+
+    /// Gives up the round, and the slice that was made in advance, because a slice failed, or would not be right any more:
+    /// another round will find what is to be stored.
+    mutating func startAnew() { round = nil }
+}
+
+/// What the stored states hold when a round has ended.
+struct RoundEnd {
+    /// The head at its start.
+    let head: UInt64
+    let nextStream: UInt32
+    let topics: UInt64
+}
+
+/// Rows of one transaction that bring stored states up to the log.
+package struct Slice {
+    package struct State {
+        package let stream: UInt32
+        let appliedSeq: UInt64
+        /// The newest event of the stream itself.
+        let lastOwn: UInt64
+    }
+
+    package var states: [State] = []
+    var rows = RowBuffer()
+    package var names: [LiveStream] = []
+    /// Of the round that this slice ends.
+    var end: RoundEnd?
+
+    /// What the transaction writes, without the streams that it belongs to.
+    func rows(_ record: StoreRecord) -> SliceRows {
+        var new: StoreRecord?
+        if let end {
+            var record = record
+            (record.flushedThrough, record.nextStream, record.topics) = (end.head, end.nextStream, end.topics)
+            new = record
+        }
+        return SliceRows(names: names.map { ($0.nameKey, $0.number) }, states: rows, record: new)
+    }
+}
+
+/// The rows of a slice, as a value that leaves the lock.
+struct SliceRows: Sendable {
+    let names: [(key: [UInt8], stream: UInt32)]
+    let states: RowBuffer
+    let record: StoreRecord?
+
+    func write(_ tables: Tables, to transaction: inout WriteTransaction) throws(LMDBError) {
+        for (key, stream) in names { try tables.names.put(key, stream: stream, to: &transaction) }
+        try states.write(to: tables.states.database, in: &transaction)
+        try record?.write(tables.meta, to: &transaction)
+    }
+}

@@ -1,0 +1,113 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+import TraylogQueries
+import TraylogStates
+
+/// Answers in the writing process: from the states in memory, which are never behind the last commit.
+///
+/// Each query takes the store's lock once, and copies under it all that it needs of memory (``StoreSnapshot``).
+package final class LiveSource: SnapshotSource {
+    package let directory: String
+    package let environment: Environment
+    package let tables: Tables
+    let memory: StoreLock
+    private let hasher: IdentityHasher
+
+    package init(
+        directory: String, environment: Environment, tables: Tables, memory: StoreLock, hasher: IdentityHasher
+    ) {
+        self.directory = directory
+        self.environment = environment
+        self.tables = tables
+        self.memory = memory
+        self.hasher = hasher
+    }
+
+    package func head() throws -> UInt64 { try withStore { $0.head.seq } }
+
+    /// Most people look at a tray that did not change since it was answered last.
+    package func tray(of user: String) throws -> Tray {
+        let name = UserName(user, hasher)
+        return try withStore { store in
+            if let known = store.answeredTray(of: name) { return known }
+            // A tray that is known is that of a name that was checked.
+            try Limits.check(identifier: user, "user")
+            let head = Seq(store.head.seq)
+            guard let stream = try store.stream(of: name) else { return Tray(user: user, asOf: head) }
+            let tray = try store.current(stream).state.tray(
+                of: user, asOf: head, source: store.pages(of: stream.number))
+            stream.keep(tray)
+            return tray
+        }
+    }
+
+    package func read<Answer>(_ body: (StoreSnapshot) throws -> Answer) throws -> Answer {
+        let snapshot = try withStore { try $0.lendSnapshot() }
+        defer { snapshot.end() }
+        return try body(snapshot)
+    }
+
+    package func read<Answer>(
+        _ reading: UserReading, of user: String, _ body: (UserSnapshot) throws -> Answer
+    ) throws -> Answer {
+        let name = UserName(user, hasher)
+        let (snapshot, found) = try withStore { store in
+            let stream = try store.stream(of: name)
+            let found = try stream.map { stream in
+                CopiedUser(
+                    stream: stream.number, state: reading == .refolded ? TrayState() : try store.current(stream).state,
+                    past: reading == .now
+                        ? nil
+                        : UnstoredPast(
+                            landmarks: stream.states.committed?.landmarks ?? [], topics: store.unstoredTopicEvents()))
+            }
+            return (try store.lendSnapshot(), found)
+        }
+        defer { snapshot.end() }
+        guard let found else { return try body(UserSnapshot(stranger: user, in: snapshot)) }
+        if reading == .refolded, let past = found.past {
+            let refolded = try UserSnapshot(refolding: user, found.stream, in: snapshot, through: snapshot.head, past)
+            return try body(refolded)
+        }
+        return try body(
+            UserSnapshot(
+                user: user, stream: found.stream, store: snapshot, asOf: snapshot.head, state: found.state,
+                pages: snapshot.pages(of: found.stream), past: found.past))
+    }
+
+    /// What the lock guards of a user, as a value that leaves it.
+    private struct CopiedUser: Sendable {
+        let stream: UInt32
+        let state: TrayState
+        let past: UnstoredPast?
+    }
+
+    package func readUsers<Answer>(_ body: (StoreSnapshot, _ unnamed: [String]) throws -> Answer) throws -> Answer {
+        let (snapshot, unnamed) = try withStore { (try $0.lendSnapshot(), $0.directory.unnamedUsers) }
+        defer { snapshot.end() }
+        return try body(snapshot, unnamed)
+    }
+
+    package func readCounts<Answer>(_ body: (StoreSnapshot, StoreCounts) throws -> Answer) throws -> Answer {
+        let (snapshot, counts) = try withStore { store in
+            (
+                try store.lendSnapshot(),
+                StoreCounts(
+                    unflushed: store.head.seq - store.record.flushedThrough, streams: store.directory.streamCount,
+                    topics: store.directory.topicCount, refolded: store.refolded)
+            )
+        }
+        defer { snapshot.end() }
+        return try body(snapshot, counts)
+    }
+
+    private func withStore<Answer: Sendable>(_ body: (inout LiveStore) throws -> Answer) throws -> Answer {
+        // After a fork nobody may be left to give the lock back.
+        try environment.checkProcess("read")
+        return try memory.withLock { memory in
+            guard !memory.isClosed else { throw TraylogError.closed(directory) }
+            return try body(&memory.store)
+        }
+    }
+}

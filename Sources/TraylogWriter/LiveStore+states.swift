@@ -1,0 +1,196 @@
+import TraylogDomain
+import TraylogFold
+import TraylogLog
+import TraylogPages
+import TraylogQueries
+import TraylogStates
+
+/// How the states of streams come into memory, and catch up with the log.
+extension LiveStore {
+    /// The stream's state after the head, in memory; loads it and lets it catch up as needed.
+    mutating func current(_ stream: LiveStream) throws -> CachedState {
+        try state(of: stream, through: head.seq)
+    }
+
+    /// The state as far as it was folded so far: later events wait in the tail. Nil when the stored one is damaged.
+    mutating func folded(_ stream: LiveStream) throws -> CachedState? {
+        if let state = stream.states.committed { return state }
+        do {
+            let state = try load(stream)
+            states.set(state, of: stream)
+            return state
+        } catch PackedError.damaged {
+            return nil
+        }
+    }
+
+    /// The same as ``current(_:)``, only as far as the stream's own events reach: later broadcasts wait until somebody looks.
+    mutating func storable(_ stream: LiveStream) throws -> CachedState {
+        try state(of: stream, through: min(tail.last(of: stream.number), head.seq))
+    }
+
+    private mutating func state(of stream: LiveStream, through seq: UInt64) throws -> CachedState {
+        let state: CachedState
+        do {
+            state = try stream.states.committed ?? load(stream)
+        } catch PackedError.damaged {
+            return try refold(stream)
+        }
+        if isBehind(state, of: stream, through: seq) {
+            do {
+                try loadTopics(of: state.state, through: seq)
+                try catchUp(state, of: stream, through: seq)
+            } catch {
+                // A half-folded state is of no use; the stored one and the tail make a new one.
+                states.set(nil, of: stream)
+                if case PackedError.damaged = error { return try refold(stream) }
+                throw error
+            }
+            // What was reached with much folding is stored, so that nobody has to do it again.
+            if !state.landmarks.isEmpty { storeSoon(stream) }
+        } else if stream.states.committed === state {
+            return state
+        }
+        states.set(state, of: stream)
+        return state
+    }
+
+    /// The state's oldest own event that it does not hold; 0 when it holds all.
+    func next(for state: CachedState, of stream: LiveStream) -> UInt64 {
+        tail.next(of: stream.number, after: state.state.events.last)
+    }
+
+    /// Whether events are missing in the state: the user's own, or of topics.
+    func isBehind(_ state: CachedState, of stream: LiveStream, through seq: UInt64) -> Bool {
+        let next = next(for: state, of: stream)
+        if next != 0, next <= seq { return true }
+        guard !state.state.topics.isEmpty, seq > state.topicsThrough, seq > state.state.appliedSeq else { return false }
+        return tail.lastTopicEvent > state.topicsThrough && tail.lastTopicEvent > state.state.appliedSeq
+    }
+
+    /// Brings the states of topics into memory that a fold is about to ask for.
+    private mutating func loadTopics(of state: TrayState, through seq: UInt64) throws {
+        for subscription in state.topics where min(tail.lastTopicEvent, seq) > state.appliedSeq {
+            guard let topic = try stream(ofTopic: subscription.topic) else { continue }
+            _ = try current(topic)
+        }
+    }
+
+    /// The stored state, with all that waits in the tail still to be applied.
+    func load(_ stream: LiveStream) throws -> CachedState {
+        let states = tables.states
+        return try snapshot().read { transaction in
+            let stored = try states.root(stream.number, of: stream.name, isNew: !stream.isNamed, in: transaction)
+            let state = CachedState(state: stored?.state ?? TrayState(landmarkDistance: landmarkDistance))
+            try noteBases(stored?.state, stream: stream.number, in: state, transaction)
+            return state
+        }
+    }
+
+    /// Folds a stream whose stored state is damaged from the log; the next flush stores it anew.
+    ///
+    /// - Complexity: O(log).
+    mutating func refold(_ stream: LiveStream) throws -> CachedState {
+        let folded = try LogFold.folded(
+            stream.number, through: head.seq, record: record, tables: tables, rows: snapshot())
+        guard let folded else { throw PackedError.damaged("a stream without events") }
+        let state = CachedState(state: folded.state)
+        state.topicsThrough = head.seq
+        state.basesFloor = keptFloor
+        states.set(state, of: stream)
+        noteRefolded(stream)
+        return state
+    }
+
+    /// Brings up to date what the flush of a state has to keep of the stored one; the floor may have moved since it was
+    /// loaded.
+    func renewBases(of state: CachedState, stream: UInt32) throws {
+        guard state.basesFloor != keptFloor else { return }
+        let states = tables.states
+        try snapshot().read { transaction in
+            let stored: StoredState?
+            do { stored = try states.root(stream, in: transaction) } catch PackedError.damaged { stored = nil }
+            try noteBases(stored?.state, stream: stream, in: state, transaction)
+        }
+    }
+
+    private func noteBases(
+        _ stored: TrayState?, stream: UInt32, in state: CachedState, _ transaction: borrowing ReadTransaction
+    ) throws {
+        state.basesFloor = keptFloor
+        state.bases = []
+        guard keptFloor > 0, let stored else { return }
+        for floor in Set([record.floor.seq.rawValue, keptFloor]) where stored.isBase(of: floor) {
+            if try !tables.states.hasBase(stream, at: floor, in: transaction) {
+                state.bases.append((floor, stored))
+            }
+        }
+    }
+
+    /// Folds the stream's events in the tail through `seq` in, and those of its user's topics.
+    func catchUp(_ state: CachedState, of stream: LiveStream, through seq: UInt64) throws {
+        let source = try pages(of: stream.number)
+        var next = next(for: state, of: stream)
+        // Nearly all events of nearly all users need nothing but the state.
+        while state.state.topics.isEmpty, next != 0, next <= seq {
+            let fact = try fact(next)
+            guard !fact.kind.needsHistory || stream.isTopic else { break }
+            try state.state.apply(fact, stored: source)
+            // By its field: asked as a whole, the state would be copied for each event.
+            if state.state.lastLandmark == next, !stream.isTopic { state.keep(state.state) }
+            next = tail.next(after: next)
+        }
+        guard isBehind(state, of: stream, through: seq) else { return }
+        let history = LiveStoreHistory(store: self, stored: source, landmarks: state.landmarks)
+        try state.state.catchUp(
+            own: next, through: seq, stored: source, history: history, next: { tail.next(after: $0) },
+            landmark: { state.keep($0) })
+        state.topicsThrough = min(seq, tail.lastTopicEvent)
+    }
+
+    /// The seqs of a topic's events after one seq through another, those of the transaction in the making included.
+    func events(ofTopic identity: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+        guard tail.lastTopicEvent > seq, end > seq else { return [] }
+        let number: UInt32
+        let state: TrayState
+        if let stream = directory[topic: identity] {
+            (number, state) = (stream.number, try (stream.states.committed ?? load(stream)).state)
+        } else {
+            guard let stored = try snapshot().topic(identity), let root = stored.root else { return [] }
+            (number, state) = (stored.stream, root.state)
+        }
+        var seqs = try state.events(from: seq + 1, through: end, stored: pages(of: number))
+        var next = tail.next(of: number, after: state.events.last)
+        while next != 0, next <= end {
+            if next > seq { seqs.append(next) }
+            next = tail.next(after: next)
+        }
+        return seqs
+    }
+}
+
+/// The past as the writing process has it: the tail and the states in memory, and the file. Used with the lock held.
+private struct LiveStoreHistory: FoldHistory {
+    let store: LiveStore
+    let stored: StoredPages
+    /// Of the user, not stored yet, ascending.
+    let landmarks: [TrayState]
+
+    func fact(_ seq: UInt64) throws -> Fact { try store.fact(seq) }
+
+    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+        try store.events(ofTopic: topic, after: seq, through: end)
+    }
+
+    func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
+        if let found = landmarks.last(where: { $0.appliedSeq <= seq }) {
+            // A flush may write over its pages at any time, and keeps them then: as they are now is not as they were.
+            return Landmark(state: found, pages: stored.viewing(.past(found.appliedSeq)))
+        }
+        return try stored.landmark(atOrBefore: seq)
+    }
+
+    func firsts(of space: PageSpace, changedSince seq: UInt64) throws -> [UInt64] {
+        try stored.firsts(of: space, changedSince: seq)
+    }
+}

@@ -1,0 +1,244 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+import TraylogStates
+
+/// The store as the writing process has it in memory, beyond its file: streams, their states, the tail, the keys.
+///
+/// A value behind one lock. The writer changes it; readers of the same process look and let states catch up.
+package struct LiveStore {
+    let environment: Environment
+    let tables: Tables
+    package let hasher: IdentityHasher
+    let landmarkDistance: UInt64
+    let categoryNames = CategoryNames()
+    /// What is read through in one turn of the lock.
+    let turn = TurnSnapshot()
+    /// The store's record as it was read or compacted last; flushing keeps it up to date.
+    var record: StoreRecord
+    /// Stored states as they were right before it are not written over without being kept: the floor, or what is about
+    /// to be one.
+    var keptFloor: UInt64
+    /// As long as the store is being copied: what changed meanwhile.
+    var capture: CopyCapture?
+
+    var directory: StreamDirectory
+    var states: StateCache
+    private(set) var tail: LogTail
+    private(set) var knownKeys = KnownKeys()
+    /// When the next item expires or wakes, at the earliest.
+    var nextDue: Timestamp?
+    /// Something that was due waits for its item to be restored.
+    var hasWaitingDues = false
+    /// How many damaged states were folded anew from the log.
+    private(set) var refolded: UInt64 = 0
+    /// Some of them are not stored yet.
+    private(set) var hasRefolded = false
+
+    init(environment: Environment, tables: Tables, record: StoreRecord, head: UInt64, cacheBytes: Int) {
+        self.environment = environment
+        self.tables = tables
+        self.record = record
+        keptFloor = record.floor.seq.rawValue
+        hasher = record.hasher
+        landmarkDistance = record.landmarkDistance
+        directory = StreamDirectory(nextNumber: record.nextStream, topics: record.topics)
+        states = StateCache(limit: cacheBytes)
+        // Room for no more than the longest of tails, because a damaged log may seem to be of any length.
+        tail = LogTail(after: record.flushedThrough, reserving: Int(min(head - record.flushedThrough, 2_000_000)))
+    }
+
+    /// The newest durable event.
+    package var head: EventLog.Head { tail.head }
+
+    /// Something is not stored that the log has, or that was damaged.
+    var hasUnstored: Bool { tail.count > 0 || hasRefolded }
+
+    // MARK: Users and topics
+
+    /// The user's stream; nil for one who never had an event.
+    mutating func stream(of user: String) throws -> LiveStream? { try stream(of: UserName(user, hasher)) }
+
+    mutating func stream(of user: UserName) throws -> LiveStream? {
+        if let stream = directory[user] {
+            stream.isRecent = true
+            return stream
+        }
+        let names = tables.names
+        guard let number = try snapshot().read({ try names.stream(of: user.text, in: $0) }) else {
+            // A pseudonym is in no table: it names the stream itself.
+            guard let erased = Pseudonym.stream(of: user.text), let stream = try stream(erased), stream.isErased else {
+                return nil
+            }
+            return stream
+        }
+        return directory.insert(
+            LiveStream(name: .user(user.text), identity: user.identity, number: number, isNamed: true))
+    }
+
+    /// The user's tray as it was answered last, if it is still so after the head.
+    func answeredTray(of user: UserName) -> Tray? {
+        guard let stream = directory[user] else { return nil }
+        stream.isRecent = true
+        return stream.answeredTray(asOf: head.seq, lastTopicEvent: tail.lastTopicEvent)
+    }
+
+    /// The topic's stream; nil for one that never had an event.
+    mutating func stream(ofTopic identity: UInt64) throws -> LiveStream? {
+        if let stream = directory[topic: identity] {
+            stream.isRecent = true
+            return stream
+        }
+        guard let (number, root) = try snapshot().topic(identity) else { return nil }
+        // A name is stored before the events, by a round that did not end: the stream was in memory then.
+        guard let root, root.name.isTopic else { throw PackedError.damaged("the state of a topic") }
+        return directory.insert(LiveStream(name: root.name, identity: identity, number: number, isNamed: true))
+    }
+
+    /// The stream of a number, whosever it is; nil when the store holds none.
+    mutating func stream(_ number: UInt32) throws -> LiveStream? {
+        if let stream = directory[number] { return stream }
+        let name: StreamName
+        let first = tail.first(of: number)
+        if first != 0 {
+            name = try tables.log.streamName(of: first, in: snapshot())
+        } else {
+            guard let root = try snapshot().root(number) else { return nil }
+            name = root.name
+        }
+        return directory.insert(LiveStream(name: name, identity: identity(of: name), number: number, isNamed: true))
+    }
+
+    /// A stream for somebody whose first event is about to be made.
+    mutating func newStream(_ name: StreamName) -> LiveStream {
+        let stream = directory.add(name, identity: identity(of: name))
+        stream.keys = knownKeys.ofNewStream
+        return stream
+    }
+
+    func identity(of name: StreamName) -> UInt64 {
+        hasher.identity(of: name.text, as: name.isTopic ? .topic : .user)
+    }
+
+    /// Forgets whose a stream was; what is stored of it says nothing any more.
+    mutating func erase(_ number: UInt32) {
+        categoryNames.forget()
+        if let stream = directory[number] { states.set(nil, of: stream) }
+        directory.erase(number)
+        tail.forget(number)
+    }
+
+    // MARK: Events
+
+    /// Appends the event of a usual `notify` to the transaction in the making.
+    mutating func append(_ fact: CompactFact, key: UInt64, to stream: LiveStream) {
+        tail.append(fact, key: key, to: stream.number)
+        if key != 0 { knownKeys.insert(key, of: tail) }
+    }
+
+    /// Appends an event to the transaction in the making.
+    mutating func append(_ fact: Fact, to stream: LiveStream) {
+        tail.append(fact, to: stream.number, isTopic: stream.isTopic)
+        if fact.key != 0 { knownKeys.insert(fact.key, of: tail) }
+    }
+
+    /// Appends an event that is durable, and whose fact must be read from the log.
+    ///
+    /// - Parameters:
+    ///   - head: the event, as the newest one.
+    ///   - stream: 0 for one of the store itself.
+    mutating func appendDurable(_ head: EventLog.Head, to stream: UInt32 = 0, isTopic: Bool = false) {
+        knownKeys.noteUnread(head.seq)
+        tail.appendUnread(to: stream, isTopic: isTopic)
+        tail.publish(head)
+    }
+
+    /// Takes the events of the transaction in the making from `seq` on back, and the streams that they began.
+    mutating func rollBack(to seq: UInt64) {
+        tail.unlink(from: seq)
+        while let newest = directory.newest, tail.last(of: newest.number) == 0 {
+            states.set(nil, of: newest)
+            directory.removeNewest()
+        }
+        // Folded anew from what is left of the transaction, when needed.
+        states.dropPending()
+    }
+
+    /// Makes the events of the transaction the newest of the store: they are durable.
+    mutating func publish(_ head: EventLog.Head) {
+        tail.publish(head)
+        directory.publish()
+        states.publish()
+    }
+
+    /// The events of a stream's chain from `seq` on that carry keys of an identity; nil when they have to be read from the log.
+    ///
+    /// - Complexity: O(1) for nearly all keys that no event of the tail has, else O(the chain).
+    func carriers(of key: UInt64, from seq: UInt64) -> LogTail.Carriers? {
+        knownKeys.mayWait(key) ? tail.carriers(of: key, from: seq) : LogTail.Carriers()
+    }
+
+    /// Whether no event of the stream has the key; nearly always true of those that are new.
+    func isNew(_ key: UInt64, in stream: LiveStream) -> Bool { knownKeys.isNew(key, in: stream.keys) }
+
+    /// Notes that a key was looked up in the stream's state, and that this went through so many waiting events.
+    mutating func noteLookup(
+        _ stream: LiveStream, _ keys: borrowing KeyIndex, looked: Int, load: (UInt64) throws -> KeyIndex.Page?
+    ) throws {
+        try knownKeys.noteLookup(&stream.keys, keys, load: load)
+        // Folding them in has become cheaper than going on like this.
+        if knownKeys.noteLooks(&stream.keys, looked), stream.states.pending == nil { _ = try current(stream) }
+    }
+
+    func fact(_ seq: UInt64) throws -> Fact {
+        try tail.fact(seq) ?? snapshot().fact(seq)
+    }
+
+    // MARK: Storing
+
+    /// The state of the stream is worth storing, whether it has new events or not.
+    mutating func storeSoon(_ stream: LiveStream) { tail.store(stream.number) }
+
+    mutating func noteRefolded(_ stream: LiveStream) {
+        storeSoon(stream)
+        refolded += 1
+        hasRefolded = true
+    }
+
+    /// The stored state of a stream has applied events through `seq`, of its own those through `lastOwn`.
+    mutating func flushed(_ number: UInt32, through seq: UInt64, lastOwn: UInt64) {
+        tail.flushed(number, through: lastOwn)
+        if let stream = directory[number] { states.flushed(stream, through: seq) }
+    }
+
+    /// A round has ended: the stored states hold everything through the head of its start.
+    mutating func endRound(_ end: RoundEnd) {
+        (record.flushedThrough, record.nextStream, record.topics) = (end.head, end.nextStream, end.topics)
+        hasRefolded = false
+        tail.dropThrough(end.head)
+        knownKeys.dropThrough(end.head)
+        directory.pruneNamed()
+        states.noteEndOfRound()
+    }
+
+    /// Lets go of states that nobody asked for lately, when they take too much memory.
+    mutating func sweep() { states.sweep(&directory, tail: &tail) }
+
+    /// Checks that its parts agree with each other, on behalf of tests.
+    package func checkInvariants() {
+        directory.checkInvariants()
+        states.checkInvariants(directory)
+        tail.checkInvariants()
+        precondition(head.seq >= record.flushedThrough && tail.first == record.flushedThrough + 1, "the tail's start")
+        for stream in directory.all {
+            let committed = stream.states.committed?.state.events.last ?? 0
+            precondition(committed <= head.seq, "a committed state has an event that is not durable")
+            for last in [committed, stream.states.pending?.state.events.last ?? 0] {
+                var seq = tail.first(of: stream.number)
+                if last < seq { continue }
+                while seq != 0, seq < last { seq = tail.next(after: seq) }
+                precondition(seq == 0 || seq == last, "the state of stream \(stream.number) ends between its events")
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import TraylogDomain
+import TraylogStates
+
+/// What the writing process knows of one stream, a user's or a topic's.
+///
+/// A topic's state is the tray of somebody who always was subscribed and never did anything. Guarded by the lock of
+/// ``LiveStore``.
+package final class LiveStream {
+    // What appends look at comes first, so that it shares as few lines of memory as can be.
+    /// The user's name; of a topic, the topic's.
+    let text: String
+    /// The name's; of a topic, what states know it by.
+    let identity: UInt64
+    package let number: UInt32
+    /// Nothing is appended any more.
+    let isErased: Bool
+    /// Whether the name is in the table of names.
+    var isNamed: Bool
+    /// Whether anybody asked for it since the cache was swept last.
+    var isRecent = true
+    /// Whether there is an ``answer``.
+    private var isAnswered = false
+    var keys = KnownKeys.OfStream()
+    var states = StateCache.OfStream()
+    let name: StreamName
+    /// The user's tray as it was answered last, until the user's next event is durable, and the newest event of a topic that
+    /// it was made with.
+    private var answer: (tray: Tray, topicsThrough: UInt64)?
+
+    /// Roughly what one takes in memory with its tray and its places in the directory, but without states.
+    static let byteCount = 384
+
+    init(name: StreamName, identity: UInt64, number: UInt32, isNamed: Bool) {
+        self.name = name
+        text = name.text
+        self.identity = identity
+        isErased = name.isErased
+        self.number = number
+        self.isNamed = isNamed
+    }
+
+    var isTopic: Bool { name.isTopic }
+
+    var userName: UserName { UserName(text, identity: identity) }
+
+    /// The key of its row in the table of names.
+    package var nameKey: [UInt8] { isTopic ? NameTable.key(topic: identity) : NameTable.key(user: text) }
+
+    /// The tray as it was answered last, if it is still so after the head; without a look at the state.
+    func answeredTray(asOf head: UInt64, lastTopicEvent: UInt64) -> Tray? {
+        guard let answer, lastTopicEvent <= answer.topicsThrough else { return nil }
+        var tray = answer.tray
+        tray.asOf = Seq(head)
+        return tray
+    }
+
+    /// Keeps the tray of the committed state, which is not behind.
+    func keep(_ tray: Tray) {
+        guard let state = states.committed else { return }
+        answer = (tray, state.state.topics.isEmpty ? .max : state.topicsThrough)
+        isAnswered = true
+    }
+
+    /// The user's tray is about to change.
+    func forgetTray() {
+        guard isAnswered else { return }
+        answer = nil
+        isAnswered = false
+    }
+}

@@ -1,0 +1,125 @@
+import TraylogDomain
+import TraylogLog
+import TraylogPlatform
+
+/// Commands with all that can be done for them without the store's state: checked, named by identities and, where
+/// the event does not depend on the state, encoded.
+///
+/// Made on the caller's thread, so that the writer's has less to do.
+package struct PreparedCommands: Sendable {
+    struct Entry: BitwiseCopyable, Sendable {
+        /// The user's name's.
+        var user: UInt64 = 0
+        /// Of a command with a key; else 0.
+        var fingerprint: UInt64 = 0
+        /// The key's identity, of a `notify` with a key; else 0.
+        var key: UInt64 = 0
+        /// What the event of a valid `notify` will state but for its key, if that is compact; nothing of it depends on the
+        /// state.
+        var notice: CompactFact?
+        /// Where the event's payload stands in ``payloads``, when it is there.
+        var payloadStart = 0
+        var payloadEnd = 0
+
+        var payload: Range<Int> { payloadStart..<payloadEnd }
+
+        /// Whether it is a valid `notify`.
+        var isEncoded: Bool { payloadEnd > payloadStart }
+    }
+
+    /// From this many commands on they bring their events' salts along; below, a draw by the writer costs less.
+    static let saltedCommands = 128
+
+    let commands: [Command]
+    private(set) var entries: [Entry] = []
+    private(set) var payloads: [UInt8] = []
+    /// What the events of other valid `notify` commands will state but for their seqs, by index.
+    private var facts: [Int: Fact] = [:]
+    /// Two words for each command, or nothing.
+    private var salts: [UInt64] = []
+    /// Commands that are refused whatever the state is, by index.
+    private(set) var refusals: [Int: Refusal] = [:]
+
+    /// - Parameter areValid: every command was checked before.
+    package init(_ commands: [Command], hasher: IdentityHasher, areValid: Bool = false) {
+        self.commands = commands
+        entries.reserveCapacity(commands.count)
+        payloads.reserveCapacity(commands.count * 192)
+        if commands.count >= PreparedCommands.saltedCommands { drawSalts() }
+        for index in commands.indices {
+            do throws(Refusal) {
+                entries.append(try prepare(index, hasher, isValid: areValid))
+            } catch {
+                refusals[index] = error
+                entries.append(Entry())
+            }
+        }
+    }
+
+    /// What the event of a `notify` will state, but for its seq; nil for other commands.
+    func fact(_ index: Int) -> Fact? {
+        entries[index].notice?.fact(seq: 0, key: entries[index].key) ?? facts[index]
+    }
+
+    /// When the item that a `notify` brings expires.
+    func expiresAt(_ index: Int) -> Timestamp? {
+        guard case .notify(let content) = commands[index].action else { return nil }
+        return content.expiresAt
+    }
+
+    /// Random bytes for the event of the command; nil when there are none yet.
+    func salt(_ index: Int) -> Salt? {
+        salts.isEmpty ? nil : Salt(salts[2 * index], salts[2 * index + 1])
+    }
+
+    private mutating func drawSalts() {
+        var random = RandomPool()
+        salts.reserveCapacity(2 * commands.count)
+        for _ in commands.indices {
+            let (first, second) = random.next16()
+            salts.append(first)
+            salts.append(second)
+        }
+    }
+
+    private mutating func prepare(
+        _ index: Int, _ hasher: IdentityHasher, isValid: Bool
+    ) throws(Refusal) -> Entry {
+        // Of a command in its array a field can be had by itself; as a whole it would be copied, with two atomic
+        // changes for each of its strings.
+        guard case .notify(let content) = commands[index].action else {
+            if !isValid { try commands[index].validate() }
+            var entry = Entry()
+            entry.identify(commands[index], hasher)
+            return entry
+        }
+        let (user, key) = (commands[index].user, commands[index].key)
+        let (actor, device) = (commands[index].actor, commands[index].device)
+        if !isValid {
+            try Command.validateNotify(
+                user: user, key: key, occurredAt: commands[index].occurredAt, actor: actor, device: device, content)
+        }
+        var entry = Entry()
+        if let user { entry.user = hasher.identity(of: user, as: .user) }
+        if key != nil { entry.fingerprint = CommandFingerprint.of(commands[index]) }
+        let fact = Fact(seq: 0, notified: content, key: key, hasher: hasher)
+        entry.key = fact.key
+        // What becomes due is noted by the longer way.
+        if content.expiresAt == nil { entry.notice = CompactFact(fact) }
+        if entry.notice == nil { facts[index] = fact }
+        payloads.growGeometrically(for: 4_096)
+        entry.payloadStart = payloads.count
+        PayloadEncoder.append(
+            user: user, key: key, actor: actor, device: device, commandFingerprint: entry.fingerprint,
+            notified: content, to: &payloads)
+        entry.payloadEnd = payloads.count
+        return entry
+    }
+}
+
+extension PreparedCommands.Entry {
+    fileprivate mutating func identify(_ command: Command, _ hasher: IdentityHasher) {
+        if let name = command.user { user = hasher.identity(of: name, as: .user) }
+        if command.key != nil { fingerprint = CommandFingerprint.of(command) }
+    }
+}

@@ -1,0 +1,38 @@
+import TraylogPlatform
+
+/// The store's memory behind its one lock.
+///
+/// Whatever is read from the file in one turn of the lock is read through one transaction (``LiveStore/snapshot()``), begun
+/// when it is first needed. It ends with the turn, unless a query takes it along (``LiveStore/lendSnapshot()``).
+package final class StoreLock: Sendable {
+    private let monitor: Monitor<WriterMemory>
+
+    package init(_ memory: consuming sending WriterMemory) {
+        monitor = Monitor(memory)
+    }
+
+    package func withLock<R: ~Copyable, E: Error>(
+        _ body: (inout sending WriterMemory) throws(E) -> sending R
+    ) throws(E) -> sending R {
+        try monitor.withLock { (memory) throws(E) in
+            memory.turns &+= 1
+            defer { memory.store.endSnapshot() }
+            return try body(&memory)
+        }
+    }
+
+    /// Waits until `ready` holds, then runs `body` in a turn of the lock.
+    func wait<R>(
+        until ready: (borrowing WriterMemory) -> Bool, _ body: (inout sending WriterMemory) -> sending R
+    ) -> sending R {
+        let result = monitor.wait(timeoutMilliseconds: nil, until: ready) { memory in
+            defer { memory.store.endSnapshot() }
+            return body(&memory)
+        }
+        guard let result else { preconditionFailure("A wait without a time limit ended.") }
+        return result
+    }
+
+    /// Wakes every waiting thread, so that each looks at its condition again.
+    func signalAll() { monitor.signalAll() }
+}

@@ -1,0 +1,215 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogPlatform
+import TraylogStates
+
+/// Hands work to the one thread that writes, ``WriterLoop``; safe to use from any thread.
+///
+/// There are requests to append, which share transactions, and tasks, each of which has the thread for itself.
+package final class Writer: Sendable {
+    /// Commands that share a transaction at most, and bytes of their payloads, as far as those are known before; one
+    /// request may be larger.
+    static let groupCommands = 2_048
+    static let groupBytes = 8 << 20
+
+    /// What the thread is to do next.
+    enum Work {
+        /// Requests that share a transaction.
+        case append([AppendRequest])
+        case task(WriterTask)
+        /// The queue is empty, and stays so.
+        case close
+    }
+
+    private struct Queue {
+        var appends: [AppendRequest] = []
+        var tasks: [WriterTask] = []
+        /// Tasks that change tables by themselves wait until the data file was replaced.
+        var holdsWrites = false
+        var isClosing = false
+        /// How many requests to append the thread waits for, while it waits for a group.
+        var quorum = 1
+        /// Tasks and groups take turns.
+        var isTaskNext = true
+
+        /// Whether it is time for the thread to look.
+        var isReady: Bool { appends.count >= quorum || nextTask != nil || isClosing }
+
+        private var nextTask: Int? { tasks.firstIndex { !holdsWrites || !$0.isWrite } }
+
+        mutating func take() -> Work {
+            if let nextTask, isTaskNext || appends.isEmpty {
+                isTaskNext = false
+                return .task(tasks.remove(at: nextTask))
+            }
+            isTaskNext = true
+            if appends.isEmpty { return .close }
+            let group = Array(appends.prefix(groupCount))
+            appends.removeFirst(group.count)
+            return .append(group)
+        }
+
+        /// How many of the first requests go into one transaction.
+        private var groupCount: Int {
+            var commands = 0
+            var bytes = 0
+            for (index, request) in appends.enumerated() {
+                commands += request.prepared.commands.count
+                bytes += request.prepared.payloads.count
+                if index > 0, commands > groupCommands || bytes > groupBytes { return index }
+            }
+            return appends.count
+        }
+    }
+
+    private let directory: String
+    private let environment: Environment
+    private let queue = Monitor(Queue())
+
+    package init(directory: String, environment: Environment) {
+        self.directory = directory
+        self.environment = environment
+    }
+
+    // MARK: For callers
+
+    /// Hands commands over; they are answered once, on the writer's thread.
+    package func append(_ request: AppendRequest) {
+        if let problem = enqueue({ $0.appends.append(request) }) { request.answer(.failure(problem)) }
+    }
+
+    /// Has `body` run on the writer's thread, between two transactions; it is answered there, once.
+    ///
+    /// - Parameter isWrite: whether it has to wait while the data file is being replaced.
+    package func perform<Value: Sendable>(
+        isWrite: Bool = false, _ body: @escaping @Sendable (inout WriterLoop) throws -> Value,
+        answer: @escaping Waiting.Answer<Value>
+    ) {
+        let directory = directory
+        let task = WriterTask(isWrite: isWrite) { loop in
+            do {
+                answer(.success(try body(&loop)))
+            } catch {
+                loop.doubt()
+                answer(.failure(TraylogError(error, in: directory)))
+            }
+        }
+        if let problem = enqueue({ $0.tasks.append(task) }) { answer(.failure(problem)) }
+    }
+
+    /// The same, blocking the calling thread.
+    package func perform<Value: Sendable>(
+        isWrite: Bool = false, _ body: @escaping @Sendable (inout WriterLoop) throws -> Value
+    ) throws(TraylogError) -> Value {
+        try Waiting.blocking { (answer: @escaping Waiting.Answer<Value>) in
+            perform(isWrite: isWrite, body, answer: answer)
+        }
+    }
+
+    /// Makes a transaction on the writer's thread and waits until it is durable.
+    ///
+    /// - Parameter body: changes few pages, so that nobody waits long for it.
+    package func write(_ body: @escaping @Sendable (inout WriteTransaction) throws -> Void) throws(TraylogError) {
+        try perform(isWrite: true) { try $0.write(body) }
+    }
+
+    /// Lets the transactions of ``write(_:)`` wait, or go on.
+    func setHoldsWrites(_ holds: Bool) {
+        queue.withLock { $0.holdsWrites = holds }
+        queue.signalAll()
+    }
+
+    /// Lets the thread end once the queue is empty and everything is stored.
+    package func finishSoon() {
+        queue.withLock { queue in
+            queue.isClosing = true
+            queue.holdsWrites = false
+        }
+        queue.signalAll()
+    }
+
+    /// - Returns: why nobody would answer.
+    private func enqueue(_ add: (inout Queue) -> Void) -> TraylogError? {
+        do {
+            // A fork leaves the thread, and whoever holds the lock, with the parent.
+            try environment.checkProcess("write")
+        } catch {
+            return TraylogError(error, in: directory)
+        }
+        let (isOpen, isReady) = queue.withLock { queue in
+            if !queue.isClosing { add(&queue) }
+            return (!queue.isClosing, queue.isReady)
+        }
+        guard isOpen else { return .closed(directory) }
+        if isReady { queue.signalAll() }
+        return nil
+    }
+
+    // MARK: For the thread
+
+    /// How many requests to append wait.
+    var waiting: Int { queue.withLock { $0.appends.count } }
+
+    /// Waits until so many requests to append are there, or something else, or the time has passed.
+    ///
+    /// - Returns: how many requests are there then.
+    func gather(_ quorum: Int, nanoseconds: Int) -> Int {
+        queue.withLock { $0.quorum = quorum }
+        queue.wait(timeoutNanoseconds: nanoseconds, until: \.isReady, { _ in })
+        return queue.withLock { queue in
+            queue.quorum = 1
+            return queue.appends.count
+        }
+    }
+
+    /// Waits for work.
+    ///
+    /// - Parameter milliseconds: how long; nil for ever.
+    /// - Returns: nil when there was none for so long.
+    func next(within milliseconds: Int?) -> Work? {
+        queue.wait(timeoutMilliseconds: milliseconds, until: \.isReady, { $0.take() })
+    }
+}
+
+/// Commands that a caller handed to the writer, and where the answer goes.
+package final class AppendRequest: Sendable {
+    package enum Mode: Sendable {
+        /// All commands are stored, or none.
+        case atomic
+        /// Each by itself; the first refusal ends the request.
+        case untilRefusal
+        /// Each by itself.
+        case skippingRefusals
+    }
+
+    package typealias Outcome = Result<[Result<Receipt, Refusal>], TraylogError>
+
+    let prepared: PreparedCommands
+    let mode: Mode
+    let answer: @Sendable (Outcome) -> Void
+
+    package init(_ prepared: PreparedCommands, mode: Mode, answer: @escaping @Sendable (Outcome) -> Void) {
+        self.prepared = prepared
+        self.mode = mode
+        self.answer = answer
+    }
+}
+
+/// Something that only the writer's thread may do, between two transactions.
+struct WriterTask: Sendable {
+    /// Whether it has to wait while the data file is being replaced.
+    let isWrite: Bool
+    /// Answers by itself.
+    let run: @Sendable (inout WriterLoop) -> Void
+
+    init(isWrite: Bool, run: @escaping @Sendable (inout WriterLoop) -> Void) {
+        self.isWrite = isWrite
+        self.run = run
+    }
+}
+
+extension TraylogError {
+    package static func closed(_ directory: String) -> TraylogError {
+        .failed(StoreFailure(code: .closed, message: "\(directory) was closed; open the store again"))
+    }
+}

@@ -1,0 +1,69 @@
+import TraylogLMDB
+import TraylogLog
+import TraylogStates
+
+/// What the writer has to make sure of before it answers anybody again.
+struct Doubts {
+    /// A transaction failed: LMDB may have given the environment up.
+    var isSuspect = false
+    /// What is stored may not be on disk, and the next sync would not tell.
+    var isUnsynced = false
+    /// How often the environment had been opened anew when the store's memory was last made from it.
+    var reopenings = 0
+}
+
+extension WriterLoop {
+    /// Notes that a transaction failed, and does at once what can be done about it, so that reads go on.
+    mutating func doubt() {
+        doubts.isSuspect = true
+        // What fails is tried again before the next transaction, which has somebody to tell.
+        try? recover()
+    }
+
+    /// Makes memory and file agree after a transaction that failed half-way, and proves that the file can be written.
+    ///
+    /// Where the file had to be opened anew, the transaction that failed is either gone or there as a whole, which
+    /// its caller was told not to count on; memory is made from the file as at an opening. The page that made it
+    /// visible may be in the system's cache only, so that a commit of its own, in the other place for such pages,
+    /// comes before any answer that rests on it. Nothing to do costs nothing.
+    ///
+    /// - Throws: when the file cannot be opened or written yet.
+    mutating func recover() throws {
+        guard doubts.isSuspect || doubts.isUnsynced else { return }
+        if doubts.isSuspect {
+            let reopenings = try environment.heal()
+            if reopenings != doubts.reopenings {
+                doubts.isUnsynced = true
+                try reload()
+                doubts.reopenings = reopenings
+            }
+            doubts.isSuspect = false
+        }
+        if doubts.isUnsynced {
+            try commitNothing()
+            doubts.isUnsynced = false
+        }
+    }
+
+    /// Makes the memory of the store from its file.
+    private mutating func reload() throws {
+        let (environment, tables) = (environment, tables)
+        let (before, head, due) = try memory.withLock { memory in
+            let before = memory.store.head.seq
+            try memory.reload(environment, tables)
+            return (before, memory.store.head.seq, memory.store.nextDue)
+        }
+        nextDue = due
+        markUnstored()
+        guard head != before else { return }
+        listener.foundCommitted(through: head)
+    }
+
+    /// Commits without a change; what was committed before is on disk then, too.
+    private func commitNothing() throws {
+        let record = try environment.read { try StoreRecord.read(tables.meta, in: $0) }
+        try environment.write { try record?.write(tables.meta, to: &$0) }
+        // A relaxed commit, and that of before, are on disk only now.
+        try environment.sync()
+    }
+}

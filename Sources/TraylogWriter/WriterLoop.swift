@@ -1,0 +1,262 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+import TraylogPlatform
+import TraylogStates
+
+/// The thread that writes: takes what waits, decides, commits once for all, answers everybody.
+///
+/// While it waits for the disk, the next group gathers in the queue, and the packer makes the next slice.
+package struct WriterLoop {
+    /// How long the store must be idle before everything unflushed is written.
+    private static let idleMilliseconds = 200
+    /// The same for what a relaxed commit left to the system.
+    private static let relaxedMilliseconds = 50
+    /// How long to sleep at most while something will be due: after that the clock is looked at anew.
+    private static let clockMilliseconds = 10_000
+    /// Before a tick that failed is tried again.
+    private static let tickRetryMilliseconds: Int64 = 10_000
+
+    let directory: String
+    let environment: Environment
+    let tables: Tables
+    package let memory: StoreLock
+    let listener: any CommitListener
+    private let writer: Writer
+    private let isRelaxed: Bool
+    private let ticksByItself: Bool
+
+    /// What a failure left to be made sure of; see ``recover()``.
+    var doubts = Doubts()
+    /// When the next item expires or wakes; nil when none does.
+    var nextDue: Timestamp?
+    private var rhythm = GroupRhythm()
+    /// Stored states are behind the log.
+    private var hasUnstored: Bool
+    /// A relaxed commit is not on disk yet.
+    private var hasUnsynced = false
+    /// The store is idle and being brought up to the log.
+    private var isStoring = false
+
+    package init(
+        _ writer: Writer, directory: String, environment: Environment, tables: Tables, memory: StoreLock,
+        listener: any CommitListener, options: StoreOptions
+    ) {
+        self.writer = writer
+        self.directory = directory
+        self.environment = environment
+        self.tables = tables
+        self.memory = memory
+        self.listener = listener
+        isRelaxed = options.durability == .relaxed
+        ticksByItself = options.ticking == .automatic
+        (hasUnstored, nextDue) = memory.withLock { ($0.store.hasUnstored, $0.store.nextDue) }
+    }
+
+    // MARK: The loop
+
+    /// What the thread does next.
+    private enum Step {
+        case work(Writer.Work)
+        /// Something is due.
+        case tick
+        /// Nobody came: bring some stored states up to the log.
+        case store
+        /// Nobody came: make sure of what a relaxed commit left to the system.
+        case sync
+    }
+
+    /// The thread's life.
+    package mutating func run() {
+        let memory = memory
+        let packer = OSThread.start(name: "traylog-packer") { WriterLoop.pack(memory) }
+        defer { packer.join() }
+        while true {
+            switch nextStep() {
+            case .work(.append(let requests)): append(requests)
+            case .work(.task(let task)):
+                rhythm.pause()
+                task.run(&self)
+            case .tick: tickByItself()
+            case .store: storeSlice()
+            case .sync: sync()
+            case .work(.close): return close()
+            }
+        }
+    }
+
+    private mutating func nextStep() -> Step {
+        gather()
+        while true {
+            let due = millisecondsUntilDue
+            if due == 0 { return .tick }
+            let idle = idleStep
+            let timeout = idle.map { min($0.milliseconds, due ?? .max) } ?? due
+            if let work = writer.next(within: timeout) { return .work(work) }
+            rhythm.pause()
+            if let idle, idle.milliseconds == timeout { return idle.step }
+        }
+    }
+
+    /// Waits a little for the callers that were just answered to come back.
+    ///
+    /// Without it the first ones back would get a commit of their own, and all others would wait for two.
+    private mutating func gather() {
+        guard let (quorum, nanoseconds) = rhythm.wait else { return }
+        rhythm.noteGathered(writer.gather(quorum, nanoseconds: nanoseconds))
+    }
+
+    /// What to do when nobody comes for a while; nil for nothing.
+    private var idleStep: (step: Step, milliseconds: Int)? {
+        if hasUnsynced && isRelaxed { return (.sync, WriterLoop.relaxedMilliseconds) }
+        guard hasUnstored else { return nil }
+        return (.store, isStoring ? 0 : WriterLoop.idleMilliseconds)
+    }
+
+    /// How long until the next tick that the store makes by itself; not for ever, because the clock may be set.
+    private var millisecondsUntilDue: Int? {
+        guard ticksByItself, let due = nextDue?.milliseconds else { return nil }
+        let now = SystemClock.nowMilliseconds()
+        // Any time may stand here: the earliest one says that something that waited is to be looked at.
+        guard due > now else { return 0 }
+        let distance = due.subtractingReportingOverflow(now)
+        let limit = WriterLoop.clockMilliseconds
+        return distance.overflow ? limit : Int(min(distance.partialValue, Int64(limit)))
+    }
+
+    /// The life of a second thread: makes slices while the writer waits for the disk, until the store is closed.
+    private static func pack(_ memory: StoreLock) {
+        var isClosed = false
+        while !isClosed {
+            isClosed = memory.wait(
+                until: { $0.flusher.wantsToPrepare || $0.isClosed },
+                { memory in
+                    if !memory.isClosed { memory.flusher.prepare(store: &memory.store) }
+                    return memory.isClosed
+                })
+        }
+    }
+
+    // MARK: Appending
+
+    /// Performs requests as one transaction, and answers them when it is durable.
+    private mutating func append(_ requests: [AppendRequest]) {
+        isStoring = false
+        let start = SystemClock.monotonicNanoseconds()
+        let commands = requests.reduce(0) { $0 + $1.prepared.commands.count }
+        let outcomes = outcomes(of: requests, commands)
+        rhythm.note(
+            jobs: requests.count, commands: commands, waiting: writer.waiting,
+            nanoseconds: Int(SystemClock.monotonicNanoseconds() - start))
+        for (request, outcome) in zip(requests, outcomes) { request.answer(outcome) }
+    }
+
+    private mutating func outcomes(of requests: [AppendRequest], _ commands: Int) -> [AppendRequest.Outcome] {
+        let now = Timestamp(milliseconds: SystemClock.nowMilliseconds())
+        do {
+            try recover()
+            let directory = directory
+            let outcomes = memory.withLock { memory in
+                memory.decide(requests, commands: commands, now: now, directory: directory)
+            }
+            try commit()
+            return outcomes
+        } catch {
+            let failure = TraylogError(error, in: directory)
+            return requests.map { _ in .failure(failure) }
+        }
+    }
+
+    /// Makes the transaction durable, then visible.
+    mutating func commit() throws {
+        let newHead: UInt64?
+        do {
+            // Given up before it is published, so that the buffers behind the values are filled again in place.
+            guard let values = memory.withLock({ $0.values() }) else { return }
+            if values.wantsSlice { memory.signalAll() }
+            newHead = values.newHead
+            try values.write(tables, environment)
+        } catch {
+            memory.withLock { $0.rollBack() }
+            doubt()
+            throw error
+        }
+        publish(newHead)
+    }
+
+    private mutating func publish(_ newHead: UInt64?) {
+        let listener = listener
+        let touched: Touched?
+        (touched, hasUnstored, nextDue) = memory.withLock { memory in
+            (memory.publish(wantsTouched: listener.wantsTouched), memory.store.hasUnstored, memory.store.nextDue)
+        }
+        hasUnsynced = true
+        if let newHead { listener.committed(through: newHead, touched) }
+    }
+
+    /// Makes a transaction for somebody else.
+    mutating func write(_ body: (inout WriteTransaction) throws -> Void) throws {
+        try recover()
+        try environment.write(body)
+        hasUnsynced = true
+    }
+
+    private mutating func tickByItself() {
+        let now = SystemClock.nowMilliseconds()
+        do {
+            _ = try tick(Timestamp(milliseconds: now))
+        } catch {
+            // A failure shows to whoever appends next; what is due stays so, and is tried again after a pause.
+            setNextDue(Timestamp(milliseconds: now + WriterLoop.tickRetryMilliseconds))
+        }
+    }
+
+    /// Does not look at what is due before a time.
+    mutating func setNextDue(_ due: Timestamp?) {
+        memory.withLock { $0.store.nextDue = due }
+        nextDue = due
+    }
+
+    // MARK: Idle
+
+    private mutating func sync() {
+        hasUnsynced = false
+        // The system tells of a failed sync once. The next commit has somebody to tell, and has to make sure first.
+        do { try environment.sync() } catch { doubts.isUnsynced = true }
+    }
+
+    /// Brings some of the stored states up to the log, while nobody waits.
+    private mutating func storeSlice() {
+        hasUnsynced = false
+        isStoring = true
+        do {
+            try storeSliceNow()
+            if !hasUnstored { isStoring = false }
+        } catch {
+            isStoring = false
+            // Tried again with the next commit; until then the log holds everything.
+            hasUnstored = false
+        }
+    }
+
+    /// Brings some of the stored states up to the log.
+    mutating func storeSliceNow() throws {
+        try recover()
+        try memory.withLock { try $0.makeSlice() }
+        try commit()
+    }
+
+    /// Brings the stored states up to the log and syncs; what fails is derived from the log at the next opening.
+    private mutating func close() {
+        markUnstored()
+        while hasUnstored { storeSlice() }
+        try? environment.sync()
+        memory.withLock { $0.isClosed = true }
+        memory.signalAll()
+    }
+
+    /// Looks anew whether stored states are behind the log.
+    mutating func markUnstored() {
+        hasUnstored = memory.withLock { $0.store.hasUnstored }
+    }
+}

@@ -1,0 +1,113 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+import TraylogPlatform
+import TraylogStates
+
+/// Everything behind the store's lock: what readers look at, and the transaction that the writer is making.
+package struct WriterMemory: ~Copyable {
+    package var store: LiveStore
+    var flusher: Flusher
+    var transaction = PendingTransaction()
+    /// Part of the transaction.
+    private var slice: Slice?
+    private var random = RandomPool()
+    var isClosed = false
+    /// How often the lock was taken; for tests, which count.
+    var turns = 0
+
+    package init(store: consuming sending LiveStore, flusher: Flusher) {
+        self.store = store
+        self.flusher = flusher
+    }
+
+    // MARK: Making a transaction
+
+    /// Decides the commands of some requests, as one transaction.
+    mutating func decide(
+        _ requests: [AppendRequest], commands: Int, now: Timestamp, directory: String
+    ) -> [AppendRequest.Outcome] {
+        transaction.begin(store, now: now)
+        addSlice(besides: commands)
+        return requests.map { decide($0, directory: directory) }
+    }
+
+    private mutating func decide(_ request: AppendRequest, directory: String) -> AppendRequest.Outcome {
+        let start = transaction.head + 1
+        var results: [Result<Receipt, Refusal>] = []
+        results.reserveCapacity(request.prepared.commands.count)
+        for index in request.prepared.commands.indices {
+            do {
+                let receipt = try transaction.perform(request.prepared, index, store: &store, random: &random)
+                results.append(.success(receipt))
+            } catch {
+                guard let refusal = error as? Refusal, request.mode != .atomic else {
+                    transaction.rollBack(to: start, store: &store)
+                    return .failure(TraylogError(error, in: directory))
+                }
+                results.append(.failure(refusal))
+                if request.mode == .untilRefusal { return .success(results) }
+            }
+        }
+        return .success(results)
+    }
+
+    /// Expires and wakes the items of some entries, as one transaction.
+    mutating func settle(_ entries: [DueEntry], now: Timestamp) throws -> (woken: UInt64, expired: UInt64) {
+        transaction.begin(store, now: now)
+        addSlice(besides: entries.count)
+        do {
+            return try transaction.settle(entries, store: &store, random: &random)
+        } catch {
+            rollBack()
+            throw error
+        }
+    }
+
+    /// Makes a slice part of the transaction, when one is due.
+    private mutating func addSlice(besides events: Int) {
+        // A state that cannot be stored must not keep events from being appended: the log holds everything.
+        slice = try? flusher.slice(besides: events, store: &store)
+    }
+
+    /// Makes a transaction of nothing but a slice, as large as it may be.
+    mutating func makeSlice() throws {
+        transaction.begin(store, now: store.head.recordedAt)
+        slice = try flusher.slice(store: &store)
+    }
+
+    /// The values to write; nil when there are none.
+    func values() -> TransactionValues? {
+        transaction.values(with: slice?.rows(store.record), store, wantsSlice: flusher.wantsToPrepare)
+    }
+
+    // MARK: Its end
+
+    /// The transaction failed: nothing of it remains.
+    mutating func rollBack() {
+        transaction.rollBack(to: store.head.seq + 1, store: &store)
+        if slice != nil { flusher.startAnew() }
+        slice = nil
+    }
+
+    /// The transaction is durable.
+    ///
+    /// - Returns: whose trays its events may change; nil where nobody wants to know.
+    mutating func publish(wantsTouched: Bool) -> Touched? {
+        let touched = transaction.publish(to: &store, wantsTouched: wantsTouched)
+        if let slice = slice.take() { flusher.publish(slice, to: &store) }
+        store.sweep()
+        return touched
+    }
+
+    /// Makes everything anew from the file.
+    mutating func reload(_ environment: Environment, _ tables: Tables) throws {
+        var options = StoreOptions()
+        options.cacheBytes = store.states.limit
+        options.landmarkDistance = store.landmarkDistance
+        store = try LiveStore.open(environment, tables: tables, options: options)
+        flusher = Flusher(tailEvents: flusher.tailEvents)
+        transaction = PendingTransaction()
+        slice = nil
+    }
+}
