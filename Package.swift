@@ -77,7 +77,8 @@ let package = Package(
         .target(
             name: "TraylogWriter",
             dependencies: [
-                "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries",
+                "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
+                "TraylogQueries",
                 "TraylogStates",
             ],
             swiftSettings: strict),

@@ -7,7 +7,6 @@ import TraylogPages
 import TraylogPlatform
 import TraylogStates
 import TraylogTree
-import TraylogWriter
 
 /// Writes the store anew beside itself, with names, states and due rows derived from the log, and lets the new
 /// environment take the place of the old one.

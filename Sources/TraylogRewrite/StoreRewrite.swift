@@ -7,7 +7,6 @@ import TraylogPlatform
 import TraylogQueries
 import TraylogStates
 import TraylogTree
-import TraylogWriter
 
 /// Writes the store anew beside itself, without what is to go, and lets the new file take the place of the old one.
 ///

@@ -3,7 +3,6 @@ import TraylogLMDB
 import TraylogPlatform
 import TraylogQueries
 import TraylogStates
-import TraylogWriter
 
 /// What writing a store anew takes of it; one caller at a time does.
 package struct StoreRewriter: Sendable {

@@ -1,6 +1,7 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogPages
+import TraylogPlatform
 import TraylogLog
 
 /// The one record that says what the store is and how far its states got.
@@ -135,4 +136,13 @@ extension StoreFailure {
         message:
             "a restore into this store did not come to its end, so that events are missing; repeat it with `traylog "
             + "restore`, or delete the directory")
+}
+
+extension StoreRecord {
+    /// That of a new store, with a secret of its own.
+    package static func new() -> StoreRecord {
+        var random = RandomPool()
+        let (key0, key1) = random.next16()
+        return StoreRecord(hasher: IdentityHasher(key0: key0, key1: key1))
+    }
 }

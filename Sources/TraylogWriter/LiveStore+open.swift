@@ -75,12 +75,3 @@ extension EventKind {
         }
     }
 }
-
-extension StoreRecord {
-    /// That of a new store, with a secret of its own.
-    package static func new() -> StoreRecord {
-        var random = RandomPool()
-        let (key0, key1) = random.next16()
-        return StoreRecord(hasher: IdentityHasher(key0: key0, key1: key1))
-    }
-}

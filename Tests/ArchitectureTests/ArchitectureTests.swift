@@ -33,7 +33,7 @@ struct ArchitectureTests {
         // These two know nothing of each other: a rewrite sees the writer as a `RewriteHost`.
         "TraylogWriter": [
             "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogStates",
-            "TraylogQueries",
+            "TraylogFold", "TraylogQueries",
         ],
         "TraylogRewrite": [
             "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogArchive",

@@ -12,6 +12,7 @@ let package = Package(
         .systemLibrary(name: "CTraylogSystem"),
         .target(name: "CTraylogCRC"),
         .target(name: "TraylogDomain"),
+        .target(name: "TraylogJSON", dependencies: ["TraylogDomain"]),
         .target(name: "TraylogPlatform", dependencies: ["CTraylogSystem"]),
         .target(name: "TraylogPages", dependencies: ["TraylogPlatform"]),
         .target(name: "TraylogLMDB", dependencies: ["CTraylogLMDB", "TraylogPages", "TraylogPlatform"]),
@@ -35,10 +36,36 @@ let package = Package(
                 "TraylogStates",
             ]),
         .target(
+            name: "TraylogQueries",
+            dependencies: [
+                "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
+                "TraylogStates", "TraylogTree",
+            ]),
+        .target(
+            name: "TraylogWriter",
+            dependencies: [
+                "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
+                "TraylogQueries",
+                "TraylogStates",
+            ]),
+        .target(
+            name: "TraylogChecks",
+            dependencies: [
+                "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB",
+                "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
+            ]),
+        .target(
+            name: "TraylogRewrite",
+            dependencies: [
+                "TraylogArchive", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog",
+                "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
+            ]),
+        .target(
             name: "Traylog",
             dependencies: [
-                "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog",
-                "TraylogPages", "TraylogPlatform", "TraylogStates", "TraylogTree",
+                "TraylogArchive", "TraylogAudit", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON",
+                "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogRewrite",
+                "TraylogStates", "TraylogTree", "TraylogWriter",
             ]),
         .target(
             name: "TestSupport",
