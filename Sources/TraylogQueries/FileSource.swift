@@ -12,7 +12,7 @@ package final class FileSource: SnapshotSource {
     package let rows: any ReadOrigin
     private let tail = Monitor<KnownTail?>(nil)
     private let categoryNames = CategoryNames()
-    let topicStretches = TopicStretches()
+    package let topicStretches = TopicStretches()
 
     package init(directory: String, environment: Environment, tables: Tables, pinned: PinnedFile? = nil) {
         self.directory = directory

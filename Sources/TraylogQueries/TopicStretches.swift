@@ -6,7 +6,7 @@ import TraylogStates
 ///
 /// A list of all users would otherwise fold each broadcast once for every subscriber. Users who looked last between the
 /// same two events of a topic share a summary, so a stretch is folded once for all of them.
-final class TopicStretches: Sendable {
+package final class TopicStretches: Sendable {
     /// Summaries of all topics that are kept at once.
     private static let keptSummaries = 10_000
 
@@ -34,7 +34,7 @@ final class TopicStretches: Sendable {
     private let known = Monitor(Known())
 
     /// Events that were folded so far.
-    var folded: Int { known.withLock { $0.folded } }
+    package var folded: Int { known.withLock { $0.folded } }
 
     /// The tray of a user from a state that lacks nothing but events of topics; nil when those have to be folded in one by
     /// one.
