@@ -6,8 +6,9 @@ import TraylogStates
 extension Writer: RewriteHost {
     package func beginCapture(floor: UInt64, progress: () throws -> Void) throws -> CaptureStart {
         while true {
-            if let start = try perform({ try $0.beginCapture(floor: floor) }) { return start }
+            let start = try perform { try $0.beginCapture(floor: floor) }
             try progress()
+            if let start { return start }
         }
     }
 
