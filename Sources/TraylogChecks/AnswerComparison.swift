@@ -26,6 +26,7 @@ struct AnswerComparison<Pages: StatePages> {
     private func counters() -> String? {
         let fields: [(String, KeyPath<TrayState, UInt64>)] = [
             ("total", \.total), ("unseen", \.unseen), ("unread", \.unread), ("seenUpTo", \.seenUpTo),
+            ("the event of seenAt", \.seenBy), ("newest", \.newest.listed), ("newestCounted", \.newest.counted),
             ("the number of events", \.events.count),
         ]
         for (name, field) in fields where answered.state[keyPath: field] != folded[keyPath: field] {

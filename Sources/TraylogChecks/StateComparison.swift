@@ -22,7 +22,9 @@ struct StateComparison {
     private func counters() -> String? {
         let fields: [(String, KeyPath<TrayState, UInt64>)] = [
             ("the newest event", \.appliedSeq), ("total", \.total), ("unseen", \.unseen), ("unread", \.unread),
-            ("seenUpTo", \.seenUpTo), ("the number of pages", \.sealedPages), ("the number of events", \.events.count),
+            ("seenUpTo", \.seenUpTo), ("the event of seenAt", \.seenBy), ("newest", \.newest.listed),
+            ("newestCounted", \.newest.counted), ("the number of pages", \.sealedPages),
+            ("the number of events", \.events.count),
         ]
         for (name, field) in fields where stored[keyPath: field] != folded[keyPath: field] {
             return "\(name) is \(stored[keyPath: field]) and should be \(folded[keyPath: field])"

@@ -2,7 +2,7 @@ import TraylogDomain
 
 extension JSONWriter {
     /// Writes a tray.
-    package mutating func write(_ tray: Tray) {
+    public mutating func write(_ tray: Tray) {
         beginObject()
         member("user", tray.user)
         member("asOf", tray.asOf)
@@ -11,7 +11,9 @@ extension JSONWriter {
         member("unread", tray.unread)
         member("total", tray.total)
         member("seenUpTo", tray.seenUpTo)
+        member("seenAt", orNull: tray.seenAt)
         member("newest", orNull: tray.newest)
+        member("newestCounted", orNull: tray.newestCounted)
         name("categories")
         beginObject()
         for counts in tray.categories {
@@ -26,7 +28,7 @@ extension JSONWriter {
     }
 
     /// Writes one page of an inbox.
-    package mutating func write(_ page: InboxPage) {
+    public mutating func write(_ page: InboxPage) {
         beginObject()
         member("user", page.user)
         member("asOf", page.asOf)
@@ -39,7 +41,7 @@ extension JSONWriter {
     }
 
     /// Writes one page of threads.
-    package mutating func write(_ page: ThreadsPage) {
+    public mutating func write(_ page: ThreadsPage) {
         beginObject()
         member("user", page.user)
         member("asOf", page.asOf)
@@ -51,7 +53,7 @@ extension JSONWriter {
         endObject()
     }
 
-    package mutating func write(_ group: ThreadGroup) {
+    public mutating func write(_ group: ThreadGroup) {
         beginObject()
         member("thread", orNull: group.thread)
         member("count", group.count)
@@ -60,11 +62,16 @@ extension JSONWriter {
         name("newest")
         write(group.newest)
         member("summary", orNull: group.summary)
+        member("more", group.more)
+        name("names")
+        beginArray()
+        for name in group.names { value(name) }
+        endArray()
         endObject()
     }
 
     /// Writes an item. Flags, level and summary count are always present.
-    package mutating func write(_ item: Item) {
+    public mutating func write(_ item: Item) {
         let content = item.content
         beginObject()
         member("seq", item.seq)
@@ -84,6 +91,9 @@ extension JSONWriter {
         member("seen", item.seen)
         member("read", item.read)
         member("archived", item.archived)
+        // No page has such items.
+        if item.deleted { member("deleted", true) }
+        if item.gone { member("gone", true) }
         member("snoozedUntil", item.snoozedUntil)
         member("expiresAt", content.expiresAt)
         member("actor", item.actor)
@@ -93,10 +103,24 @@ extension JSONWriter {
         endObject()
     }
 
+    /// Writes an item with its life.
+    public mutating func write(_ life: ItemLife) {
+        beginObject()
+        member("user", life.user)
+        member("asOf", life.asOf)
+        name("item")
+        write(life.item)
+        name("life")
+        beginArray()
+        for event in life.events { write(event) }
+        endArray()
+        endObject()
+    }
+
     /// Writes a refusal.
     ///
     /// - Parameter line: the number, from 1, of the line that the command came from; nil if it came from none.
-    package mutating func write(_ refusal: Refusal, line: Int? = nil) {
+    public mutating func write(_ refusal: Refusal, line: Int? = nil) {
         beginObject()
         member("error", refusal.name)
         member("message", refusal.message)

@@ -39,6 +39,8 @@ struct KeptEvents {
     mutating func note(_ state: TrayState, stream: UInt32, pages: some StatePages) throws {
         if wholeStreams.contains(stream) { wholeTopics.formUnion(state.topics.map(\.topic)) }
         let back = restored[stream] ?? []
+        // A tray says when it was seen.
+        if state.seenBy != 0 { insert(state.seenBy) }
         // A category's name is looked up in the event that brought it up.
         for category in state.categories { insert(category.namedBy) }
         note(state.tail, back)

@@ -53,11 +53,12 @@ package struct NameTable: Sendable {
         try transaction.put(database, RawSpan(_elements: key.span), RawSpan(_elements: value.span))
     }
 
-    /// Users after `name` in byte order, at most `limit`.
+    /// Users after `name` whose names begin with `prefix`, in byte order, at most `limit`.
     package func users(
-        after name: String?, limit: Int, in transaction: borrowing ReadTransaction
+        after name: String?, prefix: String = "", limit: Int, in transaction: borrowing ReadTransaction
     ) throws -> [(name: String, stream: UInt32)] {
-        let start = NameTable.key(user: name ?? "")
+        let from = name.map { $0.precedesInBytes(prefix) ? prefix : $0 } ?? prefix
+        let start = NameTable.key(user: from)
         try confirmAbsence(of: RawSpan(_elements: start.span), in: transaction)
         return try transaction.withCursor(database) { cursor in
             var users: [(name: String, stream: UInt32)] = []
@@ -73,7 +74,7 @@ package struct NameTable: Sendable {
                     }
                     return (text, stream)
                 }
-                guard let user else { break }
+                guard let user, user.name.utf8.starts(with: prefix.utf8) else { break }
                 if !name.hasSameBytes(as: user.name) { users.append(user) }
                 found = try cursor.next()
             }

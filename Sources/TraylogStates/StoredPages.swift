@@ -76,6 +76,17 @@ package struct StoredPages: StateSource {
         return event
     }
 
+    package func recordedAt(_ seq: UInt64) throws -> Timestamp {
+        let time = try rows.read { transaction in
+            try tables.log.record(seq, in: transaction) { record in
+                try RecordCodec.verify(seq: seq, record: record)
+                return try RecordHeader.read(record, seq: seq).recordedAt
+            }
+        }
+        guard let time else { throw Self.missing(seq) }
+        return time
+    }
+
     package func holds(_ seq: UInt64) throws -> Bool {
         try rows.read { try tables.log.record(seq, in: $0) { _ in } } != nil
     }

@@ -79,7 +79,7 @@ import TraylogDomain
     // example: dot of this device
     /// The newest position that this device has shown of each account.
     private func hasDot(_ tray: Tray, shownHere: [String: Seq]) -> Bool {
-        guard let newest = tray.newest else { return false }
+        guard let newest = tray.newestCounted else { return false }
         return newest > shownHere[tray.user] ?? .zero
     }
     // end
@@ -89,6 +89,10 @@ import TraylogDomain
             let (ann, bob) = (try await store.tray(of: "ann"), try await store.tray(of: "bob"))
             #expect(hasDot(ann, shownHere: [:]) && !hasDot(bob, shownHere: [:]))
             #expect(!hasDot(ann, shownHere: ["ann": 1]))
+            _ = try await store.perform(Command(user: "cy", .mute(.thread("noise"))))
+            _ = try await store.perform(Command(user: "cy", .notify(Content(thread: "noise"))))
+            let cy = try await store.tray(of: "cy")
+            #expect(cy.newest != nil && !hasDot(cy, shownHere: [:]), "muted items light no dot")
             closeSoon(store)
             let dots = AsyncStream<(String, Bool)>.makeStream()
             // example: accounts

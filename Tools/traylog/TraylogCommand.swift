@@ -35,7 +35,7 @@ struct TraylogCommand: ParsableCommand {
                 name: "Ask",
                 subcommands: [
                     TrayCommand.self, InboxCommand.self, ThreadsCommand.self, HistoryCommand.self, LogCommand.self,
-                    WatchCommand.self, UsersCommand.self,
+                    WatchCommand.self, UsersCommand.self, ShowCommand.self,
                 ]),
             CommandGroup(
                 name: "Prove",

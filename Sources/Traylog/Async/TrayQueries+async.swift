@@ -52,11 +52,32 @@ extension TrayQueries {
         try await asking { store throws(TraylogError) in try store.events(from: from, limit: limit, asOf: asOf) }
     }
 
-    /// The names of users after `name`, in byte order, at most `limit`.
+    /// The names of users after `name` that begin with `prefix`, in byte order, at most `limit`.
     public func users(
-        after name: String? = nil, limit: Int = .max, asOf: Moment? = nil
+        after name: String? = nil, prefix: String = "", limit: Int = .max, asOf: Moment? = nil
     ) async throws(TraylogError) -> [String] {
-        try await asking { store throws(TraylogError) in try store.users(after: name, limit: limit, asOf: asOf) }
+        try await asking { store throws(TraylogError) in
+            try store.users(after: name, prefix: prefix, limit: limit, asOf: asOf)
+        }
+    }
+
+    /// One item of a user's tray, in whatever state.
+    public func item(
+        _ item: ItemReference, of user: String, asOf: Moment? = nil
+    ) async throws(TraylogError) -> Item {
+        try await asking { store throws(TraylogError) in try store.item(item, of: user, asOf: asOf) }
+    }
+
+    /// One item with what was done to it, by whom and when.
+    public func life(
+        of item: ItemReference, of user: String, asOf: Moment? = nil
+    ) async throws(TraylogError) -> ItemLife {
+        try await asking { store throws(TraylogError) in try store.life(of: item, of: user, asOf: asOf) }
+    }
+
+    /// One event of the log.
+    public func event(_ seq: Seq) async throws(TraylogError) -> Event {
+        try await asking { store throws(TraylogError) in try store.event(seq) }
     }
 
     public func statistics() async throws(TraylogError) -> StoreStatistics {

@@ -33,6 +33,8 @@ struct ItemComparison {
             let overrides = Array(page.overrides(of: entry.seq))
             let known = before[entry.seq]
             guard known?.standing != after || known?.overrides != overrides else { return true }
+            // Marks on what is gone say nothing.
+            guard known?.standing.gone != true else { return true }
             let wasListed = known?.standing.isListed ?? false
             let shown = ShownItem(entry: entry, isSeen: isSeen, overrides: overrides)
             changes.append(
@@ -62,10 +64,12 @@ struct ChangeTracker {
     private let pages: StoredPages
     private var items: [UInt64: Tracked] = [:]
 
-    /// - Parameter base: the tray before the first event.
-    init(_ changes: [ItemChange], base: UserSnapshot) {
-        pages = base.pages
-        for change in changes { items[change.item.rawValue] = Tracked(standing: change.before) }
+    /// - Parameters:
+    ///   - items: the items, and how they were before the first event.
+    ///   - pages: those of the tray at that moment.
+    init(_ items: [(item: Seq, before: ItemStanding?)], pages: StoredPages) {
+        self.pages = pages
+        for (item, before) in items { self.items[item.rawValue] = Tracked(standing: before) }
     }
 
     func events(of item: Seq) -> [Seq] { items[item.rawValue]?.by ?? [] }
@@ -93,6 +97,11 @@ struct ChangeTracker {
     }
 
     private mutating func lookAtAll(_ state: borrowing TrayState, after fact: Fact) throws {
+        // A few are found sooner one by one.
+        guard items.count > 16 else {
+            for item in items.keys { try look(at: item, in: state, after: fact) }
+            return
+        }
         var found: [(ItemEntry, Bool)] = []
         let state = copy state
         try state.forEachItem(below: .max, stored: pages) { _, entry in
@@ -103,7 +112,7 @@ struct ChangeTracker {
     }
 
     private mutating func note(_ entry: ItemEntry, isSeen: Bool, after fact: Fact) {
-        guard let tracked = items[entry.seq] else { return }
+        guard let tracked = items[entry.seq], tracked.standing?.gone != true else { return }
         let standing = ItemStanding(entry, isSeen: isSeen)
         // An edit, and a new time to wake, leave the standing unchanged.
         guard tracked.standing != standing || fact.kind == .edited || fact.kind == .snoozed else { return }

@@ -89,7 +89,7 @@ extension TrayQueries {
             var steps: [AuditStep] = []
             let fold = try StepFold(now, after: start, through: end)
             var before = TrayCounts(fold.base.state)
-            var tracker = ChangeTracker(changes, base: fold.base)
+            var tracker = ChangeTracker(changes.map { ($0.item, $0.before) }, pages: fold.base.pages)
             _ = try fold.run { state, seq in
                 let after = TrayCounts(state)
                 steps.append(AuditStep(seq: Seq(seq), before: before, after: after))

@@ -103,16 +103,19 @@ extension TrayQueries {
 
     /// Names of users in byte order, those after `name`, at most `limit`.
     ///
-    /// - Parameter asOf: only those who had an event by then; each user's first event is looked up.
+    /// - Parameters:
+    ///   - prefix: only names that begin with these bytes of UTF-8.
+    ///   - asOf: only those who had an event by then; each user's first event is looked up.
+    /// - Complexity: O(names returned).
     public func users(
-        after name: String? = nil, limit: Int = .max, asOf: Moment? = nil
+        after name: String? = nil, prefix: String = "", limit: Int = .max, asOf: Moment? = nil
     ) throws(TraylogError) -> [String] {
-        guard let asOf else { return try users(after: name, limit: limit) }
+        guard let asOf else { return try users(after: name, prefix, limit: limit) }
         let end = try seq(of: asOf).rawValue
         var found: [String] = []
         var last = name
         while found.count < limit {
-            let chunk = try users(after: last, limit: 1_000)
+            let chunk = try users(after: last, prefix, limit: 1_000)
             guard let newLast = chunk.last else { break }
             last = newLast
             for user in chunk where found.count < limit {
@@ -122,11 +125,15 @@ extension TrayQueries {
         return found
     }
 
-    private func users(after name: String?, limit: Int) throws(TraylogError) -> [String] {
+    private func users(after name: String?, _ prefix: String, limit: Int) throws(TraylogError) -> [String] {
         try queries.translatingErrors { source in
             try source.readUsers { store, unnamed in
-                let new = unnamed.filter { user in name.map { $0.precedesInBytes(user) } ?? true }
-                let named = try store.read { try store.names.users(after: name, limit: limit, in: $0) }
+                let new = unnamed.filter { user in
+                    user.utf8.starts(with: prefix.utf8) && name.map { $0.precedesInBytes(user) } ?? true
+                }
+                let named = try store.read {
+                    try store.names.users(after: name, prefix: prefix, limit: limit, in: $0)
+                }
                 return Queries.merge(named.map(\.name), new.sorted { $0.precedesInBytes($1) }, limit: limit)
             }
         }

@@ -177,7 +177,10 @@ extension TrayState {
         }
     }
 
-    private func entry(
+    /// The item that a command or a query names.
+    ///
+    /// - Throws: ``Refusal/unknownItem(_:)``; what `source` throws.
+    package func entry(
         of reference: ItemReference, hasher: IdentityHasher, source: some StateSource
     ) throws -> ItemEntry {
         switch reference {

@@ -29,6 +29,8 @@ package protocol StateSource: StatePages {
     ///
     /// - Throws: when it cannot be read. A sound state names only events that the log holds.
     func event(_ seq: UInt64) throws -> Event
+    /// When this event was recorded; throws as ``event(_:)``.
+    func recordedAt(_ seq: UInt64) throws -> Timestamp
     /// Events below it may have left the log.
     var floor: Floor { get }
     /// Whether the log holds an event below the floor.
@@ -43,6 +45,7 @@ extension StateSource {
     package var floor: Floor { Floor() }
     package func holds(_ seq: UInt64) throws -> Bool { true }
     package func compactedFingerprint(_ seq: UInt64) throws -> UInt64? { nil }
+    package func recordedAt(_ seq: UInt64) throws -> Timestamp { try event(seq).recordedAt }
 
     package func category(_ count: CategoryCount) throws -> String? {
         try event(count.namedBy).content?.category

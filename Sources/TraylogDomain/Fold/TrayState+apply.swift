@@ -49,6 +49,12 @@ extension TrayState {
     }
 
     private mutating func carryOut(_ fact: borrowing Fact, stored: some StatePages) throws {
+        let before = newest
+        try change(by: fact, stored: stored)
+        try findNewest(since: before, stored: stored)
+    }
+
+    private mutating func change(by fact: borrowing Fact, stored: some StatePages) throws {
         switch fact.kind {
         case .notified, .broadcast:
             try add(fact, stored: stored)

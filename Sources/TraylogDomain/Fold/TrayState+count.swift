@@ -8,7 +8,9 @@ extension TrayState {
         guard entry.flags.isListed else { return }
         let one: UInt64 = adding ? 1 : .max
         total &+= one
+        newest.listed.note(entry.position, adding: adding)
         guard !entry.flags.contains(.muted) else { return }
+        newest.counted.note(entry.position, adding: adding)
         let unseenOne = isSeen(entry) ? 0 : one
         let unreadOne = entry.flags.contains(.read) ? 0 : one
         guard unseenOne != 0 || unreadOne != 0 else { return }
@@ -29,6 +31,38 @@ extension TrayState {
         categories[index].unseen &+= unseen
         categories[index].unread &+= unread
         if categories[index].unseen == 0, categories[index].unread == 0 { categories.remove(at: index) }
+    }
+}
+
+extension TrayState {
+    /// Finds the newest items again, when those before an event are among them no more.
+    ///
+    /// - Complexity: O(items between the old and the new ones).
+    mutating func findNewest(since before: NewestItems, stored: some StatePages) throws {
+        guard newest.listed < before.listed || newest.counted < before.counted else { return }
+        guard total > 0 else { return newest = NewestItems() }
+        // What is as new as before, or newer, was noted when it was counted.
+        if newest.listed < before.listed { newest.listed = 0 }
+        if newest.counted < before.counted { newest.counted = 0 }
+        let bound = newest.listed == 0 ? before.listed : before.counted
+        var found = newest
+        try forEachItem(below: bound &+ 1, stored: stored) { _, entry in
+            if found.listed == 0, entry.flags.isListed { found.listed = entry.position }
+            if found.counted == 0, entry.flags.isCounted { found.counted = entry.position }
+            return found.listed == 0 || found.counted == 0
+        }
+        newest = found
+    }
+}
+
+extension UInt64 {
+    /// Keeps this the newest of the positions noted; 0 after that one was taken away.
+    fileprivate mutating func note(_ position: UInt64, adding: Bool) {
+        if adding {
+            self = Swift.max(self, position)
+        } else if self == position {
+            self = 0
+        }
     }
 }
 

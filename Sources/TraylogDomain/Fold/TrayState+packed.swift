@@ -26,6 +26,7 @@ extension TrayState {
         }
         bytes.appendVarint(UInt64(rangeMarks.count))
         for mark in rangeMarks { mark.pack(into: &bytes) }
+        bytes.appendVarint(seenBy &- seenUpTo)
         bytes.appendVarint(events.count)
         bytes.appendVarint(events.last)
         bytes.appendVarint(events.open.first)
@@ -36,7 +37,14 @@ extension TrayState {
         moved.packRecent(into: &bytes)
         voided.packRecent(into: &bytes)
         tail.pack(into: &bytes)
+        // Distances, because these are usually the last item of the tail.
+        for position in [newest.listed, newest.counted] {
+            bytes.appendVarint(position == 0 ? 0 : lastPosition &- position &+ 1)
+        }
     }
+
+    /// No item is above this position.
+    private var lastPosition: UInt64 { tail.entries.last?.position ?? appliedSeq }
 
     /// Reads a state that ``pack(into:)`` wrote. Its sealed pages stay in the store.
     package init(from reader: inout PackedReader) throws(PackedError) {
@@ -65,6 +73,7 @@ extension TrayState {
         for _ in 0..<(try reader.count(minimumBytes: 8)) { mutedCategories.append(try reader.fixed64()) }
         for _ in 0..<(try reader.count(minimumBytes: 9)) { topics.append(try Subscription(from: &reader)) }
         for _ in 0..<(try reader.count(minimumBytes: 19)) { rangeMarks.append(try RangeMark(from: &reader)) }
+        seenBy = seenUpTo &+ (try reader.varint())
         events.count = try reader.varint()
         events.last = try reader.varint()
         events.open.first = try reader.varint()
@@ -79,6 +88,15 @@ extension TrayState {
         else {
             throw .damaged("state beyond its event")
         }
+        newest.listed = try position(from: &reader)
+        newest.counted = try position(from: &reader)
+        guard seenBy <= appliedSeq, newest.counted <= newest.listed else { throw .damaged("newest items") }
+    }
+
+    private func position(from reader: inout PackedReader) throws(PackedError) -> UInt64 {
+        let distance = try reader.varint()
+        guard distance <= lastPosition else { throw .damaged("position") }
+        return distance == 0 ? 0 : lastPosition - distance + 1
     }
 }
 

@@ -60,13 +60,15 @@ package struct RangeMark: Hashable, Sendable {
 extension TrayState {
     /// Every item at or below `position` becomes seen.
     mutating func see(upTo position: UInt64, stored: some StatePages) throws {
-        seenUpTo = max(seenUpTo, position)
+        if position > seenUpTo { (seenUpTo, seenBy) = (position, appliedSeq) }
         guard position > seenMark else { return }
         try apply(RangeMark(seq: appliedSeq, mark: .seen, upTo: position), stored: stored)
     }
 
     /// Applies a mark to every item that it covers.
     mutating func apply(_ mark: RangeMark, stored: some StatePages) throws {
+        // The newest items may be among those that leave: they are looked for again.
+        if mark.takesFromInbox { newest = NewestItems() }
         // These counts become those of the items above the position, of which there are usually few or none.
         if mark.isUnfiltered || (mark.isCategoryOnly && !mark.takesFromInbox) {
             let above = try counts(above: mark.upTo, category: mark.category, stored: stored)

@@ -29,9 +29,12 @@ package struct TrayState: Hashable, Sendable {
     package internal(set) var unread: UInt64 = 0
     /// The position of the newest `traySeen`.
     package internal(set) var seenUpTo: UInt64 = 0
+    /// The `traySeen` that moved ``seenUpTo`` there; 0 for none.
+    package internal(set) var seenBy: UInt64 = 0
     /// Items at or below this position are seen, whatever their flags say.
     package internal(set) var seenMark: UInt64 = 0
     package internal(set) var categories: [CategoryCount] = []
+    package internal(set) var newest = NewestItems()
     /// Identities, ascending.
     package internal(set) var mutedThreads: [UInt64] = []
     package internal(set) var mutedCategories: [UInt64] = []
@@ -64,6 +67,12 @@ package struct TrayState: Hashable, Sendable {
 
     /// Whether this state is worth keeping, so that later ones are reached by folding few facts.
     package var isLandmark: Bool { lastLandmark == appliedSeq && appliedSeq != 0 }
+}
+
+/// The positions of the newest items that are listed and counted; 0 for none.
+package struct NewestItems: Hashable, Sendable {
+    package var listed: UInt64 = 0
+    package var counted: UInt64 = 0
 }
 
 /// A stored page that an undo has made obsolete.

@@ -69,6 +69,10 @@ public struct Item: Hashable, Sendable, Identifiable {
     public var seen: Bool
     public var read: Bool
     public var archived: Bool
+    /// Marked `deleted`: in no page, until it is restored.
+    public var deleted: Bool
+    /// Superseded, retracted or expired: in no page, for good.
+    public var gone: Bool
     public var snoozedUntil: Timestamp?
     public var actor: String?
     public var occurredAt: Timestamp?
@@ -78,8 +82,8 @@ public struct Item: Hashable, Sendable, Identifiable {
 
     public init(
         seq: Seq, position: Seq, key: String? = nil, topic: String? = nil, content: Content, muted: Bool = false,
-        seen: Bool = false, read: Bool = false, archived: Bool = false, snoozedUntil: Timestamp? = nil,
-        actor: String? = nil, occurredAt: Timestamp? = nil, recordedAt: Timestamp
+        seen: Bool = false, read: Bool = false, archived: Bool = false, deleted: Bool = false, gone: Bool = false,
+        snoozedUntil: Timestamp? = nil, actor: String? = nil, occurredAt: Timestamp? = nil, recordedAt: Timestamp
     ) {
         self.seq = seq
         self.position = position
@@ -90,6 +94,8 @@ public struct Item: Hashable, Sendable, Identifiable {
         self.seen = seen
         self.read = read
         self.archived = archived
+        self.deleted = deleted
+        self.gone = gone
         self.snoozedUntil = snoozedUntil
         self.actor = actor
         self.occurredAt = occurredAt

@@ -48,6 +48,8 @@ extension ShownItem {
         item.seen = isSeen
         item.read = entry.flags.contains(.read)
         item.archived = entry.flags.contains(.archived)
+        item.deleted = entry.flags.contains(.deleted)
+        item.gone = entry.flags.contains(.gone)
         guard !overrides.isEmpty else { return }
         try applyEdits(to: &item.content, from: source)
         item.snoozedUntil = try snoozedUntil(from: source)

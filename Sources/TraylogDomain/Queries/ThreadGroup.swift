@@ -7,18 +7,35 @@ public struct ThreadGroup: Hashable, Sendable {
     public var unseen: UInt64
     public var unread: UInt64
     public var newest: Item
-    /// Summarises the other items: "5 more notifications from Alice and Me". Nil when their summary counts add up to 0.
-    public var summary: String?
+    /// How many notifications the other items stand for: the sum of their summary counts.
+    public var more: UInt64
+    /// The distinct summary arguments of the other items, those of the newest items first; all of them.
+    public var names: [String]
 
     public init(
-        thread: String?, count: UInt64, unseen: UInt64, unread: UInt64, newest: Item, summary: String?
+        thread: String?, count: UInt64, unseen: UInt64, unread: UInt64, newest: Item, more: UInt64 = 0,
+        names: [String] = []
     ) {
         self.thread = thread
         self.count = count
         self.unseen = unseen
         self.unread = unread
         self.newest = newest
-        self.summary = summary
+        self.more = more
+        self.names = names
+    }
+
+    /// ``more`` and ``names`` in English: "5 more notifications from Alice and Me". Nil when ``more`` is 0.
+    public var summary: String? {
+        guard more > 0 else { return nil }
+        let start = more == 1 ? "1 more notification" : "\(more) more notifications"
+        return switch names.count {
+        case 0: start
+        case 1: "\(start) from \(names[0])"
+        case 2: "\(start) from \(names[0]) and \(names[1])"
+        case 3: "\(start) from \(names[0]), \(names[1]) and \(names[2])"
+        default: "\(start) from \(names[0]), \(names[1]) and \(names.count - 2) others"
+        }
     }
 }
 
@@ -40,7 +57,8 @@ public struct ThreadsPage: Hashable, Sendable {
 extension TrayState {
     /// One page of the groups of listed items, the group with the newest item first.
     ///
-    /// - Complexity: O(the user's items) for every page, because a group counts all of them.
+    /// - Complexity: O(the user's items) for every page, because a group counts all of them; and an event is read for each
+    ///   name of the page's groups.
     package func threads(
         of user: String, asOf: Seq, limit: Int, cursor: Cursor?, source: some StateSource
     ) throws -> ThreadsPage {
@@ -75,7 +93,11 @@ private struct Group {
     var count: UInt64 = 0
     var unseen: UInt64 = 0
     var unread: UInt64 = 0
-    var phrase = SummaryPhrase()
+    /// What the items but the newest stand for.
+    private var more: UInt64 = 0
+    private var names: Set<UInt64> = []
+    /// One item for each name, newest first.
+    private var named: [ShownItem] = []
 
     init(newest: ShownItem) {
         self.newest = newest
@@ -84,7 +106,9 @@ private struct Group {
 
     mutating func add(_ item: ShownItem) {
         tally(item)
-        phrase.add(item)
+        more += UInt64(item.entry.summaryCount)
+        let name = item.entry.argument
+        if name != 0, names.insert(name).inserted { named.append(item) }
     }
 
     private mutating func tally(_ item: ShownItem) {
@@ -96,40 +120,8 @@ private struct Group {
 
     func threadGroup(from source: some StateSource) throws -> ThreadGroup {
         let item = try newest.item(from: source)
-        let names = try phrase.spoken.compactMap { try $0.content(from: source).content.summaryArgument }
         return ThreadGroup(
-            thread: item.content.thread, count: count, unseen: unseen, unread: unread, newest: item,
-            summary: phrase.text(names))
-    }
-}
-
-/// Summarises the items of a group that are not shown.
-struct SummaryPhrase {
-    private var count: UInt64 = 0
-    private var names: Set<UInt64> = []
-    /// One item for each of the first three names, newest first.
-    private var first: [ShownItem] = []
-
-    /// Adds an item; they must come newest first.
-    mutating func add(_ item: ShownItem) {
-        count += UInt64(item.entry.summaryCount)
-        guard item.entry.argument != 0, names.insert(item.entry.argument).inserted, first.count < 3 else { return }
-        first.append(item)
-    }
-
-    /// Items that carry the names in the phrase, in order: at most three.
-    var spoken: ArraySlice<ShownItem> { names.count <= 3 ? first[...] : first.prefix(2) }
-
-    /// The phrase, given the names of ``spoken``; nil when the summary counts add up to 0.
-    func text(_ spoken: [String]) -> String? {
-        guard count > 0 else { return nil }
-        let start = count == 1 ? "1 more notification" : "\(count) more notifications"
-        switch (names.count, spoken.count) {
-        case (0, _): return start
-        case (1, 1): return "\(start) from \(spoken[0])"
-        case (2, 2): return "\(start) from \(spoken[0]) and \(spoken[1])"
-        case (3, 3): return "\(start) from \(spoken[0]), \(spoken[1]) and \(spoken[2])"
-        default: return "\(start) from \(spoken.joined(separator: ", ")) and \(names.count - spoken.count) others"
-        }
+            thread: item.content.thread, count: count, unseen: unseen, unread: unread, newest: item, more: more,
+            names: try named.compactMap { try $0.content(from: source).content.summaryArgument })
     }
 }

@@ -24,8 +24,12 @@ public struct Tray: Hashable, Sendable {
     public var total: UInt64
     /// The position up to which the user has looked at the tray; 0 when never.
     public var seenUpTo: Seq
-    /// The position of the newest listed item.
+    /// When the user looked at it, by the store's clock: the time of the `traySeen` that moved ``seenUpTo``; nil when never.
+    public var seenAt: Timestamp?
+    /// The position of the newest listed item, muted ones included.
     public var newest: Seq?
+    /// The position of the newest counted item: listed and not muted. A dot goes by it.
+    public var newestCounted: Seq?
     /// The categories that have unseen or unread items, in the byte order of their names.
     ///
     /// An array, because names are compared byte by byte; a dictionary would merge canonically equivalent ones.
@@ -42,7 +46,8 @@ public struct Tray: Hashable, Sendable {
 
     public init(
         user: String, asOf: Seq, unseen: UInt64 = 0, unread: UInt64 = 0, total: UInt64 = 0,
-        seenUpTo: Seq = .zero, newest: Seq? = nil, categories: [CategoryCounts] = []
+        seenUpTo: Seq = .zero, seenAt: Timestamp? = nil, newest: Seq? = nil, newestCounted: Seq? = nil,
+        categories: [CategoryCounts] = []
     ) {
         self.user = user
         self.asOf = asOf
@@ -50,7 +55,9 @@ public struct Tray: Hashable, Sendable {
         self.unread = unread
         self.total = total
         self.seenUpTo = seenUpTo
+        self.seenAt = seenAt
         self.newest = newest
+        self.newestCounted = newestCounted
         self.categories = categories
     }
 }
@@ -77,14 +84,10 @@ extension TrayState {
     /// The tray of this state. The names of the categories come from the log.
     package func tray(of user: String, asOf: Seq, source: some StateSource) throws -> Tray {
         var tray = Tray(
-            user: user, asOf: asOf, unseen: unseen, unread: unread, total: total, seenUpTo: Seq(seenUpTo))
-        if total > 0 {
-            try forEachItem(below: .max, stored: source) { _, entry in
-                guard entry.flags.isListed else { return true }
-                tray.newest = Seq(entry.position)
-                return false
-            }
-        }
+            user: user, asOf: asOf, unseen: unseen, unread: unread, total: total, seenUpTo: Seq(seenUpTo),
+            seenAt: seenBy == 0 ? nil : try source.recordedAt(seenBy),
+            newest: newest.listed == 0 ? nil : Seq(newest.listed),
+            newestCounted: newest.counted == 0 ? nil : Seq(newest.counted))
         for count in categories {
             guard let name = try source.category(count) else { continue }
             tray.categories.append(

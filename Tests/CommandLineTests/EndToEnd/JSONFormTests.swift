@@ -33,12 +33,12 @@ struct JSONFormTests {
         try withTray { store throws in
             #expect(
                 try store.run("tray", "ada", "--json").text
-                    == #"{"user":"ada","asOf":4,"isSeen":false,"unseen":1,"unread":2,"total":2,"seenUpTo":0,"newest":2,"#
-                    + #""categories":{"mail":{"unseen":1,"unread":2}}}"# + "\n")
+                    == #"{"user":"ada","asOf":4,"isSeen":false,"unseen":1,"unread":2,"total":2,"seenUpTo":0,"seenAt":null,"newest":2,"#
+                    + #""newestCounted":2,"categories":{"mail":{"unseen":1,"unread":2}}}"# + "\n")
             #expect(
                 try store.run("tray", "nobody", "--json").text
                     == #"{"user":"nobody","asOf":4,"isSeen":true,"unseen":0,"unread":0,"total":0,"seenUpTo":0,"#
-                    + #""newest":null,"categories":{}}"# + "\n")
+                    + #""seenAt":null,"newest":null,"newestCounted":null,"categories":{}}"# + "\n")
         }
     }
 
@@ -86,7 +86,7 @@ struct JSONFormTests {
             #expect(
                 lines(try store.run("threads", "ada", "--json")) == [
                     #"{"user":"ada","asOf":4,"threads":[{"thread":"t","count":2,"unseen":1,"unread":2,"#
-                        + #""newest":\#(Self.second),"summary":"1 more notification from Bob"}],"next":null}"#
+                        + #""newest":\#(Self.second),"summary":"1 more notification from Bob","more":1,"names":["Bob"]}],"next":null}"#
                 ])
         }
     }

@@ -106,7 +106,9 @@ extension Tray {
             user: object["user"] as? String ?? "", asOf: Seq(number(object, "asOf")),
             unseen: number(object, "unseen"), unread: number(object, "unread"), total: number(object, "total"),
             seenUpTo: Seq(number(object, "seenUpTo")),
-            newest: (object["newest"] as? NSNumber).map { Seq($0.uint64Value) })
+            seenAt: (object["seenAt"] as? String).flatMap { Timestamp(rfc3339: $0) },
+            newest: (object["newest"] as? NSNumber).map { Seq($0.uint64Value) },
+            newestCounted: (object["newestCounted"] as? NSNumber).map { Seq($0.uint64Value) })
         let counts = object["categories"] as? NSDictionary ?? [:]
         categories = counts.allKeys.compactMap { $0 as? String }.sorted().map { name in
             let values = counts[name] as? NSDictionary

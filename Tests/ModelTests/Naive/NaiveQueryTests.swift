@@ -4,31 +4,6 @@ import Traylog
 import TraylogDomain
 
 @Suite struct NaiveQueryTests {
-    @Test(
-        arguments: [
-            (["Alice", "Me", nil, "Alice", "Me"], "5 more notifications from Alice and Me"),
-            (["Alice"], "1 more notification from Alice"),
-            (["A", "B", "C"], "3 more notifications from A, B and C"),
-            (["A", "B", "C", "D"], "4 more notifications from A, B and 2 others"),
-            (["A", "B", "C", "D", "A", "E"], "6 more notifications from A, B and 3 others"),
-            ([nil, nil, nil], "3 more notifications"),
-            ([nil], "1 more notification"),
-            ([], nil),
-        ] as [([String?], String?)])
-    func summaryPhrases(names: [String?], phrase: String?) {
-        #expect(summaryPhrase(of: names.map { Content(summaryArgument: $0) }) == phrase)
-    }
-
-    @Test func aSummaryAddsUpCountsAndIsNilAtZero() {
-        #expect(
-            summaryPhrase(of: [Content(summaryArgument: "A", summaryCount: 3), Content(summaryCount: .max)])
-                == "4294967298 more notifications from A")
-        #expect(summaryPhrase(of: [Content(summaryArgument: "A", summaryCount: 0)]) == nil)
-        #expect(
-            summaryPhrase(of: [Content(summaryArgument: "A", summaryCount: 0), Content(summaryArgument: "B")])
-                == "1 more notification from A and B")
-    }
-
     @Test func aGroupLeavesItsNewestItemOutOfTheSummary() throws {
         let log = Script {
             $0.notify("ann", Content(thread: "t", summaryArgument: "Alice", summaryCount: 4))
@@ -43,6 +18,8 @@ import TraylogDomain
         #expect(groups.map(\.count) == [3, 1])
         #expect(groups.map(\.unseen) == [2, 1])
         #expect(groups.map(\.newest.seq) == [5, 2])
+        #expect(groups.map(\.more) == [5, 0])
+        #expect(groups.map(\.names) == [["Me", "Alice"], []])
         #expect(groups.map(\.summary) == ["5 more notifications from Me and Alice", nil])
     }
 

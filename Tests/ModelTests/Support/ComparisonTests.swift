@@ -39,7 +39,7 @@ enum Lie: String, CaseIterable, CustomTestStringConvertible {
     case countsOneMore, newestOfTheSilent, categoryForgotten
     case itemTwice, pageNotFilled, itemForgotten, endNotSaid, otherNormalForm
     case summaryOfAll, groupForgotten
-    case eventBodyChanged, clockStepsBack, userForgotten, receiptOffByOne
+    case eventBodyChanged, clockStepsBack, userForgotten, receiptOffByOne, itemMuted
 
     var testDescription: String { rawValue }
 
@@ -54,6 +54,7 @@ enum Lie: String, CaseIterable, CustomTestStringConvertible {
         case .clockStepsBack: "recordedAt"
         case .userForgotten: "users"
         case .receiptOffByOne: "result"
+        case .itemMuted: "item"
         }
     }
 
@@ -74,10 +75,11 @@ enum Lie: String, CaseIterable, CustomTestStringConvertible {
                     page.items[place].content.title?.replace("\u{e9}", with: "e\u{301}")
                 }
             }
-        case .summaryOfAll: twist.threads = changed { if !$0.threads.isEmpty { $0.threads[0].summary = "all" } }
+        case .summaryOfAll: twist.threads = changed { if !$0.threads.isEmpty { $0.threads[0].more += 1 } }
         case .groupForgotten: twist.threads = changed { $0.threads = $0.threads.filter { $0.thread != nil } }
         case .eventBodyChanged: twist.events = changed { if $0.count > 40 { $0[40].body = .erased } }
         case .clockStepsBack: twist.events = changed { if $0.count > 40 { $0[40].recordedAt = at(0) } }
+        case .itemMuted: twist.item = changed { $0.muted.toggle() }
         case .userForgotten: twist.users = changed { if $0.count > 3 { $0.remove(at: 2) } }
         case .receiptOffByOne:
             twist.receipt = { receipt in

@@ -9,7 +9,8 @@ package protocol AnswersQueries: Sendable {
     func threads(of user: String, limit: Int, cursor: Cursor?, asOf: Moment?) throws(TraylogError) -> ThreadsPage
     func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> [Event]
     func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> [Event]
-    func users(after name: String?, limit: Int, asOf: Moment?) throws(TraylogError) -> [String]
+    func users(after name: String?, prefix: String, limit: Int, asOf: Moment?) throws(TraylogError) -> [String]
+    func item(_ item: ItemReference, of user: String, asOf: Moment?) throws(TraylogError) -> Item
     func statistics() throws(TraylogError) -> StoreStatistics
 }
 
@@ -23,7 +24,7 @@ extension AnswersQueries {
     }
 
     package func users(after name: String?, limit: Int) throws(TraylogError) -> [String] {
-        try users(after: name, limit: limit, asOf: nil)
+        try users(after: name, prefix: "", limit: limit, asOf: nil)
     }
 }
 

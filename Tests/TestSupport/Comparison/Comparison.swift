@@ -73,6 +73,7 @@ package struct Comparison {
             try within("user \(String(reflecting: user))") { () throws -> Void in
                 try checkTray(of: user)
                 try checkHistory(of: user)
+                for _ in 0..<4 { try checkItem(of: user) }
                 for limit in sizes(depth, Self.pageSizes) { try checkThreads(of: user, limit: limit) }
                 switch depth {
                 case .full:
@@ -92,10 +93,44 @@ package struct Comparison {
 
     private func checkTray(of user: String) throws {
         var (expected, found) = (naive.tray(of: user, asOf: seq), try store.tray(of: user, asOf: moment))
+        let state = seq.map { naive.state(of: user, asOf: $0) } ?? naive.state(of: user)
+        expected.seenAt = state.seenBy.map { recordedAt[Int($0.rawValue) - 1] }
         let lists = [expected, found].map { $0.categories.map { "\($0)" } }
         try expectSame(lists[0], lists[1], "tray, categories")
         (expected.categories, found.categories) = ([], [])
         try expectSame(expected, found, "tray")
+    }
+
+    /// One item in whatever state, by seq or key; one of another user, and one of nobody.
+    private mutating func checkItem(of user: String) throws {
+        var references: [ItemReference] = [
+            .seq(Seq(UInt64(random.between(0, naive.events.count + 2)))), .key("of nobody"),
+        ]
+        for item in naive.state(of: user).items {
+            references.append(.seq(item.seq))
+            if let key = item.key { references.append(.key(key)) }
+        }
+        let reference = random.pick(references)
+        let expected: Result<Item, Refusal>
+        do throws(Refusal) {
+            expected = .success(withStoredTime(try naive.item(reference, of: user, asOf: seq)))
+        } catch {
+            expected = .failure(error)
+        }
+        let found: Result<Item, Refusal>
+        do throws(TraylogError) {
+            found = .success(try store.item(reference, of: user, asOf: moment))
+        } catch {
+            guard case .refused(let refusal) = error else { throw error }
+            found = .failure(refusal)
+        }
+        switch (expected, found) {
+        case (.success(var item), .success(let other)):
+            // Marks on what is gone say nothing.
+            if item.gone { (item.seen, item.read) = (other.seen, other.read) }
+            try expectSame(item, other, "item \(reference)")
+        default: try expectSame("\(expected)", "\(found)", "item \(reference)")
+        }
     }
 
     private mutating func sizes(_ depth: Depth, _ all: [Int]) -> [Int] {
@@ -119,11 +154,18 @@ extension Comparison {
 
     private mutating func checkUsers() throws {
         let expected = naive.users(asOf: seq)
-        try expectSame(expected, try store.users(after: nil, limit: .max, asOf: moment), "users")
+        try expectSame(expected, try store.users(after: nil, prefix: "", limit: .max, asOf: moment), "users")
         let after = random.pick(expected + ["", "m", "zzz"])
         try expectSame(
-            naive.users(after: after, limit: 2, asOf: seq), try store.users(after: after, limit: 2, asOf: moment),
+            naive.users(after: after, limit: 2, asOf: seq),
+            try store.users(after: after, prefix: "", limit: 2, asOf: moment),
             "users after \(String(reflecting: after)) limit 2")
+        let prefix = String(random.pick(expected + ["m"]).prefix(random.between(1, 2)))
+        let start = random.chance(50) ? nil : after
+        try expectSame(
+            naive.users(after: start, prefix: prefix, limit: 3, asOf: seq),
+            try store.users(after: start, prefix: prefix, limit: 3, asOf: moment),
+            "users after \(String(reflecting: start)) with prefix \(String(reflecting: prefix))")
     }
 
     private mutating func checkHistory(of user: String) throws {

@@ -11,6 +11,7 @@ package final class NaiveBackedStore: StoreUnderTest {
         package var inbox: @Sendable (InboxPage) -> InboxPage = { $0 }
         package var threads: @Sendable (ThreadsPage) -> ThreadsPage = { $0 }
         package var events: @Sendable ([Event]) -> [Event] = { $0 }
+        package var item: @Sendable (Item) -> Item = { $0 }
         package var users: @Sendable ([String]) -> [String] = { $0 }
         package var receipt: @Sendable (Receipt) -> Receipt = { $0 }
 
@@ -99,8 +100,17 @@ extension NaiveBackedStore {
         twist.events(naive.log(from: from, limit: limit, asOf: try seq(asOf)))
     }
 
-    package func users(after name: String?, limit: Int, asOf: Moment?) throws(TraylogError) -> [String] {
-        twist.users(naive.users(after: name, limit: limit, asOf: try seq(asOf)))
+    package func users(
+        after name: String?, prefix: String, limit: Int, asOf: Moment?
+    ) throws(TraylogError) -> [String] {
+        twist.users(naive.users(after: name, prefix: prefix, limit: limit, asOf: try seq(asOf)))
+    }
+
+    package func item(_ item: ItemReference, of user: String, asOf: Moment?) throws(TraylogError) -> Item {
+        let seq = try seq(asOf)
+        do throws(Refusal) { return twist.item(try naive.item(item, of: user, asOf: seq)) } catch {
+            throw .refused(error)
+        }
     }
 
     private func seq(_ moment: Moment?) throws(TraylogError) -> Seq? {

@@ -25,7 +25,7 @@ extension Item: TextBearing {
 }
 
 extension ThreadGroup: TextBearing {
-    package var texts: [String?] { [thread, summary] + newest.texts }
+    package var texts: [String?] { [thread] + names + newest.texts }
 }
 
 extension ContentEdit: TextBearing {

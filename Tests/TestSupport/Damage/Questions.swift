@@ -45,7 +45,7 @@ package struct Questions {
         }
         defer { reader.close() }
         answer("\(phase) head") { "\(try min(reader.head(), head))" }
-        answer("\(phase) users") { "\(try reader.users(after: nil, limit: .max, asOf: now))" }
+        answer("\(phase) users") { "\(try reader.users(after: nil, prefix: "", limit: .max, asOf: now))" }
         answer("\(phase) events") { "\(try reader.events(from: 1, limit: Int(head.rawValue), asOf: nil))" }
         if phase == "before" { answer("projection") { "\(try reader.projected(MainDigest.self).value)" } }
         answer("\(phase) statistics") {

@@ -25,7 +25,10 @@ package struct NaiveJSON {
                 tray.categories.map { ($0.category, ["unseen": $0.unseen, "unread": $0.unread]) },
                 uniquingKeysWith: { first, _ in first }),
         ]
+        let state = asOf.map { naive.state(of: user, asOf: $0) } ?? naive.state(of: user)
+        object["seenAt"] = state.seenBy.map { rfc3339(recordedAt[Int($0.rawValue) - 1]) }
         object["newest"] = tray.newest?.rawValue
+        object["newestCounted"] = tray.newestCounted?.rawValue
         return NSDictionary(dictionary: object)
     }
 
@@ -38,7 +41,7 @@ package struct NaiveJSON {
             array: try naive.groups(of: user).map { group in
                 var object: [String: Any] = [
                     "count": group.count, "unseen": group.unseen, "unread": group.unread,
-                    "newest": try item(group.newest),
+                    "newest": try item(group.newest), "more": group.more, "names": group.names,
                 ]
                 object["thread"] = group.thread
                 object["summary"] = group.summary

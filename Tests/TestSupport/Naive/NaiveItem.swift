@@ -65,8 +65,8 @@ package struct NaiveItem: Hashable, Sendable {
     package var shown: Item {
         Item(
             seq: seq, position: position, key: key, topic: topic, content: content, muted: muted, seen: seen,
-            read: read,
-            archived: archived, snoozedUntil: snoozedUntil, actor: actor, occurredAt: occurredAt, recordedAt: recordedAt
+            read: read, archived: archived, deleted: deleted, gone: gone, snoozedUntil: snoozedUntil, actor: actor,
+            occurredAt: occurredAt, recordedAt: recordedAt
         )
     }
 }

@@ -6,11 +6,12 @@ import TraylogDomain
 extension NaiveStore {
     package func tray(of user: String, asOf: Seq? = nil) -> Tray {
         let state = snapshot(of: user, asOf)
-        var tray = Tray(user: user, asOf: asOf ?? head, seenUpTo: state.seenUpTo)
+        var tray = Tray(user: user, asOf: asOf ?? head, seenUpTo: state.seenUpTo, seenAt: state.seenAt)
         var categories: [Name: (unseen: UInt64, unread: UInt64)] = [:]
         for item in state.items where item.isListed {
             tray.total += 1
             tray.newest = max(tray.newest ?? .zero, item.position)
+            if item.isCounted { tray.newestCounted = max(tray.newestCounted ?? .zero, item.position) }
             tray.unseen += item.isUnseen ? 1 : 0
             tray.unread += item.isUnread ? 1 : 0
             guard let category = item.content.category, item.isUnseen || item.isUnread else { continue }
@@ -56,11 +57,17 @@ extension NaiveStore {
         var done: Set<Name?> = []
         for newest in listed where done.insert(Name(newest.content.thread)).inserted {
             let members = listed.filter { Name($0.content.thread) == Name(newest.content.thread) }
+            let others = members.dropFirst().map(\.content)
+            var names: [Name] = []
+            for name in others.compactMap({ Name($0.summaryArgument) }) where !names.contains(name) {
+                names.append(name)
+            }
             groups.append(
                 ThreadGroup(
                     thread: newest.content.thread, count: UInt64(members.count),
                     unseen: UInt64(members.filter(\.isUnseen).count), unread: UInt64(members.filter(\.isUnread).count),
-                    newest: newest.shown, summary: summaryPhrase(of: members.dropFirst().map(\.content))))
+                    newest: newest.shown, more: others.reduce(0) { $0 + UInt64($1.summaryCount) },
+                    names: names.map(\.text)))
         }
         return groups
     }
@@ -86,10 +93,27 @@ extension NaiveStore {
         return Array(range.prefix(limit))
     }
 
+    /// One item, in whatever state.
+    package func item(_ reference: ItemReference, of user: String, asOf: Seq? = nil) throws(Refusal) -> Item {
+        let end = asOf ?? head
+        let seq: Seq? =
+            switch reference {
+            case .seq(let seq): seq
+            case .key(let key): notified(key, of: user)
+            }
+        guard let seq, seq <= end, let item = snapshot(of: user, asOf).item(seq) else { throw .unknownItem(reference) }
+        if dropped.contains(seq) { throw compacted }
+        return item.shown
+    }
+
     /// Everyone who has an event, in byte order.
-    package func users(after name: String? = nil, limit: Int = .max, asOf: Seq? = nil) -> [String] {
+    package func users(
+        after name: String? = nil, prefix: String = "", limit: Int = .max, asOf: Seq? = nil
+    ) -> [String] {
         let names = Set(events.filter { $0.seq <= asOf ?? head }.compactMap { Name($0.user) }).sorted()
-        let rest = names.filter { candidate in Name(name).map { $0 < candidate } ?? true }
+        let rest = names.filter { candidate in
+            candidate.text.utf8.starts(with: prefix.utf8) && Name(name).map { $0 < candidate } ?? true
+        }
         return rest.prefix(limit).map(\.text)
     }
 

@@ -6,6 +6,9 @@ package struct NaiveUser: Hashable, Sendable {
     /// Every item that was ever in the tray, by seq.
     package private(set) var items: [NaiveItem] = []
     package private(set) var seenUpTo = Seq.zero
+    /// The event that moved it there last, and its time.
+    package private(set) var seenBy: Seq?
+    package private(set) var seenAt: Timestamp?
     package private(set) var mutedThreads: Set<Name> = []
     package private(set) var mutedCategories: Set<Name> = []
     package private(set) var topics: Set<Name> = []
@@ -33,7 +36,7 @@ package struct NaiveUser: Hashable, Sendable {
             if topics.contains(Name(topic)) { add(event, content, topic: topic) }
         case .traySeen(let upTo):
             changeAll(where: { $0.position <= upTo }, { $0.take(.seen) })
-            seenUpTo = max(seenUpTo, upTo)
+            if upTo > seenUpTo { (seenUpTo, seenBy, seenAt) = (upTo, event.seq, event.recordedAt) }
         case .marked(let mark, let seqs):
             for seq in seqs { change(seq) { $0.take(mark) } }
         case .allMarked(let mark, let selection):

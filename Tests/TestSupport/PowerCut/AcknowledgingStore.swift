@@ -72,8 +72,12 @@ extension AcknowledgingStore {
         try store.events(from: from, limit: limit, asOf: asOf)
     }
 
-    func users(after name: String?, limit: Int, asOf: Moment?) throws(TraylogError) -> [String] {
-        try store.users(after: name, limit: limit, asOf: asOf)
+    func users(after name: String?, prefix: String, limit: Int, asOf: Moment?) throws(TraylogError) -> [String] {
+        try store.users(after: name, prefix: prefix, limit: limit, asOf: asOf)
+    }
+
+    func item(_ item: ItemReference, of user: String, asOf: Moment?) throws(TraylogError) -> Item {
+        try store.item(item, of: user, asOf: asOf)
     }
 
     func statistics() throws(TraylogError) -> StoreStatistics { try store.statistics() }

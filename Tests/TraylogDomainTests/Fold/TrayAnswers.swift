@@ -93,7 +93,7 @@ struct TrayAnswers {
         } while cursor != nil
         let expected = naive.groups(of: user)
         #expect(groups == expected, place)
-        #expect(zip(groups, expected).allSatisfy { $0.summary.hasSameBytes(as: $1.summary) }, place)
+        #expect(zip(groups, expected).allSatisfy { sameBytes($0, $1) }, place)
     }
 
     private func expectKeys(_ state: TrayState, _ source: some StateSource) throws {

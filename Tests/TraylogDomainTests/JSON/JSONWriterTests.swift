@@ -112,30 +112,35 @@ import Testing
     }
 
     @Test func threadsAlwaysHaveTheirThreadAndSummary() {
-        let group = ThreadGroup(thread: nil, count: 1, unseen: 0, unread: 1, newest: plainItem, summary: nil)
-        let named = ThreadGroup(thread: "t", count: 2, unseen: 1, unread: 2, newest: plainItem, summary: "S")
+        let group = ThreadGroup(thread: nil, count: 1, unseen: 0, unread: 1, newest: plainItem)
+        let named = ThreadGroup(
+            thread: "t", count: 2, unseen: 1, unread: 2, newest: plainItem, more: 3, names: ["A", "\""])
         let page = ThreadsPage(user: "u", asOf: 3, threads: [group, named], next: nil)
         #expect(
             json { $0.write(page) } == #"""
                 {"user":"u","asOf":3,"threads":[\#
-                {"thread":null,"count":1,"unseen":0,"unread":1,"newest":\#(plainItemJSON),"summary":null},\#
-                {"thread":"t","count":2,"unseen":1,"unread":2,"newest":\#(plainItemJSON),"summary":"S"}],"next":null}
+                {"thread":null,"count":1,"unseen":0,"unread":1,"newest":\#(plainItemJSON),"summary":null,"more":0,"names":[]},\#
+                {"thread":"t","count":2,"unseen":1,"unread":2,"newest":\#(plainItemJSON),\#
+                "summary":"3 more notifications from A and \"","more":3,"names":["A","\""]}],"next":null}
                 """#)
     }
 
     @Test func aTrayHasItsCategoriesByName() {
         let tray = Tray(
-            user: "u", asOf: 9, unseen: 1, unread: 2, total: 3, seenUpTo: 4, newest: 8,
+            user: "u", asOf: 9, unseen: 1, unread: 2, total: 3, seenUpTo: 4, seenAt: time, newest: 8,
+            newestCounted: 7,
             categories: ["Z", "a\"", "z", "é"].map { Tray.CategoryCounts(category: $0, unseen: 0, unread: 1) })
         #expect(
             json { $0.write(tray) } == #"""
-                {"user":"u","asOf":9,"isSeen":false,"unseen":1,"unread":2,"total":3,"seenUpTo":4,"newest":8,\#
+                {"user":"u","asOf":9,"isSeen":false,"unseen":1,"unread":2,"total":3,"seenUpTo":4,\#
+                "seenAt":"2004-04-15T14:56:01.000Z","newest":8,"newestCounted":7,\#
                 "categories":{"Z":{"unseen":0,"unread":1},"a\"":{"unseen":0,"unread":1},\#
                 "z":{"unseen":0,"unread":1},"é":{"unseen":0,"unread":1}}}
                 """#)
         #expect(
             json { $0.write(Tray(user: "u", asOf: 0)) } == #"""
-                {"user":"u","asOf":0,"isSeen":true,"unseen":0,"unread":0,"total":0,"seenUpTo":0,"newest":null,\#
+                {"user":"u","asOf":0,"isSeen":true,"unseen":0,"unread":0,"total":0,"seenUpTo":0,"seenAt":null,\#
+                "newest":null,"newestCounted":null,\#
                 "categories":{}}
                 """#)
     }

@@ -7,6 +7,7 @@ enum GoldenStates {
         (state.appliedSeq, state.folded, state.lastLandmark) = (70_000, 1_234, 69_000)
         (state.total, state.unseen, state.unread) = (129, 65, 128)
         (state.seenUpTo, state.seenMark, state.sealedPages) = (40_000, 40_001, 3)
+        (state.seenBy, state.newest.listed, state.newest.counted) = (40_300, 65_000, 60_056)
         state.categories = [
             CategoryCount(category: 11, namedBy: 12, unseen: 13, unread: 14),
             CategoryCount(category: 1 << 60, namedBy: 300, unseen: 0, unread: 1),

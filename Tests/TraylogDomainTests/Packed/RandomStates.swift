@@ -87,6 +87,10 @@ extension SeededRandom {
         }
         state.tail = itemPage()
         state.appliedSeq = max(state.appliedSeq, state.events.last, state.tail.entries.last?.position ?? 0)
+        state.seenBy = min(seq(), state.appliedSeq)
+        let last = state.tail.entries.last?.position ?? state.appliedSeq
+        state.newest.listed = min(seq(), last)
+        state.newest.counted = min(seq(), state.newest.listed)
         return state
     }
 

@@ -136,6 +136,7 @@ private struct PlainItems {
         for (index, item) in items.enumerated() where !item.deleted && !item.archived {
             expected.total += 1
             expected.newest = Seq(UInt64(index + 1))
+            expected.newestCounted = expected.newest
             categories[(index + 1) % 5].unseen += item.seen ? 0 : 1
             categories[(index + 1) % 5].unread += item.read ? 0 : 1
         }

@@ -4,17 +4,36 @@ import Traylog
 struct UsersCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "users",
-        abstract: "Show every user's tray, in byte order of the users' names.",
+        abstract: "Show users' trays, in byte order of the users' names.",
         discussion: """
-            With --json one tray a line.
+            With --json one tray a line. Sorted by unread, those with most come first; that takes a look at every tray \
+            before the first line.
 
             EXAMPLES
               traylog users
+              traylog users --sort unread --limit 10
+              traylog users --prefix team- --json
               traylog users --json | jq -s 'map(.unread) | add'
             """)
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var moment: MomentOption
+
+    @Option(help: "Only users whose names begin with this.")
+    var prefix = ""
+
+    enum Order: String, CaseIterable, ExpressibleByArgument { case name, unread }
+
+    @Option(help: "Sort by name (in byte order) or by unread items, most first.")
+    var sort = Order.name
+
+    @Option(help: ArgumentHelp("The most users to show.", valueName: "n"))
+    var limit: Int?
+
+    func validate() throws {
+        try requireStore()
+        if let limit, limit < 0 { throw ValidationError("'--limit' takes 0 or more.") }
+    }
 
     private static let chunk = 256
 
@@ -22,20 +41,49 @@ struct UsersCommand: StoreCommand {
         try withReader { reader in
             try printing { output in
                 var table = Table(Self.columns, on: Terminal(.standardOutput))
-                var last: String?
-                while true {
-                    let names = try reader.users(after: last, limit: Self.chunk, asOf: moment.asOf)
-                    guard let newLast = names.last else { break }
-                    last = newLast
-                    let trays = try names.map { try reader.tray(of: $0, asOf: moment.asOf) }
+                func show(_ trays: [Tray]) throws {
                     if global.json {
                         for tray in trays { try output.json { $0.write(tray) } }
                     } else {
                         try output.lines(table.lines(trays.map(Self.row)))
                     }
                 }
+                switch sort {
+                case .name: try forEachChunk(reader, limit: limit ?? .max, show)
+                case .unread: try show(try byUnread(reader))
+                }
             }
         }
+    }
+
+    /// Trays in the order of names, some at a time.
+    private func forEachChunk(_ reader: StoreReader, limit: Int, _ body: ([Tray]) throws -> Void) throws {
+        var rest = limit
+        var last: String?
+        while rest > 0 {
+            let names = try reader.users(
+                after: last, prefix: prefix, limit: min(Self.chunk, rest), asOf: moment.asOf)
+            guard let newLast = names.last else { break }
+            (last, rest) = (newLast, rest - names.count)
+            try body(try names.map { try reader.tray(of: $0, asOf: moment.asOf) })
+        }
+    }
+
+    /// Those with most unread items, in the order of names where they have as many.
+    private func byUnread(_ reader: StoreReader) throws -> [Tray] {
+        var most: [Tray] = []
+        let limit = limit ?? .max
+        func cut() {
+            // The sort is stable, and names come in order.
+            most.sort { $0.unread > $1.unread }
+            most.removeLast(max(0, most.count - limit))
+        }
+        try forEachChunk(reader, limit: .max) { trays in
+            most += trays
+            if most.count / 2 >= limit { cut() }
+        }
+        cut()
+        return most
     }
 
     private static let columns: [Column] = [

@@ -8,7 +8,11 @@ extension Cursor: ExpressibleByArgument {
 }
 
 extension Timestamp: ExpressibleByArgument {
-    public init?(argument: String) { self.init(rfc3339: argument) }
+    /// RFC 3339, or a local date or time as the tables print it.
+    public init?(argument: String) {
+        guard let time = Timestamp(rfc3339: argument) ?? Timestamp(local: argument) else { return nil }
+        self = time
+    }
 }
 
 extension ItemReference {

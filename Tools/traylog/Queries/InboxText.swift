@@ -38,6 +38,8 @@ extension Item {
         if muted { words.append("muted") }
         if content.silent { words.append("silent") }
         if archived { words.append("archived") }
+        if deleted { words.append("deleted") }
+        if gone { words.append("gone") }
         if let snoozedUntil { words.append("until \(snoozedUntil.localText)") }
         if content.level != .active { words.append("\(content.level)") }
         return words.joined(separator: " ")

@@ -21,3 +21,48 @@ extension Timestamp {
 }
 
 private func twoDigits(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+
+extension Timestamp {
+    /// Reads a time in the local time zone as the tables print it: `2026-02-28 14:03:22`, also without seconds, without the
+    /// time of day (then the day's beginning), or with `T` in between; nil when the text is none.
+    init?(local text: String) {
+        let fields = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 == " " || $0 == "T" }
+        guard let date = Timestamp.numbers(fields[0], separator: "-", widths: [4, 2, 2]) else { return nil }
+        var clock: [Int32] = [0, 0, 0]
+        if fields.count == 2 {
+            guard
+                let given = Timestamp.numbers(fields[1], separator: ":", widths: [2, 2, 2])
+                    ?? Timestamp.numbers(fields[1], separator: ":", widths: [2, 2])
+            else { return nil }
+            clock.replaceSubrange(0..<given.count, with: given)
+        }
+        var parts = unsafe tm()
+        unsafe (parts.tm_year, parts.tm_mon, parts.tm_mday) = (date[0] - 1_900, date[1] - 1, date[2])
+        unsafe (parts.tm_hour, parts.tm_min, parts.tm_sec, parts.tm_isdst) = (clock[0], clock[1], clock[2], -1)
+        let seconds = unsafe mktime(&parts)
+        self.init(milliseconds: Int64(seconds) * 1_000)
+        // Only a date that exists is printed as it was given: the 30th of February is not, nor an hour that a clock skips.
+        let printed = unsafe [
+            parts.tm_year + 1_900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+        ]
+        guard printed == date + clock else { return nil }
+    }
+
+    /// The beginning of the day that is so many days before today, in the local time zone.
+    static func dayBeginning(daysAgo: Int32) -> Timestamp {
+        var seconds = time(nil)
+        var parts = unsafe tm()
+        unsafe localtime_r(&seconds, &parts)
+        unsafe (parts.tm_hour, parts.tm_min, parts.tm_sec, parts.tm_isdst) = (0, 0, 0, -1)
+        unsafe parts.tm_mday -= daysAgo
+        return Timestamp(milliseconds: Int64(unsafe mktime(&parts)) * 1_000)
+    }
+
+    private static func numbers(_ text: Substring, separator: Character, widths: [Int]) -> [Int32]? {
+        let parts = text.split(separator: separator, omittingEmptySubsequences: false)
+        guard parts.map(\.utf8.count) == widths,
+            parts.allSatisfy({ $0.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) })
+        else { return nil }
+        return parts.compactMap { Int32($0) }
+    }
+}

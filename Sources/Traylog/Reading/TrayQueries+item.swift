@@ -1,0 +1,70 @@
+import TraylogDomain
+import TraylogStates
+
+extension TrayQueries {
+    /// One item of a user's tray, in whatever state: also archived, snoozed, deleted or gone.
+    ///
+    /// - Throws: ``TraylogError/refused(_:)``: `unknownItem` for one that was never in this tray, `compacted` for one that a
+    ///   compaction took; ``TraylogError/failed(_:)``.
+    /// - Complexity: O(log n).
+    public func item(
+        _ item: ItemReference, of user: String, asOf: Moment? = nil
+    ) throws(TraylogError) -> Item {
+        try queries.answer(asOf == nil ? .now : .past, of: user) { try $0.at(asOf).item(item) }
+    }
+
+    /// One item with what was done to it, by whom and when.
+    ///
+    /// - Throws: as ``item(_:of:asOf:)``.
+    /// - Complexity: O(the user's events since the item came), which are folded again.
+    public func life(
+        of item: ItemReference, of user: String, asOf: Moment? = nil
+    ) throws(TraylogError) -> ItemLife {
+        try queries.answer(.past, of: user) { now in
+            let then = try now.at(asOf)
+            let shown = try then.item(item)
+            return ItemLife(
+                user: user, asOf: Seq(then.asOf), item: shown,
+                events: try now.events(of: shown.seq.rawValue, through: then.asOf).map { try now.pages.event($0) })
+        }
+    }
+
+    /// One event of the log.
+    ///
+    /// - Throws: ``TraylogError/refused(_:)``: `unknownEvent` for a seq that the log never had, `compacted` for an event that
+    ///   left it; ``TraylogError/failed(_:)``.
+    public func event(_ seq: Seq) throws(TraylogError) -> Event {
+        try queries.answer { store in
+            guard seq > .zero, seq.rawValue <= store.head else { throw Refusal.unknownEvent(seq) }
+            let floor = store.record.floor
+            if floor.isAbove(seq.rawValue), try !store.pages(of: 0).holds(seq.rawValue) { throw floor.refusal }
+            return try store.event(seq)
+        }
+    }
+}
+
+extension UserSnapshot {
+    fileprivate func item(_ reference: ItemReference) throws -> Item {
+        let entry = try state.entry(of: reference, hasher: hasher, source: pages)
+        if store.record.floor.isAbove(entry.seq), try !pages.holds(entry.seq) { throw store.record.floor.refusal }
+        return try state.shown(entry, stored: pages).item(from: pages)
+    }
+
+    /// The events through `end` that changed an item, ascending, as far as the log holds them.
+    fileprivate func events(of item: UInt64, through end: UInt64) throws -> [UInt64] {
+        let start = max(item - 1, store.record.floor.seq.rawValue)
+        let fold = try StepFold(self, after: start, through: end)
+        let base = fold.base
+        var kept: [UInt64] = []
+        var standing: ItemStanding?
+        if start >= item, let entry = try base.state.entry(of: item, stored: base.pages) {
+            let shown = try base.state.shown(entry, stored: base.pages)
+            standing = ItemStanding(entry, isSeen: shown.isSeen)
+            // Below the floor the log holds what the item's content comes from.
+            kept = Set([item] + shown.overrides.map(\.event)).sorted()
+        }
+        var tracker = ChangeTracker([(Seq(item), standing)], pages: base.pages)
+        _ = try fold.run { state, seq in try tracker.follow(state, store.fact(seq)) }
+        return kept + tracker.events(of: Seq(item)).map(\.rawValue)
+    }
+}

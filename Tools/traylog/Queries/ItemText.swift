@@ -1,0 +1,74 @@
+import Traylog
+
+/// An item with its life for people.
+struct ItemText {
+    private let life: ItemLife
+
+    init(_ life: ItemLife) { self.life = life }
+
+    func lines(on terminal: Terminal) -> [String] {
+        let item = life.item
+        var facts: [(String, Cell)] = [
+            ("user", Cell(life.user, .bold)), ("item", Cell(item.seq)), ("state", Cell(item.stateWords)),
+            ("position", Cell(item.position)),
+        ]
+        facts += [("key", item.key), ("topic", item.topic)].compactMap { name, text in text.map { (name, Cell($0)) } }
+        facts += item.content.facts
+        facts += [("recorded", Cell(item.recordedAt)), ("as of", Cell(life.asOf))]
+        var table = Table(
+            [
+                .whole("EVENT", .right), .whole("RECORDED"), .flexible("ACTOR"), .flexible("DEVICE"), .whole("KIND"),
+                .flexible("WHAT", minimum: 12),
+            ], on: terminal)
+        let rows = life.events.map { event in
+            [
+                Cell(event.seq), Cell(event.recordedAt), Cell(event.actor ?? event.user), Cell(event.device),
+                Cell(event.kind.name), Cell(event.words),
+            ]
+        }
+        return FactsText(facts).lines(on: terminal) + [""] + table.lines(rows)
+    }
+}
+
+/// One event with all its fields for people.
+struct EventText {
+    private let event: Event
+
+    init(_ event: Event) { self.event = event }
+
+    func lines(on terminal: Terminal) -> [String] {
+        var facts: [(String, Cell)] = [
+            ("seq", Cell(event.seq, .bold)), ("kind", Cell(event.kind.name, .bold)),
+            ("recorded", Cell(event.recordedAt)),
+        ]
+        if let time = event.occurredAt { facts.append(("occurred", Cell(time))) }
+        facts += [("user", event.user), ("key", event.key), ("actor", event.actor), ("device", event.device)].compactMap
+        {
+            name, text in text.map { (name, Cell($0)) }
+        }
+        switch event.body {
+        case .notified(let content): facts += content.facts
+        case .broadcast(let topic, let content): facts += [("topic", Cell(topic))] + content.facts
+        default: if !event.words.isEmpty { facts.append(("what", Cell(event.words))) }
+        }
+        return FactsText(facts).lines(on: terminal)
+    }
+}
+
+extension Content {
+    /// Each field that is there, and those that always are.
+    fileprivate var facts: [(String, Cell)] {
+        let texts = [
+            ("thread", thread), ("category", category), ("title", title), ("body", body),
+            ("summary argument", summaryArgument),
+        ]
+        var facts = texts.compactMap { name, text in text.map { (name, Cell($0)) } }
+        facts += [("summary count", Cell("\(summaryCount)")), ("level", Cell(level.name))]
+        if silent { facts.append(("silent", Cell("yes"))) }
+        if let expiresAt { facts.append(("expires", Cell(expiresAt))) }
+        facts += [("collapse key", collapseKey), ("data", data)].compactMap { name, text in
+            text.map { (name, Cell($0)) }
+        }
+        return facts
+    }
+}
