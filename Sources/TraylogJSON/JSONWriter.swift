@@ -158,6 +158,11 @@ extension JSONWriter {
         if let value { self.value(value) } else { null() }
     }
 
+    package mutating func member(_ name: String, orNull value: Timestamp?) {
+        self.name(name)
+        if let value { self.value(value) } else { null() }
+    }
+
     package mutating func member(_ name: String, orNull value: Seq?) {
         self.name(name)
         if let value { self.value(value) } else { null() }
