@@ -12,6 +12,7 @@ let package = Package(
     products: [
         .library(name: "Traylog", targets: ["Traylog"]),
         .library(name: "TraylogAudit", targets: ["TraylogAudit"]),
+        .library(name: "TraylogFoundation", targets: ["TraylogFoundation"]),
         .executable(name: "traylog", targets: ["traylog-cli"]),
     ],
     dependencies: [
@@ -104,6 +105,7 @@ let package = Package(
                 "TraylogStates", "TraylogTree", "TraylogWriter",
             ],
             swiftSettings: strict),
+        .target(name: "TraylogFoundation", dependencies: ["Traylog"], swiftSettings: strict),
         .executableTarget(
             name: "traylog-cli",
             dependencies: ["Traylog", .product(name: "ArgumentParser", package: "swift-argument-parser")],
@@ -137,7 +139,8 @@ let package = Package(
                 "TraylogChecks", "TraylogJSON", "TraylogQueries", "TraylogRewrite", "TraylogWriter",
                 "TestSupport", "Traylog", "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogLMDB",
                 "TraylogLog",
-                "TraylogFold", "TraylogPages", "TraylogPlatform", "TraylogStates", "TraylogTree", "traylog-cli",
+                "TraylogFold", "TraylogFoundation", "TraylogPages", "TraylogPlatform", "TraylogStates", "TraylogTree",
+                "traylog-cli",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -185,7 +188,8 @@ let package = Package(
             exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(
-            name: "DocumentationTests", dependencies: ["TestSupport", "Traylog", "TraylogAudit", "traylog-cli"],
+            name: "DocumentationTests",
+            dependencies: ["TestSupport", "Traylog", "TraylogAudit", "TraylogFoundation", "traylog-cli"],
             swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

@@ -12,6 +12,8 @@ import TraylogWriter
 public final class Store: TrayQueries {
     public let queries: Queries
     let directory: String
+    /// The directory goes when the store is closed.
+    private let isTemporary: Bool
     private let environment: Environment
     let writer: Writer
     let projections: ProjectionBoard
@@ -22,8 +24,9 @@ public final class Store: TrayQueries {
 
     private init(
         directory: String, environment: Environment, queries: Queries, hasher: IdentityHasher, writer: Writer,
-        projections: ProjectionBoard, thread: OSThread, policy: CompactionPolicy?
+        projections: ProjectionBoard, thread: OSThread, policy: CompactionPolicy?, isTemporary: Bool
     ) {
+        self.isTemporary = isTemporary
         self.projections = projections
         self.hasher = hasher
         self.directory = directory
@@ -43,22 +46,50 @@ public final class Store: TrayQueries {
         stop()
     }
 
-    /// Opens the store in `directory`, and creates both where they are missing.
+    /// Opens the store in `directory`, and creates both where they are missing; the directory's parent must be there.
     ///
     /// After a crash it recovers by itself: a look at each event that the stored states did not hold yet, at most about
     /// twice ``StoreOptions/tailEvents``.
     ///
-    /// - Throws: ``TraylogError/failed(_:)``: `openForWriting` with the holder's pid, `alreadyOpen`, `newerFormat`,
+    /// - Throws: ``TraylogError/failed(_:)``: `notFound` without a parent, `openForWriting` with the holder's pid, `alreadyOpen`, `newerFormat`,
     ///   `foreignFile`, `damaged`, `permissionDenied`, `unsupported`, `diskFull`.
     public static func open(
         _ directory: String, options: StoreOptions = StoreOptions()
+    ) throws(TraylogError) -> Store {
+        guard !directory.isEmpty else {
+            throw .failed(
+                StoreFailure(code: .notFound, message: "the name of the store's directory is empty: give its path"))
+        }
+        return try open(directory, options: options, isTemporary: false)
+    }
+
+    /// Opens an empty store in a directory of its own, for tests: it survives no power loss, and is gone when it is closed or
+    /// released.
+    ///
+    /// The directory is made in `TMPDIR`, else in `/tmp`. A process that is killed leaves it there.
+    ///
+    /// - Parameter options: as for ``open(_:options:)``, but never durable.
+    /// - Throws: ``TraylogError/failed(_:)``: `diskFull`, `permissionDenied`, `unsupported`.
+    public static func temporary(options: StoreOptions = StoreOptions()) throws(TraylogError) -> Store {
+        var random = RandomPool()
+        let (first, second) = random.next16()
+        var options = options
+        options.durability = .relaxed
+        return try open(
+            "\(Files.temporaryDirectory)/traylog-\(String(first, radix: 36))\(String(second, radix: 36))",
+            options: options,
+            isTemporary: true)
+    }
+
+    private static func open(
+        _ directory: String, options: StoreOptions, isTemporary: Bool
     ) throws(TraylogError) -> Store {
         do {
             let environment = try Environment.open(
                 directory: directory, access: .readWrite, databases: Tables.allNames,
                 configuration: Environment.Configuration(options))
             do {
-                return try start(directory, environment, options)
+                return try start(directory, environment, options, isTemporary: isTemporary)
             } catch {
                 environment.close()
                 throw error
@@ -69,7 +100,7 @@ public final class Store: TrayQueries {
     }
 
     private static func start(
-        _ directory: String, _ environment: Environment, _ options: StoreOptions
+        _ directory: String, _ environment: Environment, _ options: StoreOptions, isTemporary: Bool
     ) throws -> Store {
         // A process that died, or a relaxed one, may have left a commit that can be read and is not on disk yet. What is
         // answered from here on rests on it.
@@ -92,7 +123,8 @@ public final class Store: TrayQueries {
         }
         return Store(
             directory: directory, environment: environment, queries: Queries(source: source, hub: hub),
-            hasher: hasher, writer: writer, projections: projections, thread: thread, policy: options.compaction)
+            hasher: hasher, writer: writer, projections: projections, thread: thread, policy: options.compaction,
+            isTemporary: isTemporary)
     }
 
     /// Brings the stored states up to the log and gives the store free; later calls fail with `closed`. Projections are
@@ -114,6 +146,8 @@ public final class Store: TrayQueries {
         queries.hub.end()
         environment.close()
         queries.pool.close()
+        queries.longPool.close()
+        if isTemporary { Files.removeTree(directory) }
     }
 }
 
@@ -122,11 +156,13 @@ extension Store {
     ///
     /// - Throws: ``TraylogError/refused(_:)``; ``TraylogError/failed(_:)``, after which nothing was stored as far as
     ///   the store knows (after a power loss in between, the command's ``Command/key`` tells).
+    @discardableResult
     public func perform(_ command: Command) async throws(TraylogError) -> Receipt {
         try await perform([command])[0]
     }
 
     /// The same, blocking the calling thread; for threads, not for tasks.
+    @discardableResult
     public func perform(_ command: Command) throws(TraylogError) -> Receipt {
         try perform([command])[0]
     }
@@ -134,6 +170,7 @@ extension Store {
     /// Performs all commands as one transaction: all are stored, or (when one is refused) none.
     ///
     /// - Returns: a receipt for each command, in order.
+    @discardableResult
     public func perform(_ commands: [Command]) async throws(TraylogError) -> [Receipt] {
         guard !commands.isEmpty else { return [] }
         let prepared = PreparedCommands(commands, hasher: hasher)
@@ -144,6 +181,7 @@ extension Store {
     }
 
     /// The same, blocking the calling thread; for threads, not for tasks.
+    @discardableResult
     public func perform(_ commands: [Command]) throws(TraylogError) -> [Receipt] {
         guard !commands.isEmpty else { return [] }
         return try wait(PreparedCommands(commands, hasher: hasher), .atomic).receipts()

@@ -49,5 +49,6 @@ public final class StoreReader: TrayQueries {
         queries.hub.end()
         environment.close()
         queries.pool.close()
+        queries.longPool.close()
     }
 }

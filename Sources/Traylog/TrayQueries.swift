@@ -5,7 +5,8 @@ import TraylogTree
 ///
 /// Every answer is one consistent state: that after the head at the moment of the call. Blocking calls take as long as
 /// reading does (microseconds from memory, a few milliseconds from a cold disk) and may come from any thread. In
-/// asynchronous code `await` the same names: the task waits, and two threads of the store read.
+/// asynchronous code `await` the same names: the task waits, and threads of the store read, two for short queries and two
+/// for those that may take long. A tray that is known needs no thread.
 public protocol TrayQueries: Sendable {
     var queries: Queries { get }
 }
@@ -17,6 +18,8 @@ public final class Queries: Sendable {
     let source: any SnapshotSource
     let hub: ObservationHub
     let pool = QueryPool()
+    /// For queries that may take long: no short one waits for them.
+    let longPool = QueryPool()
     let tree = TreeTail()
 
     init(source: any SnapshotSource, hub: ObservationHub) {

@@ -15,6 +15,7 @@ public struct ReplayReport: Hashable, Sendable {
         self.seconds = seconds
     }
 
+    public var eventsPerSecond: Int { seconds > 0 ? Int(min(Double(events) / seconds, 1e18)) : 0 }
     /// Whether everything that was compared is what the log gives.
     public var identical: Bool { differences.isEmpty }
     /// The first one.

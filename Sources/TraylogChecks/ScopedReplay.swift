@@ -42,7 +42,7 @@ struct ScopedReplay {
     private func end(_ store: StoreSnapshot) throws -> UInt64 {
         guard let to = scope.to else { return try store.seq(of: scope.asOf) }
         guard scope.asOf == nil else { throw Refusal.invalid(field: "to", reason: "cannot be given beside asOf") }
-        return try store.seq(of: .seq(to))
+        return try store.seq(of: .seq(to), "to")
     }
 
     /// The first event to fold; nil for all.
@@ -50,7 +50,7 @@ struct ScopedReplay {
         guard let from = scope.from, from > 1 else { return nil }
         guard from.rawValue <= end else { throw Refusal.invalid(field: "from", reason: "is after the last event") }
         // The state before it has to be known.
-        _ = try store.seq(of: .seq(Seq(from.rawValue - 1)))
+        _ = try store.seq(of: .seq(Seq(from.rawValue - 1)), "from")
         return from.rawValue
     }
 

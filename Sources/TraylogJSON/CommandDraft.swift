@@ -9,7 +9,7 @@ extension Command {
     /// - Parameter line: one object, at most ``Limits/commandLineBytes``, with or without a newline at the end.
     /// - Throws: ``Refusal/invalid(field:reason:)`` with the member at fault, or `line` when it is not a member's.
     /// - Complexity: O(n). It allocates only the command's strings.
-    package init(json line: Span<UInt8>) throws(Refusal) {
+    public init(json line: Span<UInt8>) throws(Refusal) {
         guard line.count <= Limits.commandLineBytes else {
             throw .invalid(field: "line", reason: "is longer than \(Limits.commandLineBytes) bytes")
         }
@@ -153,7 +153,7 @@ extension CommandDraft {
         case .body: content.body = try reader.string(in: line)
         case .summaryArgument: content.summaryArgument = try reader.string(in: line)
         case .summaryCount: content.summaryCount = try reader.count(in: line)
-        case .silent: content.silent = try reader.boolean(in: line)
+        case .silent: content.isSilent = try reader.boolean(in: line)
         case .level: content.level = try reader.keyword(InterruptionLevel.names, in: line)
         case .expiresAt: content.expiresAt = try reader.time(in: line)
         case .collapseKey: content.collapseKey = try reader.string(in: line)

@@ -2,14 +2,14 @@ import TraylogDomain
 
 extension JSONWriter {
     /// Writes an event in the form of `log` and `history`.
-    package mutating func write(_ event: Event) {
+    public mutating func write(_ event: Event) {
         beginObject()
         members(of: event)
         endObject()
     }
 
     /// Writes the members of an event, in an object that may have others.
-    package mutating func members(of event: Event) {
+    public mutating func members(of event: Event) {
         member("seq", event.seq)
         member("recordedAt", event.recordedAt)
         member("occurredAt", event.occurredAt)
@@ -65,7 +65,7 @@ extension JSONWriter {
         endArray()
     }
 
-    private mutating func members(_ mark: BulkMark, _ selection: Selection) {
+    mutating func members(_ mark: BulkMark, _ selection: Selection) {
         member("as", mark.name)
         switch selection.thread {
         case .any: break
@@ -76,7 +76,7 @@ extension JSONWriter {
         member("upTo", selection.upTo)
     }
 
-    private mutating func members(_ scope: MuteScope) {
+    mutating func members(_ scope: MuteScope) {
         switch scope {
         case .thread(let thread): member("thread", thread)
         case .category(let category): member("category", category)
@@ -91,7 +91,7 @@ extension JSONWriter {
         member("body", content.body)
         member("summaryArgument", content.summaryArgument)
         if content.summaryCount != 1 { member("summaryCount", UInt64(content.summaryCount)) }
-        if content.silent { member("silent", true) }
+        if content.isSilent { member("silent", true) }
         if content.level != .active { member("level", content.level.name) }
         member("expiresAt", content.expiresAt)
         member("collapseKey", content.collapseKey)

@@ -86,14 +86,14 @@ extension JSONWriter {
         member("summaryCount", UInt64(content.summaryCount))
         member("level", content.level.name)
         member("collapseKey", content.collapseKey)
-        member("silent", content.silent)
-        member("muted", item.muted)
-        member("seen", item.seen)
-        member("read", item.read)
-        member("archived", item.archived)
+        member("silent", content.isSilent)
+        member("muted", item.isMuted)
+        member("seen", item.isSeen)
+        member("read", item.isRead)
+        member("archived", item.isArchived)
         // No page has such items.
-        if item.deleted { member("deleted", true) }
-        if item.gone { member("gone", true) }
+        if item.isDeleted { member("deleted", true) }
+        if item.isGone { member("gone", true) }
         member("snoozedUntil", item.snoozedUntil)
         member("expiresAt", content.expiresAt)
         member("actor", item.actor)
@@ -115,6 +115,25 @@ extension JSONWriter {
         for event in life.events { write(event) }
         endArray()
         endObject()
+    }
+
+    /// Writes the outcome of a command: `{"result","seq"}`.
+    public mutating func write(_ receipt: Receipt) {
+        beginObject()
+        members(receipt)
+        endObject()
+    }
+
+    /// Writes the members of a receipt, in an object that may have others.
+    public mutating func members(_ receipt: Receipt) {
+        let result =
+            switch receipt {
+            case .appended: "appended"
+            case .unchanged: "unchanged"
+            case .duplicate: "duplicate"
+            }
+        member("result", result)
+        member("seq", receipt.seq)
     }
 
     /// Writes a refusal.

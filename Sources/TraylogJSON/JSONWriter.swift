@@ -2,32 +2,43 @@ import TraylogDomain
 
 /// Appends JSON text to bytes, in the order of the calls, without building a tree.
 ///
+/// It writes the store's values exactly as the program prints them, and whatever a caller puts around them:
+///
+/// ```swift
+/// var writer = JSONWriter()
+/// writer.beginObject()
+/// writer.name("tray")
+/// writer.write(tray)
+/// writer.member("pushed", true)
+/// writer.endObject()
+/// ```
+///
 /// It adds the commas. The caller must nest the calls properly. Text is UTF-8, escaped only where RFC 8259 demands it.
 /// Only ``newline()`` writes line ends.
-package struct JSONWriter: Sendable {
+public struct JSONWriter: Sendable {
     /// The text since the start or ``removeAll()``.
-    package private(set) var bytes: [UInt8] = []
+    public private(set) var bytes: [UInt8] = []
     /// Whether the next value or name needs a comma before it.
     private var needsComma = false
 
-    package init() {}
+    public init() {}
 
     /// Starts again and keeps the memory.
-    package mutating func removeAll() {
+    public mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
         needsComma = false
     }
 
     /// Ends a line. The next value is the first of a new text.
-    package mutating func newline() {
+    public mutating func newline() {
         bytes.append(UInt8(ascii: "\n"))
         needsComma = false
     }
 
-    package mutating func beginObject() { open("{") }
-    package mutating func endObject() { close("}") }
-    package mutating func beginArray() { open("[") }
-    package mutating func endArray() { close("]") }
+    public mutating func beginObject() { open("{") }
+    public mutating func endObject() { close("}") }
+    public mutating func beginArray() { open("[") }
+    public mutating func endArray() { close("]") }
 
     private mutating func open(_ bracket: Unicode.Scalar) {
         separate()
@@ -41,13 +52,13 @@ package struct JSONWriter: Sendable {
     }
 
     /// Writes a member's name that needs no escapes; its value comes next.
-    package mutating func name(_ name: String) {
+    public mutating func name(_ name: String) {
         JSONText.append(name: name, comma: needsComma, to: &bytes)
         needsComma = false
     }
 
     /// Writes a member's name that may be any text; its value comes next.
-    package mutating func name(escaping name: String) {
+    public mutating func name(escaping name: String) {
         value(name)
         bytes.append(UInt8(ascii: ":"))
         needsComma = false
@@ -61,35 +72,35 @@ package struct JSONWriter: Sendable {
 }
 
 extension JSONWriter {
-    package mutating func null() {
+    public mutating func null() {
         separate()
         bytes.append(contentsOf: "null".utf8)
     }
 
-    package mutating func value(_ value: Bool) {
+    public mutating func value(_ value: Bool) {
         separate()
         bytes.append(contentsOf: value ? "true".utf8 : "false".utf8)
     }
 
-    package mutating func value(_ text: String) {
+    public mutating func value(_ text: String) {
         separate()
         JSONText.appendQuoted(text, to: &bytes)
     }
 
-    package mutating func value(_ number: UInt64) {
+    public mutating func value(_ number: UInt64) {
         separate()
         JSONText.append(number, to: &bytes)
     }
 
-    package mutating func value(_ number: Int) {
+    public mutating func value(_ number: Int) {
         separate()
         if number < 0 { bytes.append(UInt8(ascii: "-")) }
         JSONText.append(UInt64(number.magnitude), to: &bytes)
     }
 
-    package mutating func value(_ seq: Seq) { value(seq.rawValue) }
+    public mutating func value(_ seq: Seq) { value(seq.rawValue) }
 
-    package mutating func value(_ time: Timestamp) {
+    public mutating func value(_ time: Timestamp) {
         separate()
         bytes.append(UInt8(ascii: "\""))
         time.appendRFC3339(to: &bytes)
@@ -97,7 +108,7 @@ extension JSONWriter {
     }
 
     /// Writes bytes as a string in Base64.
-    package mutating func value(base64 data: Span<UInt8>) {
+    public mutating func value(base64 data: Span<UInt8>) {
         separate()
         bytes.append(UInt8(ascii: "\""))
         Base64.append(data, to: &bytes)
@@ -105,65 +116,65 @@ extension JSONWriter {
     }
 
     /// Writes a value that is JSON text already, with its line ends replaced by spaces.
-    package mutating func raw(_ json: String) {
+    public mutating func raw(_ json: String) {
         separate()
         JSONText.appendOneLine(json, to: &bytes)
     }
 }
 
 extension JSONWriter {
-    package mutating func member(_ name: String, _ value: Bool) {
+    public mutating func member(_ name: String, _ value: Bool) {
         self.name(name)
         self.value(value)
     }
 
-    package mutating func member(_ name: String, _ value: UInt64) {
+    public mutating func member(_ name: String, _ value: UInt64) {
         self.name(name)
         self.value(value)
     }
 
-    package mutating func member(_ name: String, _ value: Int) {
+    public mutating func member(_ name: String, _ value: Int) {
         self.name(name)
         self.value(value)
     }
 
     /// Writes a member, unless it is nil. Other optional members are left out, too.
-    package mutating func member(_ name: String, _ value: String?) {
+    public mutating func member(_ name: String, _ value: String?) {
         guard let value else { return }
         self.name(name)
         self.value(value)
     }
 
-    package mutating func member(_ name: String, _ value: Seq?) {
+    public mutating func member(_ name: String, _ value: Seq?) {
         guard let value else { return }
         self.name(name)
         self.value(value)
     }
 
-    package mutating func member(_ name: String, _ value: Timestamp?) {
+    public mutating func member(_ name: String, _ value: Timestamp?) {
         guard let value else { return }
         self.name(name)
         self.value(value)
     }
 
-    package mutating func member(_ name: String, raw json: String?) {
+    public mutating func member(_ name: String, raw json: String?) {
         guard let json else { return }
         self.name(name)
         self.raw(json)
     }
 
     /// Writes a member, as `null` when it is nil.
-    package mutating func member(_ name: String, orNull value: String?) {
+    public mutating func member(_ name: String, orNull value: String?) {
         self.name(name)
         if let value { self.value(value) } else { null() }
     }
 
-    package mutating func member(_ name: String, orNull value: Timestamp?) {
+    public mutating func member(_ name: String, orNull value: Timestamp?) {
         self.name(name)
         if let value { self.value(value) } else { null() }
     }
 
-    package mutating func member(_ name: String, orNull value: Seq?) {
+    public mutating func member(_ name: String, orNull value: Seq?) {
         self.name(name)
         if let value { self.value(value) } else { null() }
     }

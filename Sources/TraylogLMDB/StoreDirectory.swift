@@ -30,7 +30,7 @@ struct StoreDirectory: Sendable {
             .unsupportedFileSystem, operation: "open", path: path,
             message:
                 "The directory is on \(kind), which cannot carry LMDB's locks and maps: put the store on a local "
-                + "disk, or set allowRemoteFileSystem if only this machine uses it.")
+                + "disk.")
     }
 
     /// Reserves the store in this process.

@@ -28,6 +28,8 @@ package final class FileSource: SnapshotSource {
         return try readTail { try $0.tray(of: user, topicStretches) }
     }
 
+    package func knownTray(of user: String) -> Tray? { nil }
+
     package func read<Answer>(_ body: (StoreSnapshot) throws -> Answer) throws -> Answer {
         let store = try StoreSnapshot(rows, in: directory, tables: tables, categoryNames: categoryNames)
         defer { store.end() }

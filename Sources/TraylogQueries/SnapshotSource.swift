@@ -16,6 +16,8 @@ package protocol SnapshotSource: Sendable {
     ///
     /// - Throws: ``Refusal`` `invalid` for what cannot be a name; what reading throws.
     func tray(of user: String) throws -> Tray
+    /// The same where it takes no wait for a disk; else nil.
+    func knownTray(of user: String) throws -> Tray?
     /// Lends the store, to a query that concerns no user.
     func read<Answer>(_ body: (StoreSnapshot) throws -> Answer) throws -> Answer
     /// Lends one user's state after the head.

@@ -61,7 +61,7 @@ package struct StoreRewriter: Sendable {
     package func floor(before moment: Moment) throws -> UInt64 {
         try source.read { store in
             do {
-                return try store.seq(of: moment)
+                return try store.seq(of: moment, "before")
             } catch Refusal.compacted {
                 return store.record.floor.seq.rawValue
             }

@@ -24,7 +24,9 @@ extension TraylogError {
 extension StoreFailure {
     init(_ error: LMDBError) {
         let place = error.path.map { "\($0): " } ?? ""
-        self.init(code: Code(error.code), message: place + error.message, holder: error.holderPID)
+        self.init(
+            code: Code(error.code), message: place + error.message, path: error.path, operation: error.operation,
+            holder: error.holderPID)
     }
 
     init(_ error: CodecError) {

@@ -147,13 +147,14 @@ extension StoreSnapshot {
 
     /// The seq that a moment means: the newest event that it sees.
     ///
+    /// - Parameter field: the caller's word for the moment, for a refusal.
     /// - Throws: ``Refusal`` `upToBeyondHead`, `compacted`.
     /// - Complexity: O(log n) lookups for a time.
-    package func seq(of moment: Moment) throws -> UInt64 {
+    package func seq(of moment: Moment, _ field: String = "asOf") throws -> UInt64 {
         let floor = record.floor
         switch moment {
         case .seq(let seq):
-            guard seq.rawValue <= head else { throw Refusal.upToBeyondHead(seq, head: Seq(head)) }
+            guard seq.rawValue <= head else { throw Refusal.upToBeyondHead(seq, head: Seq(head), field: field) }
             guard seq >= floor.seq else { throw floor.refusal }
             return seq.rawValue
         case .time(let time):
@@ -170,7 +171,9 @@ extension StoreSnapshot {
     }
 
     /// The same, and the head without a moment.
-    package func seq(of moment: Moment?) throws -> UInt64 { try moment.map { try seq(of: $0) } ?? head }
+    package func seq(of moment: Moment?, _ field: String = "asOf") throws -> UInt64 {
+        try moment.map { try seq(of: $0, field) } ?? head
+    }
 
     private func recordedAt(_ seq: UInt64) throws -> Timestamp {
         let time = try read { transaction in

@@ -35,10 +35,21 @@ package final class LiveSource: SnapshotSource {
             try Limits.check(identifier: user, "user")
             let head = Seq(store.head.seq)
             guard let stream = try store.stream(of: name) else { return Tray(user: user, asOf: head) }
-            let tray = try store.current(stream).state.tray(
-                of: user, asOf: head, source: store.pages(of: stream.number))
-            stream.keep(tray)
-            return tray
+            return try store.tray(of: user, stream)
+        }
+    }
+
+    /// Events of the store after which a state in memory may take long to catch up.
+    private static let eventsAtOnce: UInt64 = 10_000
+
+    package func knownTray(of user: String) throws -> Tray? {
+        let name = UserName(user, hasher)
+        return try withStore { store in
+            if let known = store.answeredTray(of: name) { return known }
+            guard let stream = store.directory[name], let state = stream.states.committed?.state, state.topics.isEmpty,
+                store.head.seq < state.appliedSeq + Self.eventsAtOnce
+            else { return nil }
+            return try store.tray(of: user, stream)
         }
     }
 
@@ -109,5 +120,15 @@ package final class LiveSource: SnapshotSource {
             guard !memory.isClosed else { throw TraylogError.closed(directory) }
             return try body(&memory.store)
         }
+    }
+}
+
+extension LiveStore {
+    /// The user's tray after the head, which is kept for the next one who asks.
+    fileprivate mutating func tray(of user: String, _ stream: LiveStream) throws -> Tray {
+        let tray = try current(stream).state.tray(
+            of: user, asOf: Seq(head.seq), source: pages(of: stream.number))
+        stream.keep(tray)
+        return tray
     }
 }

@@ -26,6 +26,8 @@ struct ArchitectureTests {
             "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogAudit",
             "TraylogStates",
         ],
+        // The one library that knows Foundation, for programs that use it anyway.
+        "TraylogFoundation": ["Foundation", "Traylog"],
         "TraylogQueries": [
             "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogStates",
             "TraylogFold", "TraylogTree",

@@ -47,7 +47,7 @@ struct FixtureScript {
             content.summaryArgument = index % 7 == 0 ? nil : "Name \(index % 6)"
             content.summaryCount = UInt32(index % 3)
             content.collapseKey = index % 5 == 0 ? nil : "c\(index)"
-            content.silent = index % 17 == 0
+            content.isSilent = index % 17 == 0
             content.level = InterruptionLevel.allCases[index % InterruptionLevel.allCases.count]
             if index % 50 == 0 { content.body = String(repeating: "Long… ", count: 900) }
             if index % 20 == 0 { content.expiresAt = Self.time(index) }

@@ -69,7 +69,7 @@ import TraylogDomain
             #expect(hasDot)
             let page = try await store.inbox(of: "ann")
             // example: see
-            _ = try await store.perform(Command(user: "ann", .seeTray(upTo: page.asOf)))
+            try await store.seeTray(of: "ann", upTo: page.asOf)
             // end
             let isSeen = try await store.tray(of: "ann").isSeen
             #expect(isSeen)
@@ -119,8 +119,8 @@ import TraylogDomain
             let page = try await store.inbox(of: "ann")
             screen.show(page.items)
             // Meanwhile something arrives that is not on the screen.
-            _ = try await store.perform(Command(user: "ann", .notify(Content(title: "Just now"))))
-            _ = try await store.perform(Command(user: "ann", .markAll(.read, Selection(upTo: page.asOf))))
+            try await store.notify("ann", title: "Just now")
+            try await store.markAll(.read, of: "ann", upTo: page.asOf)
             // end
             let unread = try await store.tray(of: "ann").unread
             #expect(unread == 1)
@@ -145,7 +145,7 @@ import TraylogDomain
             // example: refresh
             let result = try await fetcher.fetchNew()
             screen.show(fetcher.items)
-            if result.gap { screen.scrollToTop() }
+            if result.hasGap { screen.scrollToTop() }
             // end
 
             let item = fetcher.items[0]
@@ -180,7 +180,7 @@ import TraylogDomain
             var pushed = 0
             func push(_ content: Content) { pushed += 1 }
             // example: follow
-            for try await event in store.follow(from: Seq(position.rawValue + 1)) {
+            for try await event in store.follow(after: position) {
                 if case .notified(let content) = event.body { push(content) }
                 position = event.seq
             }

@@ -13,7 +13,7 @@ struct ReadmeExamples {
 
         // example: embedding
         let store = try Store.open(path)
-        let receipt = try store.perform(Command(user: "ann", .notify(Content(title: "Hi"))))
+        let receipt = try store.perform(.notify("ann", title: "Hi"))
         let tray = try store.tray(of: "ann")
         print("\(tray.unread) unread, all seen: \(tray.isSeen)")  // 1 unread, all seen: false
         store.close()

@@ -56,7 +56,7 @@ import TraylogDomain
     @Test func whatIsTheSameInEffectIsTheSame() {
         let plain = Command(user: "u", .notify(Content()), key: "k")
         let spelled = Command(
-            user: "u", .notify(Content(summaryCount: 1, silent: false, level: .active)), key: "k", actor: "u")
+            user: "u", .notify(Content(summaryCount: 1, isSilent: false, level: .active)), key: "k", actor: "u")
         #expect(CommandFingerprint.of(plain) == CommandFingerprint.of(spelled))
     }
 

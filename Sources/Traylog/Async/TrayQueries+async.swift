@@ -15,8 +15,11 @@ extension TrayQueries {
     }
 
     /// One user's summary. An unknown user has an empty tray.
+    ///
+    /// The tray of somebody who is in memory is answered at once; else a thread of the store reads it.
     public func tray(of user: String, asOf: Moment? = nil) async throws(TraylogError) -> Tray {
-        try await asking { store throws(TraylogError) in try store.tray(of: user, asOf: asOf) }
+        if asOf == nil, let known = try queries.knownTray(of: user) { return known }
+        return try await asking { store throws(TraylogError) in try store.tray(of: user, asOf: asOf) }
     }
 
     /// One page of a user's items, newest position first.
@@ -31,7 +34,7 @@ extension TrayQueries {
         of user: String, limit: Int = Limits.defaultPageItems, cursor: TraylogDomain.Cursor? = nil,
         asOf: Moment? = nil
     ) async throws(TraylogError) -> ThreadsPage {
-        try await asking { store throws(TraylogError) in
+        try await asking(atLength: true) { store throws(TraylogError) in
             try store.threads(of: user, limit: limit, cursor: cursor, asOf: asOf)
         }
     }
@@ -40,7 +43,7 @@ extension TrayQueries {
     public func history(
         of user: String, from: Seq = 1, limit: Int = .max, asOf: Moment? = nil
     ) async throws(TraylogError) -> [Event] {
-        try await asking { store throws(TraylogError) in
+        try await asking(atLength: true) { store throws(TraylogError) in
             try store.history(of: user, from: from, limit: limit, asOf: asOf)
         }
     }
@@ -49,14 +52,16 @@ extension TrayQueries {
     public func events(
         from: Seq = 1, limit: Int = .max, asOf: Moment? = nil
     ) async throws(TraylogError) -> [Event] {
-        try await asking { store throws(TraylogError) in try store.events(from: from, limit: limit, asOf: asOf) }
+        try await asking(atLength: true) { store throws(TraylogError) in
+            try store.events(from: from, limit: limit, asOf: asOf)
+        }
     }
 
     /// The names of users after `name` that begin with `prefix`, in byte order, at most `limit`.
     public func users(
         after name: String? = nil, prefix: String = "", limit: Int = .max, asOf: Moment? = nil
     ) async throws(TraylogError) -> [String] {
-        try await asking { store throws(TraylogError) in
+        try await asking(atLength: true) { store throws(TraylogError) in
             try store.users(after: name, prefix: prefix, limit: limit, asOf: asOf)
         }
     }
@@ -72,7 +77,8 @@ extension TrayQueries {
     public func life(
         of item: ItemReference, of user: String, asOf: Moment? = nil
     ) async throws(TraylogError) -> ItemLife {
-        try await asking { store throws(TraylogError) in try store.life(of: item, of: user, asOf: asOf) }
+        try await asking(atLength: true) { store throws(TraylogError) in try store.life(of: item, of: user, asOf: asOf)
+        }
     }
 
     /// One event of the log.
@@ -81,14 +87,17 @@ extension TrayQueries {
     }
 
     public func statistics() async throws(TraylogError) -> StoreStatistics {
-        try await asking { store throws(TraylogError) in try store.statistics() }
+        try await asking(atLength: true) { store throws(TraylogError) in try store.statistics() }
     }
 
+    /// - Parameter atLength: the query may take long.
     func asking<Answer: Sendable>(
+        atLength: Bool = false,
         _ query: @escaping @Sendable (BlockingQueries) throws(TraylogError) -> Answer
     ) async throws(TraylogError) -> Answer {
         let store = BlockingQueries(queries)
-        return try await queries.pool.run { () throws(TraylogError) in try query(store) }
+        return try await (atLength ? queries.longPool : queries.pool).run { () throws(TraylogError) in try query(store)
+        }
     }
 }
 

@@ -46,14 +46,14 @@ public struct AuditStep: Hashable, Sendable {
 
 /// The counts of a tray at one moment.
 public struct TrayCounts: Hashable, Sendable {
-    public var unseen: UInt64 = 0
-    public var unread: UInt64 = 0
+    public var unseen = 0
+    public var unread = 0
     /// Listed items.
-    public var total: UInt64 = 0
+    public var total = 0
 
     init(_ state: borrowing TrayState) {
-        unseen = state.unseen
-        unread = state.unread
-        total = state.total
+        unseen = Int(clamping: state.unseen)
+        unread = Int(clamping: state.unread)
+        total = Int(clamping: state.total)
     }
 }

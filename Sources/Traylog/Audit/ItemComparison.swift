@@ -34,7 +34,7 @@ struct ItemComparison {
             let known = before[entry.seq]
             guard known?.standing != after || known?.overrides != overrides else { return true }
             // Marks on what is gone say nothing.
-            guard known?.standing.gone != true else { return true }
+            guard known?.standing.isGone != true else { return true }
             let wasListed = known?.standing.isListed ?? false
             let shown = ShownItem(entry: entry, isSeen: isSeen, overrides: overrides)
             changes.append(
@@ -112,7 +112,7 @@ struct ChangeTracker {
     }
 
     private mutating func note(_ entry: ItemEntry, isSeen: Bool, after fact: Fact) {
-        guard let tracked = items[entry.seq], tracked.standing?.gone != true else { return }
+        guard let tracked = items[entry.seq], tracked.standing?.isGone != true else { return }
         let standing = ItemStanding(entry, isSeen: isSeen)
         // An edit, and a new time to wake, leave the standing unchanged.
         guard tracked.standing != standing || fact.kind == .edited || fact.kind == .snoozed else { return }

@@ -41,29 +41,29 @@ public struct ItemChange: Hashable, Sendable {
 /// The state of an item in its tray at one moment.
 public struct ItemStanding: Hashable, Sendable {
     public var position: Seq
-    public var seen: Bool
-    public var read: Bool
-    public var archived: Bool
-    public var deleted: Bool
+    public var isSeen: Bool
+    public var isRead: Bool
+    public var isArchived: Bool
+    public var isDeleted: Bool
     /// Superseded, retracted or expired.
-    public var gone: Bool
-    public var snoozed: Bool
-    public var muted: Bool
-    public var silent: Bool
+    public var isGone: Bool
+    public var isSnoozed: Bool
+    public var isMuted: Bool
+    public var isSilent: Bool
 
     /// Whether the item is in the inbox and not silent.
-    public var isListed: Bool { !(deleted || gone || archived || snoozed || silent) }
+    public var isListed: Bool { !(isDeleted || isGone || isArchived || isSnoozed || isSilent) }
 
     init(_ entry: ItemEntry, isSeen: Bool) {
         position = Seq(entry.position)
-        seen = isSeen
-        read = entry.flags.contains(.read)
-        archived = entry.flags.contains(.archived)
-        deleted = entry.flags.contains(.deleted)
-        gone = entry.flags.contains(.gone)
-        snoozed = entry.flags.contains(.snoozed)
-        muted = entry.flags.contains(.muted)
-        silent = entry.flags.contains(.silent)
+        self.isSeen = isSeen
+        isRead = entry.flags.contains(.read)
+        isArchived = entry.flags.contains(.archived)
+        isDeleted = entry.flags.contains(.deleted)
+        isGone = entry.flags.contains(.gone)
+        isSnoozed = entry.flags.contains(.snoozed)
+        isMuted = entry.flags.contains(.muted)
+        isSilent = entry.flags.contains(.silent)
     }
 }
 
@@ -81,8 +81,8 @@ extension TrayQueries {
     ) throws(TraylogError) -> TrayDifference {
         try queries.answer(.past, of: user) { now in
             let store = now.store
-            let end = try store.seq(of: to)
-            let start = try store.seq(of: from)
+            let end = try store.seq(of: to, "to")
+            let start = try store.seq(of: from, "from")
             guard start <= end else { throw Refusal.invalid(field: "from", reason: "is after the later moment") }
             let (old, new) = (try now.at(start), try now.at(end))
             var changes = try ItemComparison(old, new).changes()

@@ -23,7 +23,7 @@ extension TrayQueries {
             let store = now.store
             let size = try store.seq(of: asOf)
             let first = try store.first(of: from)
-            let last = min(try store.seq(of: to), size)
+            let last = min(try store.seq(of: to, "to"), size)
             let start = min(first - 1, last)
             let fold = try StepFold(now, after: start, through: last)
             let (steps, state) = try AuditReport.steps(fold, user, withTrays: withTrays)

@@ -29,7 +29,7 @@ extension TrayQueries {
         let size = try queries.treeSize(asOf)
         return try queries.prove(through: size) { nodes in
             guard seq > .zero else { throw Refusal.unknownEvent(seq) }
-            guard seq.rawValue <= size else { throw Refusal.upToBeyondHead(seq, head: Seq(size)) }
+            guard seq.rawValue <= size else { throw Refusal.upToBeyondHead(seq, head: Seq(size), field: "seq") }
             return try queries.proof(of: seq, in: size, nodes)
         }
     }
@@ -44,7 +44,7 @@ extension TrayQueries {
         let size = try queries.treeSize(second.map(Moment.seq))
         return try queries.prove(through: size) { nodes in
             guard first.rawValue <= size else {
-                guard let second else { throw Refusal.upToBeyondHead(first, head: Seq(size)) }
+                guard let second else { throw Refusal.upToBeyondHead(first, head: Seq(size), field: "first") }
                 throw Refusal.invalid(field: "old", reason: "\(first) is after \(second)")
             }
             return TreeGrowth(
@@ -60,7 +60,9 @@ extension Queries {
     fileprivate func treeSize(_ moment: Moment?) throws(TraylogError) -> UInt64 {
         try answer { store in
             guard case .seq(let seq)? = moment else { return try store.seq(of: moment) }
-            guard seq.rawValue <= store.head else { throw Refusal.upToBeyondHead(seq, head: Seq(store.head)) }
+            guard seq.rawValue <= store.head else {
+                throw Refusal.upToBeyondHead(seq, head: Seq(store.head), field: "asOf")
+            }
             return seq.rawValue
         }
     }

@@ -47,7 +47,7 @@ struct FetchedItems: Sendable {
         shownUpTo = page.asOf
         trim()
         let new = items.filter { !known.contains($0.seq) }
-        return FetchResult(new: new, gap: hasGap, endReached: endReached)
+        return FetchResult(new: new, hasGap: hasGap, endReached: endReached)
     }
 
     /// Adds the next page below all other items.
@@ -58,7 +58,7 @@ struct FetchedItems: Sendable {
         items += page.items
         next = page.next
         let new = page.items.filter { !known.contains($0.seq) }
-        return FetchResult(new: new, gap: false, endReached: endReached)
+        return FetchResult(new: new, hasGap: false, endReached: endReached)
     }
 
     mutating func apply(_ mark: PendingMark) { mark.apply(to: &items) }

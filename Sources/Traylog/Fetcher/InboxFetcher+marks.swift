@@ -101,8 +101,8 @@ enum PendingMark: Hashable, Sendable {
     /// Marks items as read, and so as seen.
     private static func read(_ items: inout [Item], where isMeant: (Item) -> Bool) {
         for index in items.indices where isMeant(items[index]) {
-            items[index].read = true
-            items[index].seen = true
+            items[index].isRead = true
+            items[index].isSeen = true
         }
     }
 }

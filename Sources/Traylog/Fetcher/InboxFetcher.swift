@@ -75,7 +75,7 @@ public final class InboxFetcher<Source: TrayQueries>: Sendable {
     ///
     /// Items below the newest page stay as they are. In its range they are brought up to date: edits and marks made
     /// elsewhere show, woken items move to the top, and items that left the inbox disappear. When more items are new than
-    /// fit a page, all loaded items are dropped, and the result has ``FetchResult/gap``.
+    /// fit a page, all loaded items are dropped, and the result has ``FetchResult/hasGap``.
     @discardableResult
     public func fetchNew() async throws(TraylogError) -> FetchResult {
         await turn.take()
@@ -172,13 +172,13 @@ public struct FetchResult: Hashable, Sendable {
     /// The items that the fetcher did not have before, newest position first.
     public var new: [Item]
     /// More items were new than fit a page. The earlier items were dropped; only the newest page is loaded.
-    public var gap: Bool
+    public var hasGap: Bool
     /// ``InboxFetcher/endReached`` after the fetch.
     public var endReached: Bool
 
-    public init(new: [Item], gap: Bool, endReached: Bool) {
+    public init(new: [Item], hasGap: Bool, endReached: Bool) {
         self.new = new
-        self.gap = gap
+        self.hasGap = hasGap
         self.endReached = endReached
     }
 }

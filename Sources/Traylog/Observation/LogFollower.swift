@@ -11,24 +11,25 @@ public struct LogFollower: AsyncSequence, Sendable {
     public typealias Element = Event
     public typealias Failure = TraylogError
 
-    let queries: Queries
+    let store: any TrayQueries
     let first: Seq?
 
-    public func makeAsyncIterator() -> Iterator { Iterator(queries: queries, next: first) }
+    public func makeAsyncIterator() -> Iterator { Iterator(store: store, next: first) }
 
     public struct Iterator: AsyncIteratorProtocol {
         /// Events in a chunk: a few megabytes at the largest.
         private static let chunk = 64
 
-        private let queries: Queries
+        /// Kept, so that it stays open.
+        private let store: any TrayQueries
         private var observation: Observation?
         /// The seq after the last event that was read; nil before the first look at the head.
         private var nextSeq: Seq?
         private var read: ArraySlice<Event> = []
         private var hasEnded = false
 
-        init(queries: Queries, next: Seq?) {
-            self.queries = queries
+        init(store: any TrayQueries, next: Seq?) {
+            self.store = store
             nextSeq = next.map { Swift.max($0, 1) }
         }
 
@@ -51,15 +52,15 @@ public struct LogFollower: AsyncSequence, Sendable {
         private mutating func event(
             isolation actor: isolated (any Actor)?
         ) async throws(TraylogError) -> Event? {
-            guard let observation = observation ?? queries.hub.observeLog() else { return nil }
+            guard let observation = observation ?? store.queries.hub.observeLog() else { return nil }
             self.observation = observation
-            let store = BlockingQueries(queries)
-            if nextSeq == nil { nextSeq = Seq(try await store.head().rawValue + 1) }
+            let store = BlockingQueries(store.queries)
+            if nextSeq == nil { nextSeq = try await store.head() + 1 }
             while let from = nextSeq, !Task.isCancelled, !observation.signal.isEnded {
                 if let event = read.popFirst() { return event }
                 read = try await store.events(from: from, limit: Self.chunk)[...]
                 if let last = read.last {
-                    nextSeq = Seq(last.seq.rawValue + 1)
+                    nextSeq = last.seq + 1
                 } else {
                     guard await observation.signal.wait() else { return nil }
                 }

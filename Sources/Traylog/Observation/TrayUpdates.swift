@@ -7,13 +7,16 @@ extension TrayQueries {
     /// for try await tray in store.trayUpdates(of: "ann") { badge = tray.unseen }
     /// ```
     ///
-    /// Keep a reference to the store: the sequence ends when the store is closed or released.
-    public func trayUpdates(of user: String) -> TrayUpdates { TrayUpdates(queries: queries, user: user) }
+    /// The sequence keeps the store open, and ends when it is closed.
+    public func trayUpdates(of user: String) -> TrayUpdates { TrayUpdates(store: self, user: user) }
 
     /// The events of the log from `first` on, and then each new one.
     ///
     /// - Parameter first: may be beyond the head; nil begins after the head at the time of the first `next()`.
-    public func follow(from first: Seq? = nil) -> LogFollower { LogFollower(queries: queries, first: first) }
+    public func follow(from first: Seq? = nil) -> LogFollower { LogFollower(store: self, first: first) }
+
+    /// The events of the log after `position`, and then each new one: to go on where an earlier run has stopped.
+    public func follow(after position: Seq) -> LogFollower { follow(from: position + 1) }
 }
 
 /// One user's tray: as it is now, and again whenever any process has changed it.
@@ -27,20 +30,21 @@ public struct TrayUpdates: AsyncSequence, Sendable {
     public typealias Element = Tray
     public typealias Failure = TraylogError
 
-    let queries: Queries
+    let store: any TrayQueries
     let user: String
 
-    public func makeAsyncIterator() -> Iterator { Iterator(queries: queries, user: user) }
+    public func makeAsyncIterator() -> Iterator { Iterator(store: store, user: user) }
 
     public struct Iterator: AsyncIteratorProtocol {
-        private let queries: Queries
+        /// Kept, so that it stays open.
+        private let store: any TrayQueries
         private let user: String
         private var observation: Observation?
         private var last: Tray?
         private var hasEnded = false
 
-        init(queries: Queries, user: String) {
-            self.queries = queries
+        init(store: any TrayQueries, user: String) {
+            self.store = store
             self.user = user
         }
 
@@ -65,7 +69,7 @@ public struct TrayUpdates: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)?
         ) async throws(TraylogError) -> Tray? {
             var isFirst = observation == nil
-            guard let observation = observation ?? queries.hub.observe(user: user) else { return nil }
+            guard let observation = observation ?? store.queries.hub.observe(user: user) else { return nil }
             self.observation = observation
             while true {
                 if isFirst {
@@ -73,7 +77,7 @@ public struct TrayUpdates: AsyncSequence, Sendable {
                 } else {
                     guard await observation.signal.wait() else { return nil }
                 }
-                let tray = try await BlockingQueries(queries).tray(of: user)
+                let tray = try await BlockingQueries(store.queries).tray(of: user)
                 guard !Task.isCancelled, !observation.signal.isEnded else { return nil }
                 if let last, tray.asOf < last.asOf || tray.isSame(as: last) { continue }
                 last = tray

@@ -126,7 +126,7 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
         // Not the head in the orders: the writer publishes a commit a moment before it reports it here.
         let head = try source.head()
         guard let seq else { return head }
-        guard seq.rawValue <= head else { throw Refusal.upToBeyondHead(seq, head: Seq(head)) }
+        guard seq.rawValue <= head else { throw Refusal.upToBeyondHead(seq, head: Seq(head), field: "through") }
         return seq.rawValue
     }
 

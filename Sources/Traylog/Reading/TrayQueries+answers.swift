@@ -168,6 +168,18 @@ extension Queries {
         }
     }
 
+    /// The tray of a user who is in memory; nil for anybody else.
+    func knownTray(of user: String) throws(TraylogError) -> Tray? {
+        try translatingErrors { source in
+            do {
+                return try source.knownTray(of: user)
+            } catch is PackedError {
+                // The long way names the damage, or derives the state again.
+                return nil
+            }
+        }
+    }
+
     fileprivate func tray(of user: String) throws(TraylogError) -> Tray {
         try translatingErrors { source in
             do {

@@ -30,6 +30,9 @@ public struct Command: Hashable, Sendable {
 
 extension Command {
     /// The kinds of command, each with its own fields. `Docs/choices.md` has the rules that leave room for doubt.
+    #if hasAttribute(nonexhaustive)
+        @nonexhaustive
+    #endif
     public enum Action: Hashable, Sendable {
         case notify(Content)
         /// Every item at or below the position (the head when nil) becomes seen.

@@ -20,7 +20,7 @@ public struct Content: Hashable, Sendable {
     /// How many notifications this item stands for in a summary.
     public var summaryCount: UInt32
     /// A silent item is never counted, and an inbox shows it on request only.
-    public var silent: Bool
+    public var isSilent: Bool
     public var level: InterruptionLevel
     /// The time from which a tick may expire the item.
     public var expiresAt: Timestamp?
@@ -31,7 +31,7 @@ public struct Content: Hashable, Sendable {
 
     public init(
         thread: String? = nil, category: String? = nil, title: String? = nil, body: String? = nil,
-        summaryArgument: String? = nil, summaryCount: UInt32 = 1, silent: Bool = false,
+        summaryArgument: String? = nil, summaryCount: UInt32 = 1, isSilent: Bool = false,
         level: InterruptionLevel = .active, expiresAt: Timestamp? = nil, collapseKey: String? = nil,
         data: String? = nil
     ) {
@@ -41,7 +41,7 @@ public struct Content: Hashable, Sendable {
         self.body = body
         self.summaryArgument = summaryArgument
         self.summaryCount = summaryCount
-        self.silent = silent
+        self.isSilent = isSilent
         self.level = level
         self.expiresAt = expiresAt
         self.collapseKey = collapseKey

@@ -1,4 +1,9 @@
 /// Why a command was refused and nothing was stored.
+///
+/// Later versions may have more cases: a `switch` needs an `@unknown default`, and ``name`` tells them apart as text.
+#if hasAttribute(nonexhaustive)
+    @nonexhaustive
+#endif
 public enum Refusal: Error, Hashable, Sendable {
     /// Malformed, over a limit, or an unknown field or kind.
     case invalid(field: String, reason: String)
@@ -7,7 +12,8 @@ public enum Refusal: Error, Hashable, Sendable {
     /// The item was superseded, retracted or expired or, for `snooze` and `wake`, deleted.
     case itemGone(Seq)
     case notSnoozed(Seq)
-    case upToBeyondHead(Seq, head: Seq)
+    /// A seq beyond the head. `field` says which of the caller's: `upTo`, or the `asOf` of a query.
+    case upToBeyondHead(Seq, head: Seq, field: String = "upTo")
     /// The event to undo is not an event of this user.
     case unknownEvent(Seq)
     case notUndoable(Seq, kind: EventKind)
@@ -46,8 +52,8 @@ extension Refusal {
             "item \(seq) is gone: it was superseded, retracted or expired, or it is deleted"
         case .notSnoozed(let seq):
             "item \(seq) is not snoozed, so it cannot be woken"
-        case .upToBeyondHead(let seq, let head):
-            "upTo: \(seq) is beyond the head, which is \(head)"
+        case .upToBeyondHead(let seq, let head, let field):
+            "\(field): \(seq) is beyond the head, which is \(head)"
         case .unknownEvent(let seq):
             "event \(seq) is not an event of this user"
         case .notUndoable(let seq, let kind):

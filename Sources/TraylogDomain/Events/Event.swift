@@ -16,10 +16,10 @@ public struct Event: Hashable, Sendable {
     /// Identifies the command that caused a keyed event; 0 without a key.
     package var commandFingerprint: UInt64
 
-    package init(
+    /// The store makes events of commands; this is for tests of what takes events, such as a ``Projection``.
+    public init(
         seq: Seq, recordedAt: Timestamp, occurredAt: Timestamp? = nil, user: String?, key: String? = nil,
-        actor: String? = nil, device: String? = nil, body: Body, unknownFields: [UInt8] = [],
-        commandFingerprint: UInt64 = 0
+        actor: String? = nil, device: String? = nil, body: Body
     ) {
         self.seq = seq
         self.recordedAt = recordedAt
@@ -29,6 +29,18 @@ public struct Event: Hashable, Sendable {
         self.actor = actor
         self.device = device
         self.body = body
+        unknownFields = []
+        commandFingerprint = 0
+    }
+
+    package init(
+        seq: Seq, recordedAt: Timestamp, occurredAt: Timestamp? = nil, user: String?, key: String? = nil,
+        actor: String? = nil, device: String? = nil, body: Body, unknownFields: [UInt8] = [], commandFingerprint: UInt64
+    ) {
+        self.init(
+            seq: seq, recordedAt: recordedAt, occurredAt: occurredAt, user: user, key: key, actor: actor,
+            device: device,
+            body: body)
         self.unknownFields = unknownFields
         self.commandFingerprint = commandFingerprint
     }
@@ -36,6 +48,9 @@ public struct Event: Hashable, Sendable {
 
 extension Event {
     /// The fact that the event states. Items and events are named by seq.
+    #if hasAttribute(nonexhaustive)
+        @nonexhaustive
+    #endif
     public enum Body: Hashable, Sendable {
         case notified(Content)
         case traySeen(upTo: Seq)
@@ -62,6 +77,9 @@ extension Event {
 }
 
 /// The kind of an event. The raw values are stored and never reused.
+#if hasAttribute(nonexhaustive)
+    @nonexhaustive
+#endif
 public enum EventKind: UInt8, Hashable, Sendable, CaseIterable {
     case notified = 1
     case traySeen = 2

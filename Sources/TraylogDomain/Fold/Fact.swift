@@ -134,7 +134,7 @@ extension Fact {
     }
 
     private mutating func setContent(_ content: borrowing Content, _ hasher: IdentityHasher) {
-        isSilent = content.silent
+        isSilent = content.isSilent
         summaryCount = content.summaryCount
         thread = hasher.identity(of: content.thread, as: .thread)
         category = hasher.identity(of: content.category, as: .category)

@@ -65,24 +65,27 @@ public struct Item: Hashable, Sendable, Identifiable {
     public var topic: String?
     /// As notified, with every edit applied.
     public var content: Content
-    public var muted: Bool
-    public var seen: Bool
-    public var read: Bool
-    public var archived: Bool
+    /// Arrived while its thread or category was muted: listed, never counted.
+    public var isMuted: Bool
+    public var isSeen: Bool
+    public var isRead: Bool
+    public var isArchived: Bool
     /// Marked `deleted`: in no page, until it is restored.
-    public var deleted: Bool
+    public var isDeleted: Bool
     /// Superseded, retracted or expired: in no page, for good.
-    public var gone: Bool
+    public var isGone: Bool
     public var snoozedUntil: Timestamp?
     public var actor: String?
     public var occurredAt: Timestamp?
     public var recordedAt: Timestamp
 
     public var id: Seq { seq }
+    public var isSnoozed: Bool { snoozedUntil != nil }
 
     public init(
-        seq: Seq, position: Seq, key: String? = nil, topic: String? = nil, content: Content, muted: Bool = false,
-        seen: Bool = false, read: Bool = false, archived: Bool = false, deleted: Bool = false, gone: Bool = false,
+        seq: Seq, position: Seq, key: String? = nil, topic: String? = nil, content: Content, isMuted: Bool = false,
+        isSeen: Bool = false, isRead: Bool = false, isArchived: Bool = false, isDeleted: Bool = false,
+        isGone: Bool = false,
         snoozedUntil: Timestamp? = nil, actor: String? = nil, occurredAt: Timestamp? = nil, recordedAt: Timestamp
     ) {
         self.seq = seq
@@ -90,12 +93,12 @@ public struct Item: Hashable, Sendable, Identifiable {
         self.key = key
         self.topic = topic
         self.content = content
-        self.muted = muted
-        self.seen = seen
-        self.read = read
-        self.archived = archived
-        self.deleted = deleted
-        self.gone = gone
+        self.isMuted = isMuted
+        self.isSeen = isSeen
+        self.isRead = isRead
+        self.isArchived = isArchived
+        self.isDeleted = isDeleted
+        self.isGone = isGone
         self.snoozedUntil = snoozedUntil
         self.actor = actor
         self.occurredAt = occurredAt

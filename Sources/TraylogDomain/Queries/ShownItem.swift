@@ -44,12 +44,12 @@ extension ShownItem {
     /// Brings an item up to date that is as its event brought it: marks, position and edits.
     package func update(_ item: inout Item, from source: some StateSource) throws {
         item.position = Seq(entry.position)
-        item.muted = entry.flags.contains(.muted)
-        item.seen = isSeen
-        item.read = entry.flags.contains(.read)
-        item.archived = entry.flags.contains(.archived)
-        item.deleted = entry.flags.contains(.deleted)
-        item.gone = entry.flags.contains(.gone)
+        item.isMuted = entry.flags.contains(.muted)
+        item.isSeen = isSeen
+        item.isRead = entry.flags.contains(.read)
+        item.isArchived = entry.flags.contains(.archived)
+        item.isDeleted = entry.flags.contains(.deleted)
+        item.isGone = entry.flags.contains(.gone)
         guard !overrides.isEmpty else { return }
         try applyEdits(to: &item.content, from: source)
         item.snoozedUntil = try snoozedUntil(from: source)

@@ -3,17 +3,17 @@ public struct ThreadGroup: Hashable, Sendable {
     /// The name of the thread; nil for the app-level group, which has the items without a thread.
     public var thread: String?
     /// Listed items.
-    public var count: UInt64
-    public var unseen: UInt64
-    public var unread: UInt64
+    public var count: Int
+    public var unseen: Int
+    public var unread: Int
     public var newest: Item
     /// How many notifications the other items stand for: the sum of their summary counts.
-    public var more: UInt64
+    public var more: Int
     /// The distinct summary arguments of the other items, those of the newest items first; all of them.
     public var names: [String]
 
     public init(
-        thread: String?, count: UInt64, unseen: UInt64, unread: UInt64, newest: Item, more: UInt64 = 0,
+        thread: String?, count: Int, unseen: Int, unread: Int, newest: Item, more: Int = 0,
         names: [String] = []
     ) {
         self.thread = thread
@@ -90,11 +90,11 @@ extension TrayState {
 /// A group under construction; its items come newest first.
 private struct Group {
     let newest: ShownItem
-    var count: UInt64 = 0
-    var unseen: UInt64 = 0
-    var unread: UInt64 = 0
+    var count = 0
+    var unseen = 0
+    var unread = 0
     /// What the items but the newest stand for.
-    private var more: UInt64 = 0
+    private var more = 0
     private var names: Set<UInt64> = []
     /// One item for each name, newest first.
     private var named: [ShownItem] = []
@@ -106,7 +106,7 @@ private struct Group {
 
     mutating func add(_ item: ShownItem) {
         tally(item)
-        more += UInt64(item.entry.summaryCount)
+        more &+= Int(item.entry.summaryCount)
         let name = item.entry.argument
         if name != 0, names.insert(name).inserted { named.append(item) }
     }

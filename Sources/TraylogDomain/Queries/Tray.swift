@@ -3,10 +3,10 @@ public struct Tray: Hashable, Sendable {
     /// Unseen and unread of one category.
     public struct CategoryCounts: Hashable, Sendable {
         public var category: String
-        public var unseen: UInt64
-        public var unread: UInt64
+        public var unseen: Int
+        public var unread: Int
 
-        public init(category: String, unseen: UInt64, unread: UInt64) {
+        public init(category: String, unseen: Int, unread: Int) {
             self.category = category
             self.unseen = unseen
             self.unread = unread
@@ -17,11 +17,11 @@ public struct Tray: Hashable, Sendable {
     /// The newest event that the answer reflects.
     public var asOf: Seq
     /// Counted items that were not seen.
-    public var unseen: UInt64
+    public var unseen: Int
     /// Counted items that were not read.
-    public var unread: UInt64
+    public var unread: Int
     /// Listed items.
-    public var total: UInt64
+    public var total: Int
     /// The position up to which the user has looked at the tray; 0 when never.
     public var seenUpTo: Seq
     /// When the user looked at it, by the store's clock: the time of the `traySeen` that moved ``seenUpTo``; nil when never.
@@ -45,7 +45,7 @@ public struct Tray: Hashable, Sendable {
     }
 
     public init(
-        user: String, asOf: Seq, unseen: UInt64 = 0, unread: UInt64 = 0, total: UInt64 = 0,
+        user: String, asOf: Seq, unseen: Int = 0, unread: Int = 0, total: Int = 0,
         seenUpTo: Seq = .zero, seenAt: Timestamp? = nil, newest: Seq? = nil, newestCounted: Seq? = nil,
         categories: [CategoryCounts] = []
     ) {
@@ -84,14 +84,17 @@ extension TrayState {
     /// The tray of this state. The names of the categories come from the log.
     package func tray(of user: String, asOf: Seq, source: some StateSource) throws -> Tray {
         var tray = Tray(
-            user: user, asOf: asOf, unseen: unseen, unread: unread, total: total, seenUpTo: Seq(seenUpTo),
+            user: user, asOf: asOf, unseen: Int(clamping: unseen), unread: Int(clamping: unread),
+            total: Int(clamping: total),
+            seenUpTo: Seq(seenUpTo),
             seenAt: seenBy == 0 ? nil : try source.recordedAt(seenBy),
             newest: newest.listed == 0 ? nil : Seq(newest.listed),
             newestCounted: newest.counted == 0 ? nil : Seq(newest.counted))
         for count in categories {
             guard let name = try source.category(count) else { continue }
             tray.categories.append(
-                Tray.CategoryCounts(category: name, unseen: count.unseen, unread: count.unread))
+                Tray.CategoryCounts(
+                    category: name, unseen: Int(clamping: count.unseen), unread: Int(clamping: count.unread)))
         }
         tray.categories.sort { $0.category.precedesInBytes($1.category) }
         return tray

@@ -27,7 +27,7 @@ extension String? {
 extension Content {
     /// Whether every field is equal, texts byte for byte.
     package func hasSameBytes(as other: Content) -> Bool {
-        summaryCount == other.summaryCount && silent == other.silent && level == other.level
+        summaryCount == other.summaryCount && isSilent == other.isSilent && level == other.level
             && expiresAt == other.expiresAt && title.hasSameBytes(as: other.title)
             && body.hasSameBytes(as: other.body) && summaryArgument.hasSameBytes(as: other.summaryArgument)
             && data.hasSameBytes(as: other.data) && thread.hasSameBytes(as: other.thread)

@@ -17,7 +17,12 @@ extension TraylogError: CustomStringConvertible {
 
 /// A failure outside of the store's rules, with what to do next.
 public struct StoreFailure: Error, Hashable, Sendable {
-    public enum Code: String, Hashable, Sendable {
+    /// The kind of failure, for a caller that reacts to it. Later versions may have more: a `switch` needs an `@unknown
+    /// default`.
+    #if hasAttribute(nonexhaustive)
+        @nonexhaustive
+    #endif
+    public enum Code: String, Hashable, Sendable, CaseIterable {
         /// There is no store in the directory.
         case notFound
         /// Another process, or another part of this one, has the store open for writing.
@@ -54,13 +59,37 @@ public struct StoreFailure: Error, Hashable, Sendable {
     public var code: Code
     /// The cause, the place, and what to do next.
     public var message: String
+    /// The file or directory concerned, where one is known.
+    public var path: String?
+    /// The call that failed underneath, such as `open` or `sync`, where one is known.
+    public var operation: String?
     /// The process that has the store open, for ``Code/openForWriting``.
     public var holder: Int32?
 
-    public init(code: Code, message: String, holder: Int32? = nil) {
+    public init(
+        code: Code, message: String, path: String? = nil, operation: String? = nil, holder: Int32? = nil
+    ) {
         self.code = code
         self.message = message
+        self.path = path
+        self.operation = operation
         self.holder = holder
+    }
+
+    /// Whether the same call may succeed later without anybody mending the store: the disk has room again, another process
+    /// has closed it, a compaction has ended.
+    public var isTransient: Bool {
+        switch code {
+        case .openForWriting, .busy, .diskFull, .readersFull, .inputOutput: true
+        default: false
+        }
+    }
+}
+
+extension TraylogError {
+    /// ``StoreFailure/isTransient``; false for a refusal, which stands as long as the store is as it is.
+    public var isTransient: Bool {
+        if case .failed(let failure) = self { failure.isTransient } else { false }
     }
 }
 

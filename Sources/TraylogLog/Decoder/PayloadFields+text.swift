@@ -38,7 +38,7 @@ extension PayloadFields {
         try fill(&content.body, .body, payload)
         try fill(&content.summaryArgument, .summaryArgument, payload)
         content.summaryCount = try summaryCount() ?? 1
-        content.silent = raw(.silent) != 0
+        content.isSilent = raw(.silent) != 0
         content.level = try level() ?? .active
         content.expiresAt = time(.expiresAt)
         try fill(&content.collapseKey, .collapseKey, payload)

@@ -158,7 +158,7 @@ extension PayloadWriter {
         put(.body, content.body, &bytes)
         put(.summaryArgument, content.summaryArgument, &bytes)
         if content.summaryCount != 1 { put(.summaryCount, UInt64(content.summaryCount), &bytes) }
-        put(.silent, content.silent, &bytes)
+        put(.silent, content.isSilent, &bytes)
         if content.level != .active { put(.level, content.level.stored, &bytes) }
         put(.expiresAt, content.expiresAt, &bytes)
         put(.collapseKey, content.collapseKey, &bytes)

@@ -67,6 +67,22 @@ package enum Files {
         unsafe try SystemError.check(rmdir(path))
     }
 
+    /// Removes a directory with all that is in it, as far as that goes; a link goes, and not what it leads to.
+    package static func removeTree(_ path: String) {
+        if (try? FileStatus(path: path, followingLinks: false))?.isDirectory == true {
+            for name in (try? names(in: path)) ?? [] { removeTree(path + "/" + name) }
+            try? removeDirectory(path)
+        } else {
+            try? remove(path)
+        }
+    }
+
+    /// The directory for files that nobody keeps: `TMPDIR`, else `/tmp`.
+    package static var temporaryDirectory: String {
+        guard let path = unsafe getenv("TMPDIR"), unsafe path.pointee != 0 else { return "/tmp" }
+        return unsafe String(cString: path)
+    }
+
     /// The names in a directory, ascending, but for itself and its parent.
     package static func names(in directory: String) throws(SystemError) -> [String] {
         guard let stream = unsafe opendir(directory) else { throw .last }

@@ -17,7 +17,7 @@ struct CommandTests {
 
     @Test func notifyTakesEveryField() throws {
         let expected = Content(
-            thread: "t", category: "c", title: "T", body: "B", summaryArgument: "A", summaryCount: 3, silent: true,
+            thread: "t", category: "c", title: "T", body: "B", summaryArgument: "A", summaryCount: 3, isSilent: true,
             level: .critical, expiresAt: Timestamp(rfc3339: "2030-01-01T00:00:00Z"), collapseKey: "k", data: "{}")
         let actual = try action(
             "notify", "ada", "--thread", "t", "--category", "c", "--title", "T", "--body", "B", "--summary-argument",

@@ -47,7 +47,7 @@ struct ClientCommands {
         content.thread = random.pick([nil, "t1", "t2"])
         content.category = random.pick([nil, "c1", "c2"])
         content.collapseKey = random.pick([nil, nil, "x"])
-        content.silent = random.chance(10)
+        content.isSilent = random.chance(10)
         return content
     }
 

@@ -99,13 +99,13 @@ final class HistoryRecorder: Sendable {
 extension Tray {
     /// As the program prints it; categories must not be canonically equivalent.
     fileprivate init(json object: NSDictionary) {
-        func number(_ object: NSDictionary?, _ name: String) -> UInt64 {
-            (object?[name] as? NSNumber)?.uint64Value ?? 0
+        func number(_ object: NSDictionary?, _ name: String) -> Int {
+            (object?[name] as? NSNumber)?.intValue ?? 0
         }
         self.init(
-            user: object["user"] as? String ?? "", asOf: Seq(number(object, "asOf")),
+            user: object["user"] as? String ?? "", asOf: Seq(UInt64(number(object, "asOf"))),
             unseen: number(object, "unseen"), unread: number(object, "unread"), total: number(object, "total"),
-            seenUpTo: Seq(number(object, "seenUpTo")),
+            seenUpTo: Seq(UInt64(number(object, "seenUpTo"))),
             seenAt: (object["seenAt"] as? String).flatMap { Timestamp(rfc3339: $0) },
             newest: (object["newest"] as? NSNumber).map { Seq($0.uint64Value) },
             newestCounted: (object["newestCounted"] as? NSNumber).map { Seq($0.uint64Value) })

@@ -95,8 +95,8 @@ import TraylogDomain
 
     @Test func markAllArchivedAndDeletedCoverOnlyTheInbox() throws {
         let log = Script {
-            for _ in 1...3 { $0.notify("ann", Content(silent: false)) }
-            $0.notify("ann", Content(silent: true))
+            for _ in 1...3 { $0.notify("ann", Content(isSilent: false)) }
+            $0.notify("ann", Content(isSilent: true))
             $0.append("ann", .mark(.archived, [.seq(1)]))
             $0.append("ann", .snooze(.seq(2), until: at(999)))
             $0.append("ann", .markAll(.deleted))

@@ -9,7 +9,7 @@ import TraylogDomain
             $0.notify("ann", Content(thread: "t", summaryArgument: "Alice", summaryCount: 4))
             $0.notify("ann", Content(summaryArgument: "App"))
             $0.notify("ann", Content(thread: "t", summaryArgument: "Me"))
-            $0.notify("ann", Content(thread: "t", summaryArgument: "Silent", silent: true))
+            $0.notify("ann", Content(thread: "t", summaryArgument: "Silent", isSilent: true))
             $0.notify("ann", Content(thread: "t", summaryArgument: "Newest"))
             $0.append("ann", .mark(.read, [.seq(3)]))
         }

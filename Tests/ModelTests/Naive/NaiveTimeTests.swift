@@ -123,7 +123,7 @@ import TraylogDomain
         #expect(log.naive.tray(of: "ann", asOf: 0) == Tray(user: "ann", asOf: 0))
         #expect(log.naive.users(asOf: 0).isEmpty)
         #expect([at(9), at(10), at(19), at(20), at(999)].map(log.naive.seq(at:)) == [0, 1, 1, 2, 3])
-        #expect(throws: Refusal.upToBeyondHead(4, head: 3)) { try log.naive.checkedAsOf(4) }
+        #expect(throws: Refusal.upToBeyondHead(4, head: 3, field: "asOf")) { try log.naive.checkedAsOf(4) }
     }
 
     @Test func aClockThatStepsBackIsClamped() {

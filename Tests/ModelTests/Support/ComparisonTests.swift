@@ -79,7 +79,7 @@ enum Lie: String, CaseIterable, CustomTestStringConvertible {
         case .groupForgotten: twist.threads = changed { $0.threads = $0.threads.filter { $0.thread != nil } }
         case .eventBodyChanged: twist.events = changed { if $0.count > 40 { $0[40].body = .erased } }
         case .clockStepsBack: twist.events = changed { if $0.count > 40 { $0[40].recordedAt = at(0) } }
-        case .itemMuted: twist.item = changed { $0.muted.toggle() }
+        case .itemMuted: twist.item = changed { $0.isMuted.toggle() }
         case .userForgotten: twist.users = changed { if $0.count > 3 { $0.remove(at: 2) } }
         case .receiptOffByOne:
             twist.receipt = { receipt in

@@ -127,7 +127,7 @@ package struct Comparison {
         switch (expected, found) {
         case (.success(var item), .success(let other)):
             // Marks on what is gone say nothing.
-            if item.gone { (item.seen, item.read) = (other.seen, other.read) }
+            if item.isGone { (item.isSeen, item.isRead) = (other.isSeen, other.isRead) }
             try expectSame(item, other, "item \(reference)")
         default: try expectSame("\(expected)", "\(found)", "item \(reference)")
         }

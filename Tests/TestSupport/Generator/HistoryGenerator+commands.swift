@@ -140,7 +140,7 @@ extension HistoryGenerator {
         if random.chance(40) { content.body = "Body\n\t\(random.below(1_000)) 🎉" }
         if random.chance(60) { content.summaryArgument = random.pick(HistoryNames.people) }
         if random.chance(30) { content.summaryCount = random.pick([0, 1, 2, 3, 7, 100, .max]) }
-        content.silent = random.chance(12)
+        content.isSilent = random.chance(12)
         if random.chance(20) { content.level = random.pick(InterruptionLevel.allCases) }
         if random.chance(10) { content.expiresAt = coarse() }
         if random.chance(15) { content.collapseKey = random.pick(HistoryNames.names(mix.collapseKeys, "collapse")) }

@@ -41,7 +41,7 @@ extension Content {
         [
             ("thread", thread.map(quoted)), ("category", category.map(quoted)), ("title", title.map(quoted)),
             ("body", body.map(quoted)), ("summaryArgument", summaryArgument.map(quoted)),
-            ("summaryCount", "\(summaryCount)"), ("silent", "\(silent)"), ("level", quoted("\(level)")),
+            ("summaryCount", "\(summaryCount)"), ("silent", "\(isSilent)"), ("level", quoted("\(level)")),
             ("expiresAt", expiresAt.map(quoted)), ("collapseKey", collapseKey.map(quoted)), ("data", data),
         ]
     }

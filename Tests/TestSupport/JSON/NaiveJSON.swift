@@ -53,8 +53,8 @@ package struct NaiveJSON {
         let content = item.content
         var object: [String: Any] = [
             "seq": item.seq.rawValue, "position": item.position.rawValue, "summaryCount": content.summaryCount,
-            "level": "\(content.level)", "silent": content.silent, "muted": item.muted, "seen": item.seen,
-            "read": item.read, "archived": item.archived,
+            "level": "\(content.level)", "silent": content.isSilent, "muted": item.isMuted, "seen": item.isSeen,
+            "read": item.isRead, "archived": item.isArchived,
             "recordedAt": rfc3339(recordedAt[Int(item.seq.rawValue) - 1]),
         ]
         object["key"] = item.key

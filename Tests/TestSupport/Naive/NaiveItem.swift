@@ -32,7 +32,7 @@ package struct NaiveItem: Hashable, Sendable {
 
     package var isLive: Bool { !deleted && !gone }
     package var isInInbox: Bool { isLive && !archived && snoozedUntil == nil }
-    package var isListed: Bool { isInInbox && !content.silent }
+    package var isListed: Bool { isInInbox && !content.isSilent }
     package var isCounted: Bool { isListed && !muted }
     package var isUnseen: Bool { isCounted && !seen }
     package var isUnread: Bool { isCounted && !read }
@@ -64,8 +64,9 @@ package struct NaiveItem: Hashable, Sendable {
     /// As a query shows it.
     package var shown: Item {
         Item(
-            seq: seq, position: position, key: key, topic: topic, content: content, muted: muted, seen: seen,
-            read: read, archived: archived, deleted: deleted, gone: gone, snoozedUntil: snoozedUntil, actor: actor,
+            seq: seq, position: position, key: key, topic: topic, content: content, isMuted: muted, isSeen: seen,
+            isRead: read, isArchived: archived, isDeleted: deleted, isGone: gone, snoozedUntil: snoozedUntil,
+            actor: actor,
             occurredAt: occurredAt, recordedAt: recordedAt
         )
     }

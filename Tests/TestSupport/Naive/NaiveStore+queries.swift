@@ -7,7 +7,7 @@ extension NaiveStore {
     package func tray(of user: String, asOf: Seq? = nil) -> Tray {
         let state = snapshot(of: user, asOf)
         var tray = Tray(user: user, asOf: asOf ?? head, seenUpTo: state.seenUpTo, seenAt: state.seenAt)
-        var categories: [Name: (unseen: UInt64, unread: UInt64)] = [:]
+        var categories: [Name: (unseen: Int, unread: Int)] = [:]
         for item in state.items where item.isListed {
             tray.total += 1
             tray.newest = max(tray.newest ?? .zero, item.position)
@@ -35,7 +35,7 @@ extension NaiveStore {
                 case .archived: item.isLive && item.archived
                 case .snoozed: item.isLive && item.snoozedUntil != nil
                 }
-            return isInView && (query.includeSilent || !item.content.silent) && !(query.onlyUnread && item.read)
+            return isInView && (query.includeSilent || !item.content.isSilent) && !(query.onlyUnread && item.read)
                 && !(query.onlyUnseen && item.seen) && item.matches(query.thread, query.category)
         }
         return items.sorted { $0.position > $1.position }.map(\.shown)
@@ -64,9 +64,9 @@ extension NaiveStore {
             }
             groups.append(
                 ThreadGroup(
-                    thread: newest.content.thread, count: UInt64(members.count),
-                    unseen: UInt64(members.filter(\.isUnseen).count), unread: UInt64(members.filter(\.isUnread).count),
-                    newest: newest.shown, more: others.reduce(0) { $0 + UInt64($1.summaryCount) },
+                    thread: newest.content.thread, count: members.count,
+                    unseen: members.filter(\.isUnseen).count, unread: members.filter(\.isUnread).count,
+                    newest: newest.shown, more: others.reduce(0) { $0 + Int($1.summaryCount) },
                     names: names.map(\.text)))
         }
         return groups
@@ -131,7 +131,7 @@ extension NaiveStore {
     }
 
     package func checkedAsOf(_ seq: Seq) throws(Refusal) -> Seq {
-        if seq > head { throw .upToBeyondHead(seq, head: head) }
+        if seq > head { throw .upToBeyondHead(seq, head: head, field: "asOf") }
         return seq
     }
 

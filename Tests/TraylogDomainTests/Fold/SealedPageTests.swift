@@ -5,7 +5,7 @@ import Testing
 /// What happens to items that have left the tail. Every history is checked with all pages at hand and with none.
 @Suite struct SealedPageTests {
     private func expectCounts(
-        _ script: Script, total: UInt64, unseen: UInt64, unread: UInt64, _ location: SourceLocation = #_sourceLocation
+        _ script: Script, total: Int, unseen: Int, unread: Int, _ location: SourceLocation = #_sourceLocation
     ) throws {
         for tray in [try script.tray(), try script.flushedTray()] {
             #expect([tray.total, tray.unseen, tray.unread] == [total, unseen, unread], sourceLocation: location)
@@ -77,7 +77,7 @@ import Testing
             var script = Script()
             try script.notify(200)
             try script.markAll(mark, Selection(upTo: Seq(upTo)))
-            let left = 200 - upTo
+            let left = 200 - Int(upTo)
             let isTaken = mark == .archived || mark == .deleted
             try expectCounts(
                 script, total: isTaken ? left : 200, unseen: left, unread: mark == .seen ? 200 : left)

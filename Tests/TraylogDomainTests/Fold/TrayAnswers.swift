@@ -52,7 +52,7 @@ struct TrayAnswers {
                 state.isSeen(found), flags.contains(.read), flags.contains(.archived), flags.contains(.deleted),
                 flags.contains(.muted), flags.contains(.silent),
             ]
-            let theirs = [item.seen, item.read, item.archived, item.deleted, item.muted, item.content.silent]
+            let theirs = [item.seen, item.read, item.archived, item.deleted, item.muted, item.content.isSilent]
             #expect(ours == theirs, "seed \(seed), after \(naive.head): item \(item.seq)")
         }
         let position = items.isEmpty ? 0 : items[items.count / 2].position.rawValue

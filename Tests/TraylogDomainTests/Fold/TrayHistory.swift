@@ -65,7 +65,7 @@ struct TrayHistory {
             thread: mix.isWide ? "thread \(count)" : random.chance(70) ? random.pick(Self.threads) : nil,
             category: random.chance(mix.isWide ? 90 : 70) ? category() : nil, title: "title \(count)",
             summaryArgument: mix.isWide ? "name \(count)" : random.chance(60) ? random.pick(Self.arguments) : nil,
-            summaryCount: random.pick([0, 1, 1, 1, 3, .max]), silent: random.chance(8),
+            summaryCount: random.pick([0, 1, 1, 1, 3, .max]), isSilent: random.chance(8),
             collapseKey: random.chance(mix.collapsing) ? "collapse \(random.below(mix.collapsing * 2))" : nil)
     }
 

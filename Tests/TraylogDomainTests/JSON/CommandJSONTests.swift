@@ -14,7 +14,7 @@ import Testing
             """#)
         let content = Content(
             thread: "t", category: "c", title: "T\n", body: "", summaryArgument: "Bob", summaryCount: .max,
-            silent: true, level: .timeSensitive, expiresAt: Timestamp(rfc3339: "2004-12-31T23:00:00Z"),
+            isSilent: true, level: .timeSensitive, expiresAt: Timestamp(rfc3339: "2004-12-31T23:00:00Z"),
             collapseKey: "x", data: #"{"b" : [1, "é"]}"#)
         let expected = Command(
             user: "ada", .notify(content), key: "k", occurredAt: Timestamp(rfc3339: "2004-04-15T14:56:01Z"),

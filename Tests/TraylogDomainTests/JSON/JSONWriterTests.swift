@@ -18,7 +18,7 @@ import Testing
 
     private var fullContent: Content {
         Content(
-            thread: "t", category: "c", title: "T", body: "B", summaryArgument: "A", summaryCount: 3, silent: true,
+            thread: "t", category: "c", title: "T", body: "B", summaryArgument: "A", summaryCount: 3, isSilent: true,
             level: .critical, expiresAt: later, collapseKey: "k", data: "{\"a\":\n1}")
     }
 
@@ -83,8 +83,8 @@ import Testing
 
     @Test func anItemHasItsFieldsInOrder() {
         let item = Item(
-            seq: 1, position: 9, key: "k", topic: "n", content: fullContent, muted: true, seen: true, read: true,
-            archived: true, snoozedUntil: later, actor: "a", occurredAt: time, recordedAt: later)
+            seq: 1, position: 9, key: "k", topic: "n", content: fullContent, isMuted: true, isSeen: true, isRead: true,
+            isArchived: true, snoozedUntil: later, actor: "a", occurredAt: time, recordedAt: later)
         #expect(
             json { $0.write(item) } == #"""
                 {"seq":1,"position":9,"key":"k","topic":"n","thread":"t","category":"c","title":"T","body":"B",\#

@@ -3,7 +3,7 @@
 
 /// Valid commands of every kind, the same ones for the same seed.
 struct RandomCommands {
-    private var generator: SeededGenerator
+    var generator: SeededGenerator
 
     init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
@@ -47,17 +47,17 @@ struct RandomCommands {
         }
     }
 
-    private mutating func content(collapsing: Bool) -> Content {
+    mutating func content(collapsing: Bool) -> Content {
         Content(
             thread: maybe { $0.identifier() }, category: maybe { $0.identifier() }, title: maybe { $0.text() },
             body: maybe { $0.text() }, summaryArgument: maybe { $0.identifier() },
             summaryCount: maybe { UInt32.random(in: 0...UInt32.max, using: &$0.generator) } ?? 1,
-            silent: Bool.random(using: &generator),
+            isSilent: Bool.random(using: &generator),
             level: InterruptionLevel.allCases.randomElement(using: &generator)!, expiresAt: maybe { $0.time() },
             collapseKey: collapsing ? maybe { $0.identifier() } : nil, data: maybe { $0.data() })
     }
 
-    private mutating func edit() -> ContentEdit {
+    mutating func edit() -> ContentEdit {
         var edit = ContentEdit()
         edit.title = change { $0.text() }
         edit.body = change { $0.text() }
@@ -77,33 +77,33 @@ struct RandomCommands {
         }
     }
 
-    private mutating func maybe<Value>(_ make: (inout RandomCommands) -> Value) -> Value? {
+    mutating func maybe<Value>(_ make: (inout RandomCommands) -> Value) -> Value? {
         Bool.random(using: &generator) ? make(&self) : nil
     }
 
-    private mutating func scope() -> MuteScope {
+    mutating func scope() -> MuteScope {
         Bool.random(using: &generator) ? .thread(identifier()) : .category(identifier())
     }
 
-    private mutating func item() -> ItemReference {
+    mutating func item() -> ItemReference {
         Bool.random(using: &generator) ? .seq(seq()) : .key(identifier())
     }
 
-    private mutating func seq() -> Seq { Seq(generator.next() >> UInt64.random(in: 0..<64, using: &generator)) }
+    mutating func seq() -> Seq { Seq(generator.next() >> UInt64.random(in: 0..<64, using: &generator)) }
 
-    private mutating func time() -> Timestamp {
+    mutating func time() -> Timestamp {
         let range = Timestamp.rfc3339Range
         return Timestamp(
             milliseconds: .random(
                 in: range.lowerBound.milliseconds...range.upperBound.milliseconds, using: &generator))
     }
 
-    private mutating func identifier() -> String {
+    mutating func identifier() -> String {
         let alphabet = Array("abz AZ09\"\\/{}[]:,é中😀\u{a0}\u{2028}\u{301}")
         return string(of: alphabet, 1...20)
     }
 
-    private mutating func text() -> String {
+    mutating func text() -> String {
         string(of: Array("ab\"\\\n\r\t\u{0}\u{1f}\u{7f}\u{85}é中😀\u{fffd}"), 0...40)
     }
 

@@ -42,7 +42,7 @@ import Testing
         for thread in [nil, "t"] {
             for category in [nil, "c"] {
                 for silent in [false, true] {
-                    try script.notify(1, Content(thread: thread, category: category, silent: silent))
+                    try script.notify(1, Content(thread: thread, category: category, isSilent: silent))
                 }
             }
         }

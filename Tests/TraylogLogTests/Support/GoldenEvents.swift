@@ -30,7 +30,7 @@ enum GoldenEvents {
 
     static let content = Content(
         thread: "family", category: "message", title: "Anna", body: "Wo bist du? 🎈", summaryArgument: "Anna",
-        summaryCount: 3, silent: true, level: .timeSensitive,
+        summaryCount: 3, isSilent: true, level: .timeSensitive,
         expiresAt: Timestamp(milliseconds: 1_700_086_400_000), collapseKey: "where", data: #"{"a": [1, null]}"#)
 
     static let edit: ContentEdit = {

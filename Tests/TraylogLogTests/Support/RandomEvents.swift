@@ -27,7 +27,7 @@ extension Seeded {
             thread: maybe { $0.text() }, category: maybe { $0.text() }, title: maybe { $0.text() },
             body: maybe { $0.text() }, summaryArgument: maybe { $0.text() },
             summaryCount: maybe { UInt32(truncatingIfNeeded: $0.number()) } ?? 1,
-            silent: .random(using: &self), level: .allCases.randomElement(using: &self)!,
+            isSilent: .random(using: &self), level: .allCases.randomElement(using: &self)!,
             expiresAt: maybe { $0.time() }, collapseKey: maybe { $0.text() }, data: maybe { $0.text() })
     }
 

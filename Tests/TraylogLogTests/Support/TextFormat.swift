@@ -53,7 +53,7 @@ struct TextFormat {
         add("body", content.body)
         add("summary_argument", content.summaryArgument)
         if content.summaryCount != 1 { add("summary_count", content.summaryCount) }
-        if content.silent { lines.append("silent: true") }
+        if content.isSilent { lines.append("silent: true") }
         if content.level != .active { add("level", word: "LEVEL", "\(content.level)") }
         add("expires_at", content.expiresAt?.milliseconds)
         add("collapse_key", content.collapseKey)

@@ -45,8 +45,8 @@ import TestSupport
         #expect(report.through == Seq(head))
     }
 
-    private func counts(_ counts: TrayCounts) -> [UInt64] { [counts.unseen, counts.unread, counts.total] }
-    private func counts(_ tray: Tray) -> [UInt64] { [tray.unseen, tray.unread, tray.total] }
+    private func counts(_ counts: TrayCounts) -> [Int] { [counts.unseen, counts.unread, counts.total] }
+    private func counts(_ tray: Tray) -> [Int] { [tray.unseen, tray.unread, tray.total] }
 
     @Test(arguments: [StoreWay.atHand, .reader], seeds(3, long: 40))
     func aPartIsThePartOfTheWhole(way: StoreWay, seed: UInt64) throws {
@@ -104,7 +104,7 @@ import TestSupport
             // Backwards there is nothing.
             #expect(try store.audit(of: "ann", from: .seq(3), to: .seq(1)).steps.isEmpty)
             #expect(try store.audit(of: "ann", from: .seq(9)).steps.isEmpty)
-            #expect(throws: TraylogError.refused(.upToBeyondHead(9, head: 3))) {
+            #expect(throws: TraylogError.refused(.upToBeyondHead(9, head: 3, field: "to"))) {
                 try store.audit(of: "ann", to: .seq(9))
             }
         }

@@ -43,10 +43,10 @@ import TestSupport
             case .changed: #expect((change.before?.isListed ?? false) == change.after.isListed)
             }
             if let after {
-                #expect(change.after.read == after.read && change.after.seen == after.seen)
+                #expect(change.after.isRead == after.isRead && change.after.isSeen == after.isSeen)
                 #expect(change.content == after.content)
             }
-            if let before { #expect(change.before?.read == before.read && change.before?.seen == before.seen) }
+            if let before { #expect(change.before?.isRead == before.isRead && change.before?.isSeen == before.isSeen) }
         }
     }
 
@@ -87,7 +87,7 @@ import TestSupport
             let difference = try tested.store.difference(of: "ann", from: .seq(1), to: .seq(1))
             #expect(difference.items.isEmpty && difference.steps.isEmpty)
             #expect(try tested.store.difference(of: "bob", from: .seq(0)).items.isEmpty)
-            #expect(throws: TraylogError.refused(.upToBeyondHead(2, head: 1))) {
+            #expect(throws: TraylogError.refused(.upToBeyondHead(2, head: 1, field: "from"))) {
                 try tested.store.difference(of: "ann", from: .seq(2))
             }
         }

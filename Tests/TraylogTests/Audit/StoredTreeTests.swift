@@ -100,8 +100,12 @@ import TraylogLog
                 #expect(try store.treeHead() == TreeHead(size: 0, root: .ofEmptyTree))
                 #expect(try store.storeTree().size == 0)
                 #expect(throws: TraylogError.refused(.unknownEvent(0))) { try store.proof(of: 0) }
-                #expect(throws: TraylogError.refused(.upToBeyondHead(1, head: 0))) { try store.proof(of: 1) }
-                #expect(throws: TraylogError.refused(.upToBeyondHead(1, head: 0))) { try store.treeGrowth(from: 1) }
+                #expect(throws: TraylogError.refused(.upToBeyondHead(1, head: 0, field: "seq"))) {
+                    try store.proof(of: 1)
+                }
+                #expect(throws: TraylogError.refused(.upToBeyondHead(1, head: 0, field: "first"))) {
+                    try store.treeGrowth(from: 1)
+                }
                 #expect(try store.treeGrowth(from: 0).isValid)
             }
         }

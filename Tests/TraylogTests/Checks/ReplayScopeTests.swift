@@ -127,8 +127,8 @@ import TestSupport
                     return refusal
                 }
             }
-            #expect(try refusal(ReplayScope(asOf: .seq(81))) == .upToBeyondHead(81, head: 80))
-            #expect(try refusal(ReplayScope(to: 81)) == .upToBeyondHead(81, head: 80))
+            #expect(try refusal(ReplayScope(asOf: .seq(81))) == .upToBeyondHead(81, head: 80, field: "asOf"))
+            #expect(try refusal(ReplayScope(to: 81)) == .upToBeyondHead(81, head: 80, field: "to"))
             let both = try refusal(ReplayScope(to: 3, asOf: .seq(3)))
             #expect(both == .invalid(field: "to", reason: "cannot be given beside asOf"))
             #expect(

@@ -88,7 +88,7 @@ import TraylogPlatform
                 }
                 guard now > step else { return }
                 #expect(try store.tray(of: "bob").unread == 15)
-                #expect(try store.inbox(of: "bob", asOf: .seq(read)).items.count { $0.read } == 1)
+                #expect(try store.inbox(of: "bob", asOf: .seq(read)).items.count { $0.isRead } == 1)
             }
             try expectSound(path, step)
         }

@@ -26,7 +26,7 @@ struct FetchedItemsTests {
             page(9, [item(9), item(8)], next: 8), page(9, [item(7), item(6), item(5)], next: 5))
         let result = fetched.refresh(with: page(11, [item(6, at: 11), item(10)], next: 10), hasGap: false)
         #expect(fetched.items.map(\.seq) == [6, 10, 9, 8, 7, 5])
-        #expect(result == FetchResult(new: [item(10)], gap: false, endReached: false))
+        #expect(result == FetchResult(new: [item(10)], hasGap: false, endReached: false))
         #expect(fetched.next == Cursor(before: 5))
         #expect(fetched.shownUpTo == 11)
     }

@@ -63,7 +63,7 @@ struct FetcherModelTests {
                         let result = try fetcher.fetchNew()
                         let expected = try naive.fetchNew(inbox, head: store.head())
                         #expect(result.new.map(\.seq) == expected.new, "seed \(seed) step \(step)")
-                        #expect(result.gap == expected.gap, "seed \(seed) step \(step)")
+                        #expect(result.hasGap == expected.gap, "seed \(seed) step \(step)")
                     case 2..<4: try fetchNextPage(fetcher, &naive, inbox, try store.head(), "seed \(seed) step \(step)")
                     case 4: try mark(fetcher, &naive, &random)
                     default: try change(store, &random)
@@ -111,7 +111,7 @@ struct FetcherModelTests {
         let head = try store.head().rawValue
         let items = try store.events().filter { $0.kind == .notified && $0.user == "ann" }.map(\.seq)
         guard head > 0, !items.isEmpty, random.chance(50) else {
-            let content = Content(title: "T", silent: random.chance(15))
+            let content = Content(title: "T", isSilent: random.chance(15))
             _ = try store.perform((0..<random.between(1, 6)).map { _ in Command(user: "ann", .notify(content)) })
             return
         }

@@ -27,7 +27,7 @@ import TraylogLMDB
             let fetcher = try InboxFetcher(store, user: "ann")
             #expect(fetcher.items.isEmpty && !fetcher.endReached)
             let first = try await fetcher.fetchNextPage()
-            #expect(first.new.map(\.seq) == seqs(26...45) && !first.gap && !first.endReached)
+            #expect(first.new.map(\.seq) == seqs(26...45) && !first.hasGap && !first.endReached)
             try await fetcher.fetchNextPage()
             let last = try await fetcher.fetchNextPage()
             #expect(last.new.map(\.seq) == seqs(1...5) && last.endReached)
@@ -58,7 +58,7 @@ import TraylogLMDB
             // A page and no more.
             try await add(10, store)
             let result = try await fetcher.fetchNew()
-            #expect(result == FetchResult(new: Array(fetcher.items.prefix(10)), gap: false, endReached: false))
+            #expect(result == FetchResult(new: Array(fetcher.items.prefix(10)), hasGap: false, endReached: false))
             #expect(fetcher.items.map(\.seq) == seqs(11...40))
             try await fetcher.fetchNextPage()
             #expect(fetcher.items.map(\.seq) == seqs(1...40))
@@ -72,7 +72,7 @@ import TraylogLMDB
             try await fetcher.fetchNextPage()
             try await add(11, store)
             let result = try await fetcher.fetchNew()
-            #expect(result.gap && result.new.map(\.seq) == seqs(32...41))
+            #expect(result.hasGap && result.new.map(\.seq) == seqs(32...41))
             #expect(fetcher.items.map(\.seq) == seqs(32...41))
             try await fetcher.fetchNextPage()
             #expect(fetcher.items.map(\.seq) == seqs(22...41))
@@ -99,7 +99,7 @@ import TraylogLMDB
 
     @Test func silentItemsAreFilteredUnlessWanted() async throws {
         try await withStore(items: 1) { store in
-            _ = try await store.perform(Command(user: "ann", .notify(Content(silent: true))))
+            _ = try await store.perform(Command(user: "ann", .notify(Content(isSilent: true))))
             let (without, with) = (
                 try InboxFetcher(store, user: "ann"), try InboxFetcher(store, user: "ann", filtersSilent: false)
             )
@@ -122,7 +122,7 @@ import TraylogLMDB
             try await fetcher.markAllAsRead()
             let shown = fetcher.items
             let stored = try await store.inbox(of: "ann").items
-            #expect(shown.map(\.seq) == [3, 2, 1] && shown.allSatisfy { $0.read && $0.seen })
+            #expect(shown.map(\.seq) == [3, 2, 1] && shown.allSatisfy { $0.isRead && $0.isSeen })
             #expect(stored.map(\.read) == [false, true, true, true])
         }
     }

@@ -32,7 +32,7 @@ import TestSupport
     private static let steps: [(user: String?, action: Command.Action)] = [
         ("bob", .notify(Content(title: "Not hers"))), ("ann", .notify(Content(thread: "t", category: "c", title: "1"))),
         ("ann", .subscribe(topic: "news")), (nil, .broadcast(topic: "news", Content(thread: "t", title: "2"))),
-        ("ann", .seeTray()), ("ann", .notify(Content(title: "3", silent: true))),
+        ("ann", .seeTray()), ("ann", .notify(Content(title: "3", isSilent: true))),
         ("ann", .snooze(.seq(2), until: .at(5))), (nil, .edit(.seq(4), title("2b"))), ("ann", .markAll(.read)),
         ("ann", .wake(.seq(2))), ("ann", .undo(event: 9)), ("ann", .mark(.archived, [.seq(4)])),
         ("cy", .notify(Content())), ("ann", .mute(.category("c"))), ("ann", .notify(Content(category: "c"))),
@@ -84,7 +84,7 @@ import TestSupport
         try TestedStore.with(way) { store throws in
             try store.notify("ann")
             for seq in [Seq(2), Seq(.max)] {
-                let refused = TraylogError.refused(.upToBeyondHead(seq, head: 1))
+                let refused = TraylogError.refused(.upToBeyondHead(seq, head: 1, field: "asOf"))
                 try store.ask { queries throws in
                     for user in ["ann", "nobody"] {
                         #expect(throws: refused) { try queries.tray(of: user, asOf: .seq(seq)) }

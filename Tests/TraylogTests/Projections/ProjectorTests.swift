@@ -41,7 +41,7 @@ import TraylogPlatform
             try withStore(path) { store in
                 _ = try store.perform(notify("ann"))
                 let projector = try store.project(MainDigest.self)
-                #expect(throws: TraylogError.refused(.upToBeyondHead(2, head: 1))) {
+                #expect(throws: TraylogError.refused(.upToBeyondHead(2, head: 1, field: "through"))) {
                     try projector.value(through: 2)
                 }
                 #expect(try projector.value(through: 0).events <= 1)

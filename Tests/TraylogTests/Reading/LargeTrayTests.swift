@@ -132,7 +132,7 @@ private struct PlainItems {
     func expect(in store: some TrayQueries, _ label: String) throws {
         let tray = try store.tray(of: "ann")
         var expected = Tray(user: "ann", asOf: Seq(UInt64(events)), seenUpTo: Seq(UInt64(seenUpTo)))
-        var categories = [(unseen: UInt64, unread: UInt64)](repeating: (0, 0), count: 5)
+        var categories = [(unseen: Int, unread: Int)](repeating: (0, 0), count: 5)
         for (index, item) in items.enumerated() where !item.deleted && !item.archived {
             expected.total += 1
             expected.newest = Seq(UInt64(index + 1))
@@ -167,7 +167,7 @@ private struct PlainItems {
                 page.items.map { Int($0.seq.rawValue) } == Array(expected.prefix(query.limit)), "\(label), \(query)")
             for item in page.items {
                 let plain = items[Int(item.seq.rawValue) - 1]
-                #expect(item.seen == plain.seen && item.read == plain.read && item.archived == plain.archived)
+                #expect(item.isSeen == plain.seen && item.isRead == plain.read && item.isArchived == plain.archived)
             }
             expected = expected.dropFirst(query.limit)
             guard let next = page.next else { break }

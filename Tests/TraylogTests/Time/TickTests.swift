@@ -169,7 +169,8 @@ import TestSupport
             try store.act("ann", .snooze(.key("k"), until: .at(10)))
             #expect(try store.items("ann", InboxQuery(view: .snoozed)).map(\.snoozedUntil) == [.at(10)])
             _ = try store.tick(10)
-            #expect(try store.items("ann").map { [$0.seq == item, $0.seen, $0.read] }.first == [true, false, false])
+            #expect(
+                try store.items("ann").map { [$0.seq == item, $0.isSeen, $0.isRead] }.first == [true, false, false])
             #expect(try store.tray("ann").newest == 5)
             // A watermark goes by positions: what woke stands above it.
             #expect(try store.receipt("ann", .seeTray(upTo: 4)) == .appended(6))

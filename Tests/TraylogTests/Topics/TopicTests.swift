@@ -111,7 +111,7 @@ import TestSupport
             try store.act("ann", .mute(.thread("t")))
             let threaded = try store.broadcast("news", Content(thread: "t", category: "c"))
             try store.act("ann", .unmute(.thread("t")))
-            let silent = try store.broadcast("news", Content(silent: true))
+            let silent = try store.broadcast("news", Content(isSilent: true))
             #expect(try store.items("ann").map(\.muted) == [true])
             #expect(try store.items("bob").map(\.muted) == [false])
             let (ann, bob) = (try store.tray("ann"), try store.tray("bob"))
@@ -143,7 +143,7 @@ import TestSupport
             // What the publisher does shows through the user's marks.
             try store.act("ann", .markAll(.read))
             try store.act(nil, .edit(.seq(items[4]), title("New")))
-            #expect(try store.items("ann").first.map { [$0.content.title == "New", $0.read] } == [true, true])
+            #expect(try store.items("ann").first.map { [$0.content.title == "New", $0.isRead] } == [true, true])
             try store.act(nil, .retract(.seq(items[4])))
             #expect(try store.inbox("ann").first == items[5])
         }
@@ -166,10 +166,10 @@ import TestSupport
                 command(nil, .broadcast(topic: "news", Content(title: "Three"))),
             ])
             #expect(try store.ask { try $0.head() } == 10)
-            #expect(try store.items("ann").map { [$0.content.title, "\($0.read)"] } == [["New", "true"]])
+            #expect(try store.items("ann").map { [$0.content.title, "\($0.isRead)"] } == [["New", "true"]])
             #expect(try store.inbox("ann", InboxQuery(view: .snoozed)) == [6])
             #expect(
-                try store.items("bob").map { [$0.content.title, "\($0.seen)"] } == [
+                try store.items("bob").map { [$0.content.title, "\($0.isSeen)"] } == [
                     ["Three", "false"], ["Two", "true"],
                 ])
         }

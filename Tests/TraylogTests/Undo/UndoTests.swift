@@ -161,7 +161,7 @@ import TestSupport
             try store.act("ann", .undo(event: first))
             #expect(try store.items("ann", InboxQuery(view: .archived)).map(\.read) == [false])
             try store.act("ann", .undo(event: second))
-            #expect(try store.items("ann").map { [$0.read, $0.archived] } == [[false, false]])
+            #expect(try store.items("ann").map { [$0.isRead, $0.isArchived] } == [[false, false]])
             for event in [first, second, third] { #expect(try store.receipt("ann", .undo(event: event)) == .unchanged) }
         }
     }

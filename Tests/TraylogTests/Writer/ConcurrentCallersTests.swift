@@ -37,7 +37,7 @@ import TraylogPlatform
             let mark = Command(user: user, .mark(.read, [.key("k\(round)")]))
             seqs.append(try #require(try await store.perform(mark).seq))
             #expect(try await store.tray(of: user).unread == 0)
-            #expect(try await store.inbox(of: user).items.first?.read == true)
+            #expect(try await store.inbox(of: user).items.first?.isRead == true)
         }
         return seqs
     }

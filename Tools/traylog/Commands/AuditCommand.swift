@@ -69,7 +69,7 @@ struct AuditCommand: StoreCommand {
 
     /// Reads the events twice, because the chart comes before them and a long report does not fit into memory.
     private func writePage(_ path: String, _ report: AuditReport, _ reader: StoreReader) throws {
-        var points: [(time: Int64, unread: UInt64)] = []
+        var points: [(time: Int64, unread: Int)] = []
         var times = AuditChunks(reader: reader, report: report, withProofs: false)
         while let entries = try times.take() {
             for entry in entries { points.append((entry.event.recordedAt.milliseconds, entry.step.after.unread)) }

@@ -101,8 +101,6 @@ extension Moment {
 
 extension ReplayReport {
     /// 0 for a run too short to be timed.
-    var eventsPerSecond: UInt64 { seconds > 0 ? UInt64(min(Double(events) / seconds, 1e18)) : 0 }
-
     fileprivate var words: [String] {
         let run = "\(events.grouped) events of \(users.grouped) users, \(eventsPerSecond.grouped) events/s"
         if identical { return ["identical: \(run)"] }

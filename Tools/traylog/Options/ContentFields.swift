@@ -36,7 +36,7 @@ struct ContentFields: ParsableArguments {
     func content(collapseKey: String? = nil) -> Content {
         Content(
             thread: thread, category: category, title: title, body: body, summaryArgument: summaryArgument,
-            summaryCount: summaryCount, silent: silent, level: level.value, expiresAt: expiresAt,
+            summaryCount: summaryCount, isSilent: silent, level: level.value, expiresAt: expiresAt,
             collapseKey: collapseKey, data: data)
     }
 }

@@ -1,4 +1,4 @@
-extension UInt64 {
+extension BinaryInteger {
     /// With commas between thousands: `1,234,567`.
     var grouped: String {
         var result = ""

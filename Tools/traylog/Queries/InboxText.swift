@@ -24,9 +24,10 @@ struct InboxText {
 
     private func row(_ item: Item) -> [Cell] {
         [
-            Cell(item.seq), Cell(item.stateWords, item.read ? .plain : .bold), Cell(item.occurredAt ?? item.recordedAt),
+            Cell(item.seq), Cell(item.stateWords, item.isRead ? .plain : .bold),
+            Cell(item.occurredAt ?? item.recordedAt),
             Cell(item.content.thread), Cell(item.content.category),
-            Cell(item.content.headline, item.read ? .plain : .bold),
+            Cell(item.content.headline, item.isRead ? .plain : .bold),
         ]
     }
 }
@@ -34,12 +35,12 @@ struct InboxText {
 extension Item {
     /// `● new muted`: a mark shows unread items, not only a colour.
     var stateWords: String {
-        var words = [read ? "  read" : seen ? "● unread" : "● new"]
-        if muted { words.append("muted") }
-        if content.silent { words.append("silent") }
-        if archived { words.append("archived") }
-        if deleted { words.append("deleted") }
-        if gone { words.append("gone") }
+        var words = [isRead ? "  read" : isSeen ? "● unread" : "● new"]
+        if isMuted { words.append("muted") }
+        if content.isSilent { words.append("silent") }
+        if isArchived { words.append("archived") }
+        if isDeleted { words.append("deleted") }
+        if isGone { words.append("gone") }
         if let snoozedUntil { words.append("until \(snoozedUntil.localText)") }
         if content.level != .active { words.append("\(content.level)") }
         return words.joined(separator: " ")

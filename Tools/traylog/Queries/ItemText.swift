@@ -64,7 +64,7 @@ extension Content {
         ]
         var facts = texts.compactMap { name, text in text.map { (name, Cell($0)) } }
         facts += [("summary count", Cell("\(summaryCount)")), ("level", Cell(level.name))]
-        if silent { facts.append(("silent", Cell("yes"))) }
+        if isSilent { facts.append(("silent", Cell("yes"))) }
         if let expiresAt { facts.append(("expires", Cell(expiresAt))) }
         facts += [("collapse key", collapseKey), ("data", data)].compactMap { name, text in
             text.map { (name, Cell($0)) }

@@ -9,7 +9,7 @@ struct AuditPage {
     ///   - points: the points of the chart above the table: the time of each event, and the unread items then.
     ///   - next: the next entries; nil when there are no more.
     func write(
-        to output: Output, points: [(time: Int64, unread: UInt64)], _ next: () throws -> [AuditEntry]?
+        to output: Output, points: [(time: Int64, unread: Int)], _ next: () throws -> [AuditEntry]?
     ) throws {
         try output.lines(head)
         try output.lines(summary)
@@ -43,7 +43,7 @@ struct AuditPage {
         let facts: [(String, String)] = [
             (
                 "Events looked at",
-                "\(report.from) to \(report.through) of the log, \(UInt64(report.steps.count).grouped) of them here"
+                "\(report.from) to \(report.through) of the log, \(report.steps.count.grouped) of them here"
             ),
             ("Before", Self.words(report.before.unread, report.before.unseen, report.before.total)),
             ("After", Self.words(tray.unread, tray.unseen, tray.total)),
@@ -58,7 +58,7 @@ struct AuditPage {
         ]
     }
 
-    private static func words(_ unread: UInt64, _ unseen: UInt64, _ total: UInt64) -> String {
+    private static func words(_ unread: Int, _ unseen: Int, _ total: Int) -> String {
         "\(unread.grouped) unread, \(unseen.grouped) unseen, \(total.grouped) listed"
     }
 
@@ -88,7 +88,7 @@ struct AuditPage {
             + Self.change(step.before.unseen, step.after.unseen) + "</tr>"
     }
 
-    private static func change(_ before: UInt64, _ after: UInt64) -> String {
+    private static func change(_ before: Int, _ after: Int) -> String {
         guard before != after else { return "<td class=\"same\">\(after)</td>" }
         return "<td class=\"change\">\(before)&nbsp;→&nbsp;\(after)</td>"
     }

@@ -45,7 +45,7 @@ struct AuditText {
     }
 }
 
-extension UInt64 {
+extension BinaryInteger {
     /// `5 → 0`, or only the number where nothing changes.
-    func change(to after: UInt64) -> String { self == after ? "\(self)" : "\(self) → \(after)" }
+    func change(to after: Self) -> String { self == after ? "\(self)" : "\(self) → \(after)" }
 }

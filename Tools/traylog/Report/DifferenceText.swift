@@ -64,12 +64,12 @@ extension ItemChange {
         func say(_ flag: KeyPath<ItemStanding, Bool>, _ yes: String, _ no: String) {
             if before[keyPath: flag] != after[keyPath: flag] { words.append(after[keyPath: flag] ? yes : no) }
         }
-        say(\.seen, "seen", "unseen")
-        say(\.read, "read", "unread")
-        say(\.archived, "archived", "unarchived")
-        say(\.deleted, "deleted", "restored")
-        say(\.gone, "gone", "back")
-        say(\.snoozed, "snoozed", "awake")
+        say(\.isSeen, "seen", "unseen")
+        say(\.isRead, "read", "unread")
+        say(\.isArchived, "archived", "unarchived")
+        say(\.isDeleted, "deleted", "restored")
+        say(\.isGone, "gone", "back")
+        say(\.isSnoozed, "snoozed", "awake")
         if before.position != after.position { words.append("moved to \(after.position)") }
         if isEdited { words.append("edited") }
         return words.joined(separator: ", ")
@@ -80,8 +80,9 @@ extension ItemStanding {
     /// The marks of a new item that are not the usual ones.
     fileprivate var words: [String] {
         let flags = [
-            (read, "read"), (seen && !read, "seen"), (archived, "archived"), (deleted, "deleted"), (gone, "gone"),
-            (snoozed, "snoozed"), (muted, "muted"), (silent, "silent"),
+            (isRead, "read"), (isSeen && !isRead, "seen"), (isArchived, "archived"), (isDeleted, "deleted"),
+            (isGone, "gone"),
+            (isSnoozed, "snoozed"), (isMuted, "muted"), (isSilent, "silent"),
         ]
         return flags.filter(\.0).map(\.1)
     }

@@ -7,13 +7,13 @@ struct UnreadChart {
     private static let (width, height) = (960, 220)
     private static let (left, right, top, bottom) = (56, 12, 12, 28)
 
-    private let points: [(time: Int64, unread: UInt64)]
-    private let start: UInt64
+    private let points: [(time: Int64, unread: Int)]
+    private let start: Int
     /// All events were recorded at once: then their order is what there is to show.
     private let isByOrder: Bool
 
     /// - Parameter points: ascending by time; the unread items from that time on.
-    init(before: UInt64, _ points: [(time: Int64, unread: UInt64)]) {
+    init(before: Int, _ points: [(time: Int64, unread: Int)]) {
         start = before
         isByOrder = points.first?.time == points.last?.time
         self.points = isByOrder ? points.enumerated().map { (Int64($0 + 1), $1.unread) } : points
@@ -36,7 +36,7 @@ struct UnreadChart {
         ]
     }
 
-    private func axes(_ most: UInt64, _ first: Int64, _ last: Int64) -> [String] {
+    private func axes(_ most: Int, _ first: Int64, _ last: Int64) -> [String] {
         let (low, high) = (Self.height - Self.bottom, Self.top)
         let edge = Self.width - Self.right
         var lines = ["<path class=\"axis\" d=\"M\(Self.left) \(high)V\(low)H\(edge)\"></path>"]
@@ -58,12 +58,12 @@ struct UnreadChart {
     }
 
     /// Steps: a count holds until the next event.
-    private func path(_ most: UInt64, _ first: Int64, _ last: Int64) -> String {
+    private func path(_ most: Int, _ first: Int64, _ last: Int64) -> String {
         let inner = Self.width - Self.left - Self.right
         let depth = Self.height - Self.top - Self.bottom
         let span = max(Double(last) - Double(first), 1)
         func x(_ time: Int64) -> Int { Self.left + Int((Double(time) - Double(first)) / span * Double(inner)) }
-        func y(_ unread: UInt64) -> Int {
+        func y(_ unread: Int) -> Int {
             Self.height - Self.bottom - Int(Double(unread) / Double(most) * Double(depth))
         }
         var path = "M\(Self.left) \(y(start))"

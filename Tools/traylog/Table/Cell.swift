@@ -11,7 +11,7 @@ struct Cell: Hashable {
         self.style = style
     }
 
-    init(_ number: UInt64, _ style: Style = .plain) {
+    init(_ number: some BinaryInteger, _ style: Style = .plain) {
         text = String(number)
         self.style = style
     }

@@ -1,9 +1,13 @@
-import Traylog
+import TraylogAudit
+import TraylogDomain
+import TraylogJSON
 
 /// The JSON forms of tree heads and proofs: hashes in hexadecimal digits, leaves in Base64.
 extension JSONWriter {
+    /// Writes `{"treeSize","rootHash"}`.
+    ///
     /// - Parameter checkpoint: the tree head, signed.
-    mutating func write(_ head: TreeHead, checkpoint: String? = nil) {
+    public mutating func write(_ head: TreeHead, checkpoint: String? = nil) {
         beginObject()
         member("treeSize", head.size)
         member("rootHash", head.root.hex)
@@ -11,7 +15,8 @@ extension JSONWriter {
         endObject()
     }
 
-    mutating func write(_ proof: EventProof) {
+    /// Writes an inclusion proof.
+    public mutating func write(_ proof: EventProof) {
         beginObject()
         member("seq", proof.seq)
         member("leafIndex", proof.inclusion.leafIndex)
@@ -26,7 +31,8 @@ extension JSONWriter {
         endObject()
     }
 
-    mutating func write(_ growth: TreeGrowth) {
+    /// Writes a consistency proof.
+    public mutating func write(_ growth: TreeGrowth) {
         beginObject()
         member("first", growth.first.size)
         member("second", growth.second.size)
@@ -36,7 +42,7 @@ extension JSONWriter {
         endObject()
     }
 
-    mutating func path(_ path: [MerkleHash]) {
+    private mutating func path(_ path: [MerkleHash]) {
         name("path")
         beginArray()
         for hash in path { value(hash.hex) }

@@ -1,7 +1,11 @@
-import Traylog
+import TraylogDomain
+import TraylogJSON
+import TraylogQueries
+import TraylogStates
 
 extension JSONWriter {
-    mutating func write(_ statistics: StoreStatistics) {
+    /// Writes the figures of a store.
+    public mutating func write(_ statistics: StoreStatistics) {
         beginObject()
         member("head", statistics.head)
         member("floor", statistics.floor)

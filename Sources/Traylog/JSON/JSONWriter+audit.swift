@@ -1,9 +1,11 @@
-import Traylog
+import TraylogAudit
+import TraylogDomain
+import TraylogJSON
 
 /// The JSON forms of reports.
 extension JSONWriter {
-    /// The first line of a report.
-    mutating func write(_ report: AuditReport) {
+    /// Writes the first line of a report.
+    public mutating func write(_ report: AuditReport) {
         beginObject()
         member("user", report.user)
         member("from", report.from)
@@ -18,8 +20,8 @@ extension JSONWriter {
         endObject()
     }
 
-    /// A further line.
-    mutating func write(_ entry: AuditEntry) {
+    /// Writes a further line: an event of the report, its effect, and its proof.
+    public mutating func write(_ entry: AuditEntry) {
         beginObject()
         name("event")
         write(entry.event)
@@ -38,7 +40,8 @@ extension JSONWriter {
         endObject()
     }
 
-    mutating func write(_ counts: TrayCounts) {
+    /// Writes `{"unseen","unread","total"}`.
+    public mutating func write(_ counts: TrayCounts) {
         beginObject()
         member("unseen", counts.unseen)
         member("unread", counts.unread)
@@ -48,8 +51,10 @@ extension JSONWriter {
 }
 
 extension JSONWriter {
+    /// Writes what changed between two moments.
+    ///
     /// - Parameter events: of the difference's steps.
-    mutating func write(_ difference: TrayDifference, _ events: [Event]) {
+    public mutating func write(_ difference: TrayDifference, _ events: [Event]) {
         beginObject()
         member("user", difference.user)
         member("from", difference.before.asOf)
@@ -91,14 +96,14 @@ extension JSONWriter {
     private mutating func write(_ standing: ItemStanding) {
         beginObject()
         member("position", standing.position)
-        member("seen", standing.seen)
-        member("read", standing.read)
-        member("archived", standing.archived)
-        member("deleted", standing.deleted)
-        member("gone", standing.gone)
-        member("snoozed", standing.snoozed)
-        member("muted", standing.muted)
-        member("silent", standing.silent)
+        member("seen", standing.isSeen)
+        member("read", standing.isRead)
+        member("archived", standing.isArchived)
+        member("deleted", standing.isDeleted)
+        member("gone", standing.isGone)
+        member("snoozed", standing.isSnoozed)
+        member("muted", standing.isMuted)
+        member("silent", standing.isSilent)
         endObject()
     }
 }

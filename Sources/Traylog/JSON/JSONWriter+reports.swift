@@ -1,0 +1,108 @@
+import TraylogChecks
+import TraylogDomain
+import TraylogJSON
+import TraylogQueries
+import TraylogRewrite
+import TraylogWriter
+
+extension JSONWriter {
+    /// Writes the extent of a backup.
+    public mutating func write(_ report: BackupReport) {
+        beginObject()
+        member("bytes", report.bytes)
+        member("head", report.head)
+        endObject()
+    }
+
+    /// Writes the effect of a compaction.
+    public mutating func write(_ report: CompactionReport, isDryRun: Bool = false) {
+        beginObject()
+        member("floor", report.floor)
+        member("dropped", report.dropped)
+        name("kinds")
+        beginObject()
+        for (kind, count) in report.kinds.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            member(kind.name, count)
+        }
+        endObject()
+        member("archive", report.archive)
+        member("bytesBefore", report.bytesBefore)
+        member("bytesAfter", report.bytesAfter)
+        member("dryRun", isDryRun)
+        endObject()
+    }
+
+    /// Writes the effect of an erasure.
+    public mutating func write(_ report: ErasureReport) {
+        beginObject()
+        member("result", report.seq == nil ? "unchanged" : "appended")
+        member("seq", report.seq)
+        member("pseudonym", report.pseudonym)
+        member("events", report.events)
+        name("archives")
+        beginArray()
+        for archive in report.archives { value(archive) }
+        endArray()
+        endObject()
+    }
+
+    /// Writes the effect of a tick.
+    public mutating func write(_ report: TickReport) {
+        beginObject()
+        member("woken", report.woken)
+        member("expired", report.expired)
+        member("head", report.head)
+        endObject()
+    }
+
+    /// Writes what a replay found.
+    public mutating func write(_ report: ReplayReport) {
+        beginObject()
+        member("events", report.events)
+        member("users", report.users)
+        // To the millisecond; a number's shortest text is JSON.
+        member("seconds", raw: "\((report.seconds * 1_000).rounded() / 1_000)")
+        member("eventsPerSecond", report.eventsPerSecond)
+        member("identical", report.identical)
+        member("difference", report.difference)
+        endObject()
+    }
+}
+
+// The writer has the forms; these conformances lend them to encoders.
+
+extension StoreStatistics: JSONForm {
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+extension TickReport: JSONForm {
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+extension BackupReport: JSONForm {
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+extension CompactionReport: JSONForm {
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+extension ErasureReport: JSONForm {
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+extension ReplayReport: JSONForm {
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+extension AuditReport: JSONForm {
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+extension AuditEntry: JSONForm {
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+extension TrayCounts: JSONForm {
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}

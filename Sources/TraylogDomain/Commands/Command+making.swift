@@ -1,0 +1,98 @@
+// Commands by the names of what they do: `store.perform(.notify("ann", title: "Hi"))`.
+
+extension Command {
+    /// Adds an item to a user's tray.
+    public static func notify(_ user: String, _ content: Content, key: String? = nil) -> Command {
+        Command(user: user, .notify(content), key: key)
+    }
+
+    /// Adds an item to a user's tray.
+    public static func notify(
+        _ user: String, title: String, body: String? = nil, thread: String? = nil, category: String? = nil,
+        level: InterruptionLevel = .active, data: String? = nil, key: String? = nil
+    ) -> Command {
+        notify(
+            user, Content(thread: thread, category: category, title: title, body: body, level: level, data: data),
+            key: key)
+    }
+
+    /// Adds an item to the tray of everybody who is subscribed to a topic.
+    public static func broadcast(to topic: String, _ content: Content, key: String? = nil) -> Command {
+        Command(user: nil, .broadcast(topic: topic, content), key: key)
+    }
+
+    /// The user looked at the tray, up to a position; up to the head when nil.
+    public static func seeTray(of user: String, upTo: Seq? = nil) -> Command {
+        Command(user: user, .seeTray(upTo: upTo))
+    }
+
+    /// Marks 1 to 1,000 items.
+    public static func mark(_ mark: Mark, _ items: [ItemReference], of user: String) -> Command {
+        Command(user: user, .mark(mark, items))
+    }
+
+    /// Marks items by their seqs.
+    public static func mark(_ mark: Mark, _ items: Seq..., of user: String) -> Command {
+        self.mark(mark, items.map { .seq($0) }, of: user)
+    }
+
+    /// Marks all items that match, up to a position; up to the head when nil.
+    public static func markAll(
+        _ mark: BulkMark, of user: String, thread: Selection.Thread = .any, category: String? = nil, upTo: Seq? = nil
+    ) -> Command {
+        Command(user: user, .markAll(mark, Selection(thread: thread, category: category, upTo: upTo)))
+    }
+
+    /// Items that come from now on in the thread or category are listed and never counted.
+    public static func mute(_ scope: MuteScope, for user: String) -> Command { Command(user: user, .mute(scope)) }
+
+    /// Items that come from now on count again. Those that came while it was muted stay muted.
+    public static func unmute(_ scope: MuteScope, for user: String) -> Command { Command(user: user, .unmute(scope)) }
+
+    /// Hides an item until it wakes.
+    public static func snooze(_ item: ItemReference, of user: String, until: Timestamp) -> Command {
+        Command(user: user, .snooze(item, until: until))
+    }
+
+    /// Ends a snooze: the item comes to the top, unseen and unread.
+    public static func wake(_ item: ItemReference, of user: String) -> Command { Command(user: user, .wake(item)) }
+
+    /// The publisher changes an item in place: one notified to the user; without a user a broadcast, for everyone.
+    public static func edit(_ item: ItemReference, of user: String?, _ edit: ContentEdit) -> Command {
+        Command(user: user, .edit(item, edit))
+    }
+
+    /// The publisher takes an item back: one notified to the user; without a user a broadcast, from everyone.
+    public static func retract(_ item: ItemReference, of user: String?) -> Command {
+        Command(user: user, .retract(item))
+    }
+
+    public static func subscribe(_ user: String, to topic: String) -> Command {
+        Command(user: user, .subscribe(topic: topic))
+    }
+
+    public static func unsubscribe(_ user: String, from topic: String) -> Command {
+        Command(user: user, .unsubscribe(topic: topic))
+    }
+
+    /// Voids one earlier `traySeen`, `marked` or `allMarked` of the user.
+    public static func undo(_ event: Seq, of user: String) -> Command { Command(user: user, .undo(event: event)) }
+
+    /// The same command, with who did it, from where and when, and its idempotency key. What is nil stays as it is.
+    public func with(
+        key: String? = nil, occurredAt: Timestamp? = nil, actor: String? = nil, device: String? = nil
+    ) -> Command {
+        Command(
+            user: user, action, key: key ?? self.key, occurredAt: occurredAt ?? self.occurredAt,
+            actor: actor ?? self.actor, device: device ?? self.device)
+    }
+}
+
+extension ItemReference: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral {
+    public init(integerLiteral seq: UInt64) { self = .seq(Seq(seq)) }
+    public init(stringLiteral key: String) { self = .key(key) }
+}
+
+extension Selection.Thread: ExpressibleByStringLiteral {
+    public init(stringLiteral name: String) { self = .named(name) }
+}

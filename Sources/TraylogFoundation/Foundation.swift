@@ -1,0 +1,77 @@
+import Foundation
+public import Traylog
+
+extension Timestamp {
+    /// The time to the millisecond, rounded down.
+    public init(_ date: Date) {
+        let milliseconds = (date.timeIntervalSince1970 * 1_000).rounded(.down)
+        self.init(milliseconds: Int64(exactly: milliseconds) ?? (milliseconds < 0 ? .min : .max))
+    }
+}
+
+extension Date {
+    public init(_ time: Timestamp) { self.init(timeIntervalSince1970: Double(time.milliseconds) / 1_000) }
+}
+
+extension Store {
+    /// Opens the store in a directory, as ``open(_:options:)-(String,_)`` does.
+    ///
+    /// - Throws: ``TraylogError/failed(_:)``, with `unusableTarget` for a URL that names no file.
+    public static func open(
+        _ directory: URL, options: StoreOptions = StoreOptions()
+    ) throws(TraylogError) -> Store {
+        try open(directory.storePath(), options: options)
+    }
+}
+
+extension StoreReader {
+    /// Opens the store in a directory for reading.
+    ///
+    /// - Throws: ``TraylogError/failed(_:)``, with `unusableTarget` for a URL that names no file.
+    public static func open(
+        _ directory: URL, options: StoreOptions = StoreOptions()
+    ) throws(TraylogError) -> StoreReader {
+        try open(directory.storePath(), options: options)
+    }
+}
+
+extension URL {
+    fileprivate func storePath() throws(TraylogError) -> String {
+        guard isFileURL else {
+            throw .failed(
+                StoreFailure(
+                    code: .unusableTarget, message: "\(self) names no directory on this machine: give a file URL"))
+        }
+        return path(percentEncoded: false)
+    }
+}
+
+extension Content {
+    /// Puts a value into ``data``, as JSON.
+    ///
+    /// - Throws: what the encoder throws.
+    public mutating func encodeData(_ value: some Encodable, with encoder: JSONEncoder = JSONEncoder()) throws {
+        data = String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+
+    /// Reads a value from ``data``; nil when there is none.
+    ///
+    /// - Throws: `DecodingError` when it is another value.
+    public func decodeData<Value: Decodable>(
+        as type: Value.Type = Value.self, with decoder: JSONDecoder = JSONDecoder()
+    ) throws -> Value? {
+        try data.map { try decoder.decode(type, from: Data($0.utf8)) }
+    }
+}
+
+extension Command {
+    /// Reads a command from a request's body: a line of `append`.
+    ///
+    /// - Throws: ``Refusal/invalid(field:reason:)``.
+    public init(json: Data) throws(Refusal) { try self.init(json: [UInt8](json).span) }
+}
+
+extension JSONForm {
+    /// The value as JSON, for a response's body: exactly as the program prints it.
+    public var jsonData: Data { Data(json.utf8) }
+}

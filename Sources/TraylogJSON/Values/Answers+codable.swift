@@ -1,0 +1,87 @@
+import TraylogDomain
+
+// The answers of queries, read from their JSON forms. What follows from other members (`isSeen`, `summary`) is not read.
+
+extension Tray: Decodable {
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        let categories: [String: Counts] = try fields["categories"]
+        self.init(
+            user: try fields["user"], asOf: try fields["asOf"], unseen: try fields["unseen"],
+            unread: try fields["unread"], total: try fields["total"], seenUpTo: try fields["seenUpTo"],
+            seenAt: try fields[maybe: "seenAt"], newest: try fields[maybe: "newest"],
+            newestCounted: try fields[maybe: "newestCounted"],
+            categories: categories.map {
+                CategoryCounts(category: $0.key, unseen: $0.value.unseen, unread: $0.value.unread)
+            }.sorted { $0.category.precedesInBytes($1.category) })
+    }
+
+    private struct Counts: Decodable {
+        var unseen: Int
+        var unread: Int
+    }
+}
+
+extension InboxPage: Decodable {
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(
+            user: try fields["user"], asOf: try fields["asOf"], items: try fields["items"],
+            next: try fields[maybe: "next"])
+    }
+}
+
+extension ThreadsPage: Decodable {
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(
+            user: try fields["user"], asOf: try fields["asOf"], threads: try fields["threads"],
+            next: try fields[maybe: "next"])
+    }
+}
+
+extension ThreadGroup: Decodable {
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(
+            thread: try fields[maybe: "thread"], count: try fields["count"], unseen: try fields["unseen"],
+            unread: try fields["unread"], newest: try fields["newest"], more: try fields["more"],
+            names: try fields["names"])
+    }
+}
+
+extension Item: Decodable {
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(
+            seq: try fields["seq"], position: try fields["position"], key: try fields[maybe: "key"],
+            topic: try fields[maybe: "topic"], content: try Content(from: decoder), isMuted: try fields["muted"],
+            isSeen: try fields["seen"], isRead: try fields["read"], isArchived: try fields["archived"],
+            isDeleted: try fields[maybe: "deleted"] ?? false, isGone: try fields[maybe: "gone"] ?? false,
+            snoozedUntil: try fields[maybe: "snoozedUntil"], actor: try fields[maybe: "actor"],
+            occurredAt: try fields[maybe: "occurredAt"], recordedAt: try fields["recordedAt"])
+    }
+}
+
+extension ItemLife: Decodable {
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(
+            user: try fields["user"], asOf: try fields["asOf"], item: try fields["item"], events: try fields["life"])
+    }
+}
+
+extension Receipt: Decodable {
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        let seq: Seq? = try fields[maybe: "seq"]
+        self = try fields.word("result") { result in
+            switch (result, seq) {
+            case ("appended", let seq?): .appended(seq)
+            case ("duplicate", let seq?): .duplicate(seq)
+            case ("unchanged", nil): .unchanged
+            default: nil
+            }
+        }
+    }
+}

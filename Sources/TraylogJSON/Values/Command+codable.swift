@@ -1,0 +1,98 @@
+import TraylogDomain
+
+extension Command: Decodable {
+    /// Reads a command in the form of a line of `append`, by the same rules: members that its kind does not have, limits and
+    /// all.
+    ///
+    /// - Throws: `DecodingError.dataCorrupted`, whose `underlyingError` is the ``Refusal``.
+    public init(from decoder: any Decoder) throws {
+        let text = try JSONTree(from: decoder).text
+        do {
+            try self.init(json: text.span)
+        } catch {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(
+                    codingPath: decoder.codingPath, debugDescription: error.message, underlyingError: error))
+        }
+    }
+
+    /// Reads a command from JSON text, such as `{"kind":"seeTray","user":"ada"}`: a line of `append`.
+    ///
+    /// - Throws: ``Refusal/invalid(field:reason:)`` with the member at fault, or `line` when it is not a member's.
+    public init(json: String) throws(Refusal) { try self.init(json: json.utf8Span.span) }
+}
+
+extension JSONWriter {
+    /// Writes a command as a line of `append` has it.
+    public mutating func write(_ command: Command) {
+        beginObject()
+        member("kind", command.action.kind.name)
+        member("user", command.user)
+        member("key", command.key)
+        member("occurredAt", command.occurredAt)
+        member("actor", command.actor)
+        member("device", command.device)
+        members(command.action)
+        endObject()
+    }
+
+    private mutating func members(_ action: Command.Action) {
+        switch action {
+        case .notify(let content): members(content)
+        case .broadcast(let topic, let content):
+            member("topic", topic)
+            members(content)
+        case .seeTray(let upTo): member("upTo", upTo)
+        case .mark(let mark, let items):
+            member("as", mark.name)
+            name("items")
+            beginArray()
+            for item in items { value(item) }
+            endArray()
+        case .markAll(let mark, let selection): members(mark, selection)
+        case .mute(let scope), .unmute(let scope): members(scope)
+        case .snooze(let item, let until):
+            member(item)
+            member("until", until)
+        case .wake(let item), .retract(let item): member(item)
+        case .edit(let item, let edit):
+            member(item)
+            members(edit)
+        case .subscribe(let topic), .unsubscribe(let topic): member("topic", topic)
+        case .undo(let event): member("event", event)
+        }
+    }
+
+    private mutating func member(_ item: ItemReference) {
+        name("item")
+        value(item)
+    }
+
+    private mutating func value(_ item: ItemReference) {
+        switch item {
+        case .seq(let seq): value(seq)
+        case .key(let key): value(key)
+        }
+    }
+}
+
+extension Command.Action {
+    fileprivate var kind: CommandKind {
+        switch self {
+        case .notify: .notify
+        case .seeTray: .seeTray
+        case .mark: .mark
+        case .markAll: .markAll
+        case .mute: .mute
+        case .unmute: .unmute
+        case .snooze: .snooze
+        case .wake: .wake
+        case .edit: .edit
+        case .retract: .retract
+        case .subscribe: .subscribe
+        case .unsubscribe: .unsubscribe
+        case .broadcast: .broadcast
+        case .undo: .undo
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import TraylogDomain
+
+extension Event: Decodable {
+    /// Reads an event as `log` prints it.
+    ///
+    /// Fields of later versions are not kept, and neither is what a stored event knows of its command.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(
+            seq: try fields["seq"], recordedAt: try fields["recordedAt"], occurredAt: try fields[maybe: "occurredAt"],
+            user: try fields[maybe: "user"], key: try fields[maybe: "key"], actor: try fields[maybe: "actor"],
+            device: try fields[maybe: "device"], body: try Body(fields, decoder))
+    }
+}
+
+extension Event.Body {
+    fileprivate init(_ fields: JSONFields, _ decoder: any Decoder) throws {
+        let kind = try fields.word("kind") { EventKind(name: $0) }
+        guard !fields.has("erased") else {
+            self = .redacted(kind)
+            return
+        }
+        switch kind {
+        case .notified: self = .notified(try Content(from: decoder))
+        case .broadcast: self = .broadcast(topic: try fields["topic"], try Content(from: decoder))
+        case .traySeen: self = .traySeen(upTo: try fields["upTo"])
+        case .marked: self = .marked(try fields["as"], items: try fields["items"])
+        case .allMarked: self = .allMarked(try fields["as"], try Selection(fields))
+        case .muted: self = .muted(try MuteScope(fields))
+        case .unmuted: self = .unmuted(try MuteScope(fields))
+        case .snoozed: self = .snoozed(item: try fields["item"], until: try fields["until"])
+        case .woken: self = .woken(item: try fields["item"])
+        case .edited: self = .edited(item: try fields["item"], try ContentEdit(from: decoder))
+        case .retracted: self = .retracted(item: try fields["item"])
+        case .subscribed: self = .subscribed(topic: try fields["topic"])
+        case .unsubscribed: self = .unsubscribed(topic: try fields["topic"])
+        case .undone: self = .undone(event: try fields["event"])
+        case .expired: self = .expired(item: try fields["item"])
+        case .erased: self = .erased
+        case .compacted:
+            self = .compacted(
+                through: try fields["through"], dropped: try fields["dropped"], archive: try fields[maybe: "archive"])
+        }
+    }
+}
+
+extension Selection {
+    fileprivate init(_ fields: JSONFields) throws {
+        let thread: String? = try fields[maybe: "thread"]
+        self.init(
+            thread: thread.map { .named($0) } ?? (fields.has("thread") ? .unthreaded : .any),
+            category: try fields[maybe: "category"], upTo: try fields[maybe: "upTo"])
+    }
+}
+
+extension MuteScope {
+    fileprivate init(_ fields: JSONFields) throws {
+        if fields.has("thread") {
+            self = .thread(try fields["thread"])
+        } else {
+            self = .category(try fields["category"])
+        }
+    }
+}
+
+extension Content: Decodable {
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(
+            thread: try fields[maybe: "thread"], category: try fields[maybe: "category"],
+            title: try fields[maybe: "title"], body: try fields[maybe: "body"],
+            summaryArgument: try fields[maybe: "summaryArgument"],
+            summaryCount: try fields[maybe: "summaryCount"] ?? 1, isSilent: try fields[maybe: "silent"] ?? false,
+            level: try fields[maybe: "level"] ?? .active, expiresAt: try fields[maybe: "expiresAt"],
+            collapseKey: try fields[maybe: "collapseKey"], data: try fields.raw("data"))
+    }
+}
+
+extension ContentEdit: Decodable {
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        func change<Value: Decodable>(_ name: JSONName) throws -> Change<Value> {
+            guard fields.has(name) else { return .keep }
+            return try fields[maybe: name].map { .set($0) } ?? .clear
+        }
+        self.init()
+        title = try change("title")
+        body = try change("body")
+        summaryArgument = try change("summaryArgument")
+        summaryCount = try change("summaryCount")
+        level = try change("level")
+        expiresAt = try change("expiresAt")
+        data = try fields.isNull("data") ? .clear : fields.raw("data").map { .set($0) } ?? .keep
+    }
+}

@@ -1,0 +1,51 @@
+import TraylogDomain
+
+/// The members of an object that is decoded.
+package struct JSONFields {
+    private let container: KeyedDecodingContainer<JSONName>
+
+    package init(_ decoder: any Decoder) throws { container = try decoder.container(keyedBy: JSONName.self) }
+
+    package subscript<Value: Decodable>(name: JSONName) -> Value {
+        get throws { try container.decode(Value.self, forKey: name) }
+    }
+
+    /// Nil for a member that is missing or `null`.
+    package subscript<Value: Decodable>(maybe name: JSONName) -> Value? {
+        get throws { try container.decodeIfPresent(Value.self, forKey: name) }
+    }
+
+    /// The word of a member, such as the name of a kind, as the value that it stands for.
+    package func word<Value>(_ name: JSONName, _ value: (String) -> Value?) throws -> Value {
+        let word: String = try self[name]
+        guard let value = value(word) else { throw fault(name, "there is no \"\(Refusal.excerpt(word))\"") }
+        return value
+    }
+
+    /// Whether there is such a member, be it `null`.
+    func has(_ name: JSONName) -> Bool { container.contains(name) }
+
+    func isNull(_ name: JSONName) throws -> Bool { try container.contains(name) && container.decodeNil(forKey: name) }
+
+    /// A value of any kind as JSON text; nil for a member that is missing.
+    func raw(_ name: JSONName) throws -> String? {
+        guard container.contains(name) else { return nil }
+        return String(decoding: try container.decode(JSONTree.self, forKey: name).text, as: UTF8.self)
+    }
+
+    func fault(_ name: JSONName, _ description: String) -> DecodingError {
+        .dataCorruptedError(forKey: name, in: container, debugDescription: description)
+    }
+}
+
+extension SingleValueDecodingContainer {
+    /// A word as the value that it stands for.
+    func word<Value>(_ value: (String) -> Value?) throws -> Value {
+        let word = try decode(String.self)
+        guard let value = value(word) else {
+            throw DecodingError.dataCorruptedError(
+                in: self, debugDescription: "there is no \"\(Refusal.excerpt(word))\"")
+        }
+        return value
+    }
+}

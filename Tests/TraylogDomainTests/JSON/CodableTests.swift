@@ -1,0 +1,165 @@
+import Foundation
+import Testing
+
+@testable import TraylogDomain
+
+/// `Codable` is the JSON that the program prints, in both directions, for random values.
+@Suite struct CodableTests {
+    @Test(arguments: UInt64(0)..<20)
+    func whatTheEncoderWritesIsTheJSONForm(seed: UInt64) throws {
+        var random = RandomCommands(seed: seed)
+        for _ in 0..<40 {
+            try expectForm(random.next(), seed)
+            try expectForm(random.shownItem(), seed)
+            try expectForm(random.tray(), seed)
+            try expectForm(random.group(), seed)
+            try expectForm(InboxPage(user: "u", asOf: 9, items: [random.shownItem()], next: Cursor("c1-10")), seed)
+            try expectForm(ThreadsPage(user: "u", asOf: 9, threads: [random.group(), random.group()], next: nil), seed)
+            try expectForm(random.receipt(), seed)
+            try expectForm(random.event(), seed)
+            try expectForm(
+                ItemLife(user: "u", asOf: 9, item: random.shownItem(), events: [random.event(), random.event()]), seed)
+        }
+    }
+
+    /// Encoded it is the same JSON as written; decoded from either it is the same value.
+    private func expectForm<Value: JSONForm & Decodable & Equatable>(_ value: Value, _ seed: UInt64) throws {
+        let written = Data(value.json.utf8)
+        let encoded = try JSONEncoder().encode(value)
+        let objects = try [written, encoded].map { try JSONSerialization.jsonObject(with: $0) as? NSDictionary }
+        #expect(objects[0] == objects[1], "seed \(seed): \(value.json)")
+        for data in [written, encoded] {
+            let again = try JSONDecoder().decode(Value.self, from: data)
+            #expect(
+                again.json == (try JSONDecoder().decode(Value.self, from: Data(again.json.utf8))).json, "seed \(seed)")
+            #expect(withoutData(again.json) == withoutData(value.json), "seed \(seed)")
+        }
+    }
+
+    /// The spaces, escapes and fractions of `data` are not kept by encoders; their values were compared before.
+    private func withoutData(_ json: String) -> String {
+        guard let start = json.range(of: "\"data\":") else { return json }
+        return String(json[..<start.lowerBound])
+    }
+
+    @Test func plainValuesAreOneNumberOrWord() throws {
+        try expectText(Seq(7), "7")
+        try expectText(Timestamp(milliseconds: 1_082_040_961_000), #""2004-04-15T14:56:01.000Z""#)
+        try expectText(Mark.unarchived, #""unarchived""#)
+        try expectText(BulkMark.deleted, #""deleted""#)
+        try expectText(InterruptionLevel.timeSensitive, #""timeSensitive""#)
+        try expectText(EventKind.allMarked, #""allMarked""#)
+        try expectText(ItemReference.seq(3), "3")
+        try expectText(ItemReference.key("3"), #""3""#)
+        try expectText(try #require(Cursor("c1-zz")), #""c1-zz""#)
+    }
+
+    private func expectText<Value: Codable & Equatable>(_ value: Value, _ text: String) throws {
+        #expect(try String(decoding: JSONEncoder().encode([value]), as: UTF8.self) == "[\(text)]")
+        #expect(try JSONDecoder().decode([Value].self, from: Data("[\(text)]".utf8)) == [value])
+    }
+
+    @Test func aCommandIsReadByTheRulesOfALine() throws {
+        let line = #"{"kind":"notify","user":"ada","title":"x","size":3}"#
+        let error = #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode(Command.self, from: Data(line.utf8))
+        }
+        guard case .dataCorrupted(let context) = error else {
+            Issue.record("not dataCorrupted")
+            return
+        }
+        #expect(context.underlyingError as? Refusal == .invalid(field: "size", reason: "unknown field"))
+        #expect(
+            try JSONDecoder().decode([Command].self, from: Data(#"[{"kind":"seeTray","user":"a"}]"#.utf8)) == [
+                .seeTray(of: "a")
+            ])
+    }
+
+    @Test(arguments: [
+        #"{"user":"a"}"#, #"{"seq":1,"kind":"bought"}"#, #"{"result":"appended"}"#, #"{"seq":"1"}"#, "[]", "3",
+    ])
+    func anythingElseIsADecodingError(text: String) {
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(Event.self, from: Data(text.utf8)) }
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(Tray.self, from: Data(text.utf8)) }
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(Receipt.self, from: Data(text.utf8)) }
+    }
+
+    @Test func arithmeticOfSeqsAndTimesStopsAtTheEnds() {
+        #expect(Seq(1) + 1 == 2 && Seq(5) - 7 == 0 && Seq(.max) + 1 == Seq(.max) && Seq(5) + -2 == 3)
+        #expect(Seq(5) - Seq(7) == -2 && Seq(.max) - Seq(0) == .max)
+        let time = Timestamp(milliseconds: 1_000)
+        #expect(
+            time + .seconds(1) == Timestamp(milliseconds: 2_000)
+                && time - .milliseconds(1) == Timestamp(milliseconds: 999))
+        #expect(time + .microseconds(-1) == Timestamp(milliseconds: 999))
+        #expect(Timestamp(milliseconds: .max) + .seconds(1) == Timestamp(milliseconds: .max))
+        #expect(Timestamp(milliseconds: 5_000) - time == .seconds(4))
+    }
+}
+
+extension RandomCommands {
+    fileprivate mutating func shownItem() -> Item {
+        Item(
+            seq: number(), position: number(), key: maybe { $0.identifier() }, topic: maybe { $0.identifier() },
+            content: content(collapsing: true), isMuted: .random(using: &generator), isSeen: .random(using: &generator),
+            isRead: .random(using: &generator), isArchived: .random(using: &generator),
+            isDeleted: .random(using: &generator), isGone: .random(using: &generator),
+            snoozedUntil: maybe { $0.time() }, actor: maybe { $0.identifier() }, occurredAt: maybe { $0.time() },
+            recordedAt: time())
+    }
+
+    fileprivate mutating func tray() -> Tray {
+        Tray(
+            user: identifier(), asOf: number(), unseen: count(), unread: count(), total: count(), seenUpTo: number(),
+            seenAt: maybe { $0.time() }, newest: maybe { $0.number() }, newestCounted: maybe { $0.number() },
+            categories: ["B", "a", "é"].map { Tray.CategoryCounts(category: $0, unseen: count(), unread: count()) })
+    }
+
+    fileprivate mutating func group() -> ThreadGroup {
+        ThreadGroup(
+            thread: maybe { $0.identifier() }, count: count(), unseen: count(), unread: count(), newest: shownItem(),
+            more: count(), names: (0..<Int.random(in: 0...5, using: &generator)).map { _ in identifier() })
+    }
+
+    fileprivate mutating func receipt() -> Receipt {
+        [.unchanged, .appended(number()), .duplicate(number())].randomElement(using: &generator)!
+    }
+
+    fileprivate mutating func event() -> Event {
+        let command = next()
+        return Event(
+            seq: number(), recordedAt: time(), occurredAt: command.occurredAt, user: command.user, key: command.key,
+            actor: command.actor, device: command.device, body: body(of: command.action))
+    }
+
+    /// The event that a command might become, and now and then one of those that no command causes.
+    private mutating func body(of action: Command.Action) -> Event.Body {
+        if Int.random(in: 0..<8, using: &generator) == 0 {
+            return [
+                .expired(item: number()), .erased, .redacted(.marked),
+                .compacted(through: number(), dropped: 3, archive: maybe { $0.identifier() }),
+            ].randomElement(using: &generator)!
+        }
+        switch action {
+        case .notify(let content): return .notified(content)
+        case .broadcast(let topic, let content): return .broadcast(topic: topic, content)
+        case .seeTray: return .traySeen(upTo: number())
+        case .mark(let mark, _): return .marked(mark, items: [number(), number()])
+        case .markAll(let mark, var selection):
+            selection.upTo = number()
+            return .allMarked(mark, selection)
+        case .mute(let scope): return .muted(scope)
+        case .unmute(let scope): return .unmuted(scope)
+        case .snooze(_, let until): return .snoozed(item: number(), until: until)
+        case .wake: return .woken(item: number())
+        case .edit(_, let edit): return .edited(item: number(), edit)
+        case .retract: return .retracted(item: number())
+        case .subscribe(let topic): return .subscribed(topic: topic)
+        case .unsubscribe(let topic): return .unsubscribed(topic: topic)
+        case .undo: return .undone(event: number())
+        }
+    }
+
+    private mutating func number() -> Seq { seq() }
+    private mutating func count() -> Int { Int.random(in: 0...1_000_000, using: &generator) }
+}
