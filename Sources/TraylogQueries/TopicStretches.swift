@@ -105,8 +105,8 @@ extension Tray {
         unseen += newer.unseen
         unread += newer.unread
         total += newer.total
-        newest = max(newest ?? .zero, newer.newest ?? .zero)
-        if newest == .zero { newest = nil }
+        newest = [newest, newer.newest].compactMap(\.self).max()
+        newestCounted = [newestCounted, newer.newestCounted].compactMap(\.self).max()
         for count in newer.categories {
             if let index = categories.firstIndex(where: { $0.category.hasSameBytes(as: count.category) }) {
                 categories[index].unseen += count.unseen
