@@ -45,7 +45,7 @@ import Testing
         var content = Content(title: "One")
         content.category = random.pick(["message", "offer", nil])
         content.thread = random.pick(["t", nil])
-        content.silent = random.chance(15)
+        content.isSilent = random.chance(15)
         content.expiresAt = random.chance(15) ? .at(Int64(random.below(6))) : nil
         return random.pick(weighted: [
             (command(nil, .broadcast(topic: topic, content)), 60),
