@@ -187,8 +187,32 @@ extension Store {
         return try wait(PreparedCommands(commands, hasher: hasher), .atomic).receipts()
     }
 
-    /// Performs commands that do not depend on each other's success, in order, with one sync for all; ends with the
-    /// first refusal unless told to go on. As many results as commands were looked at.
+    /// Performs commands that do not depend on each other's success, in order and with one sync for all: what comes in from
+    /// many clients at once.
+    ///
+    /// - Parameter stopAtRefusal: ends with the first refusal. What came before it stays.
+    /// - Returns: a result for each command that was looked at, in order: a receipt, or why it was refused.
+    /// - Throws: ``TraylogError/failed(_:)``, after which none was stored as far as the store knows.
+    public func performEach(
+        _ commands: [Command], stopAtRefusal: Bool = false
+    ) async throws(TraylogError) -> [Result<Receipt, Refusal>] {
+        guard !commands.isEmpty else { return [] }
+        let prepared = PreparedCommands(commands, hasher: hasher)
+        let mode = stopAtRefusal ? AppendRequest.Mode.untilRefusal : .skippingRefusals
+        let outcome = await withCheckedContinuation { continuation in
+            writer.append(AppendRequest(prepared, mode: mode) { continuation.resume(returning: $0) })
+        }
+        return try outcome.get()
+    }
+
+    /// The same, blocking the calling thread; for threads, not for tasks.
+    public func performEach(
+        _ commands: [Command], stopAtRefusal: Bool = false
+    ) throws(TraylogError) -> [Result<Receipt, Refusal>] {
+        try submit(commands, stopAtRefusal: stopAtRefusal)
+    }
+
+    /// The same for the program.
     ///
     /// - Parameter areValid: the commands are known to be valid by themselves.
     package func submit(

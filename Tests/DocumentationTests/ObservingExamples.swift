@@ -7,8 +7,8 @@ import TraylogDomain
 @Suite struct ObservingExamples {
     /// What an app would show.
     private final class Screen {
-        var badge: UInt64 = 0
-        var tabs: [String: UInt64] = [:]
+        var badge = 0
+        var tabs: [String: Int] = [:]
         var dots: Set<String> = []
         var items: [Item] = []
 

@@ -27,7 +27,9 @@ struct ShowCommandTests {
                 }
                 #expect(shown["seq"] == 1 && shown["read"] == .bool(true))
                 #expect(!shown.keys.contains("deleted"))
-                let seqs = events.map { if case .object(let event) = $0 { event["seq"] } else { nil } }
+                let seqs: [JSONValue?] = events.map { event in
+                    if case .object(let members) = event { members["seq"] } else { nil }
+                }
                 #expect(seqs == [1, 3, 4, 5])
             }
             let text = try store.run("show", "ada", "m1").text

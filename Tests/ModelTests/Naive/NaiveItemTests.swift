@@ -34,7 +34,7 @@ import TraylogDomain
         }
         let tray = log.naive.tray(of: "ann")
         #expect((tray.unseen, tray.unread, tray.total) == (2, 2, 3))
-        #expect(try log.naive.inbox(of: "ann").items.map(\.muted) == [false, true, false])
+        #expect(try log.naive.inbox(of: "ann").items.map(\.isMuted) == [false, true, false])
         #expect(try log.naive.inbox(of: "ann", InboxQuery(onlyUnseen: true)).items.map(\.seq) == [5, 3, 1])
     }
 
@@ -95,7 +95,7 @@ import TraylogDomain
         }
         let item = try #require(try log.naive.inbox(of: "ann").items.last)
         #expect(item.content == Content(title: "B"))
-        #expect(item.position == 1 && item.read && item.seen)
+        #expect(item.position == 1 && item.isRead && item.isSeen)
     }
 
     @Test func deletedItemsCanBeEditedAndRetracted() {
@@ -123,7 +123,7 @@ import TraylogDomain
         log.append("ann", .wake(.seq(1)))
         let first = try #require(try log.naive.inbox(of: "ann").items.first)
         #expect((first.seq, first.position) == (1, 5))
-        #expect(!first.seen && !first.read && first.snoozedUntil == nil)
+        #expect(!first.isSeen && !first.isRead && first.snoozedUntil == nil)
         #expect(log.naive.tray(of: "ann").unread == 1)
         #expect(log.perform("ann", .wake(.seq(1))) == .failure(.notSnoozed(1)))
         #expect(log.perform("ann", .seeTray(upTo: 4)) == .success(.appended(6)))

@@ -7,9 +7,9 @@ import TraylogDomain
     @Test func readAlsoMakesSeenAndUnreadLeavesSeen() throws {
         var log = Script { $0.notify("ann") }
         log.append("ann", .mark(.read, [.seq(1)]))
-        #expect(try log.naive.inbox(of: "ann").items.first.map { $0.seen && $0.read } == true)
+        #expect(try log.naive.inbox(of: "ann").items.first.map { $0.isSeen && $0.isRead } == true)
         log.append("ann", .mark(.unread, [.seq(1)]))
-        #expect(try log.naive.inbox(of: "ann").items.first.map { $0.seen && !$0.read } == true)
+        #expect(try log.naive.inbox(of: "ann").items.first.map { $0.isSeen && !$0.isRead } == true)
         #expect(log.perform("ann", .mark(.seen, [.seq(1)])) == .success(.unchanged))
         #expect((log.naive.tray(of: "ann").unseen, log.naive.tray(of: "ann").unread) == (0, 1))
     }
@@ -33,7 +33,7 @@ import TraylogDomain
             $0.append("ann", .mark(.restored, [.seq(1)]))
         }
         let archived = try log.naive.inbox(of: "ann", InboxQuery(view: .archived)).items
-        #expect(archived.map { $0.read && $0.archived } == [true])
+        #expect(archived.map { $0.isRead && $0.isArchived } == [true])
         #expect(log.naive.tray(of: "ann").total == 0)
     }
 
@@ -85,9 +85,9 @@ import TraylogDomain
             $0.append("ann", .markAll(.read, Selection(upTo: 3)))
             $0.append("ann", .mark(.restored, [.seq(2)]))
         }
-        #expect(try log.naive.inbox(of: "ann").items.map(\.read) == [false, true])
-        #expect(try log.naive.inbox(of: "ann", InboxQuery(view: .archived)).items.map(\.read) == [true])
-        #expect(try log.naive.inbox(of: "ann", InboxQuery(view: .snoozed)).items.map(\.seen) == [true])
+        #expect(try log.naive.inbox(of: "ann").items.map(\.isRead) == [false, true])
+        #expect(try log.naive.inbox(of: "ann", InboxQuery(view: .archived)).items.map(\.isRead) == [true])
+        #expect(try log.naive.inbox(of: "ann", InboxQuery(view: .snoozed)).items.map(\.isSeen) == [true])
         #expect(log.naive.tray(of: "ann").seenUpTo == 0)
         log.append("ann", .markAll(.seen))
         #expect(log.naive.events.last?.body == .allMarked(.seen, Selection(upTo: 9)))

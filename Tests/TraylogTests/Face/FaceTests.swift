@@ -27,6 +27,22 @@ import TraylogFoundation
         store.close()
     }
 
+    @Test func eachCommandHasAResultOfItsOwn() async throws {
+        let store = try Store.temporary()
+        let commands: [Command] = [
+            .notify("ann", title: "1"), .wake(9, of: "ann"), .seeTray(of: "ann"), .notify("", title: "2"),
+            .seeTray(of: "ann"),
+        ]
+        let results = try await store.performEach(commands)
+        #expect(
+            results == [
+                .success(.appended(1)), .failure(.unknownItem(9)), .success(.appended(2)),
+                .failure(.invalid(field: "user", reason: "must not be empty")), .success(.unchanged),
+            ])
+        #expect(try await store.performEach(commands, stopAtRefusal: true).count == 2)
+        #expect(try await store.performEach([]).isEmpty)
+    }
+
     @Test func anObservationKeepsItsStore() async throws {
         var seen: [Int] = []
         for try await tray in try Store.temporary().trayUpdates(of: "ann") {

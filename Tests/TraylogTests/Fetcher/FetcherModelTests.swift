@@ -99,10 +99,10 @@ struct FetcherModelTests {
             naive.items.remove(at: index)
         case 1:
             try fetcher.markAsRead(naive.items[index])
-            (naive.items[index].read, naive.items[index].seen) = (true, true)
+            (naive.items[index].isRead, naive.items[index].isSeen) = (true, true)
         default:
             try fetcher.markAllAsRead()
-            for index in naive.items.indices { (naive.items[index].read, naive.items[index].seen) = (true, true) }
+            for index in naive.items.indices { (naive.items[index].isRead, naive.items[index].isSeen) = (true, true) }
         }
     }
 

@@ -93,7 +93,7 @@ import TraylogLMDB
             #expect(result.new.isEmpty)
             #expect(fetcher.items.map(\.seq) == [5, 4, 3])
             #expect(fetcher.items[1].content.title == "New")
-            #expect(fetcher.items[2].read)
+            #expect(fetcher.items[2].isRead)
         }
     }
 
@@ -123,7 +123,7 @@ import TraylogLMDB
             let shown = fetcher.items
             let stored = try await store.inbox(of: "ann").items
             #expect(shown.map(\.seq) == [3, 2, 1] && shown.allSatisfy { $0.isRead && $0.isSeen })
-            #expect(stored.map(\.read) == [false, true, true, true])
+            #expect(stored.map(\.isRead) == [false, true, true, true])
         }
     }
 
@@ -138,7 +138,7 @@ import TraylogLMDB
                 try await fetcher.markAsRead(items[0])
                 try await fetcher.markAsDeleted(items[1])
             }
-            while fetcher.items[0].read == false { await Task.yield() }
+            while fetcher.items[0].isRead == false { await Task.yield() }
             let before = try await store.tray(of: "ann")
             #expect(before.unread == 3)
             fetcher.turn.give()
@@ -190,7 +190,7 @@ import TraylogLMDB
             defer { reader.close() }
             let fetcher = try InboxFetcher(reader, user: "ann")
             try await fetcher.fetchNew()
-            #expect(fetcher.items.map(\.read) == [true, true, true])
+            #expect(fetcher.items.map(\.isRead) == [true, true, true])
         }
     }
 

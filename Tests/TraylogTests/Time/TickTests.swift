@@ -149,7 +149,7 @@ import TestSupport
                 try store.act(user, .snooze(.seq(item), until: .at(Int64(10 + index % 3))))
             }
             #expect(try store.tick(10).woken == 4)
-            #expect(try store.items("user0").map(\.read) == [false])
+            #expect(try store.items("user0").map(\.isRead) == [false])
             #expect(try store.inbox("user1").isEmpty)
             #expect(try store.items("user2").map(\.position) == [item])
             #expect(try store.tick(11).woken == 4)

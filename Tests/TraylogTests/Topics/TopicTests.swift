@@ -112,7 +112,7 @@ import TestSupport
             let threaded = try store.broadcast("news", Content(thread: "t", category: "c"))
             try store.act("ann", .unmute(.thread("t")))
             let silent = try store.broadcast("news", Content(isSilent: true))
-            #expect(try store.items("ann").map(\.muted) == [true])
+            #expect(try store.items("ann").map(\.isMuted) == [true])
             #expect(try store.items("bob").map(\.muted) == [false])
             let (ann, bob) = (try store.tray("ann"), try store.tray("bob"))
             #expect((ann.total, ann.unseen, ann.categories.count) == (1, 0, 0))

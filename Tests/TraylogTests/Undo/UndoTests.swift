@@ -65,7 +65,7 @@ import TestSupport
             try store.act("ann", .mark(.archived, [.seq(items[1])]))
             let new = try store.notify("ann")
             try store.act("ann", .undo(event: all))
-            #expect(try store.items("ann").map(\.read) == [false, false, false, false])
+            #expect(try store.items("ann").map(\.isRead) == [false, false, false, false])
             #expect(try store.inbox("ann") == [new, items[3], items[2], items[0]])
             #expect(try store.inbox("ann", InboxQuery(view: .archived)) == [items[1]])
             #expect(try store.tray("ann").unseen == 4)
@@ -129,7 +129,7 @@ import TestSupport
             let oldest = InboxQuery(limit: 100, cursor: Cursor(before: items[100]))
             let found = try store.items("ann", oldest)
             #expect(found.map(\.seq) == items.prefix(100).reversed())
-            #expect(found.map(\.seen) == (0..<100).reversed().map { $0 % 3 == 0 })
+            #expect(found.map(\.isSeen) == (0..<100).reversed().map { $0 % 3 == 0 })
         }
     }
 
@@ -145,7 +145,7 @@ import TestSupport
                 read.remove(items[index])
                 #expect(try store.tray("ann").unread == UInt64(40 - read.count))
             }
-            #expect(try store.items("ann").filter(\.read).map(\.seq) == read.sorted(by: >))
+            #expect(try store.items("ann").filter(\.isRead).map(\.seq) == read.sorted(by: >))
         }
     }
 
@@ -159,7 +159,7 @@ import TestSupport
             let third = try store.act("ann", .mark(.deleted, [.seq(item)]))
             try store.act("ann", .undo(event: third))
             try store.act("ann", .undo(event: first))
-            #expect(try store.items("ann", InboxQuery(view: .archived)).map(\.read) == [false])
+            #expect(try store.items("ann", InboxQuery(view: .archived)).map(\.isRead) == [false])
             try store.act("ann", .undo(event: second))
             #expect(try store.items("ann").map { [$0.isRead, $0.isArchived] } == [[false, false]])
             for event in [first, second, third] { #expect(try store.receipt("ann", .undo(event: event)) == .unchanged) }

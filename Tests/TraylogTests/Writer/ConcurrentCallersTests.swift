@@ -106,7 +106,7 @@ private struct Readers {
         let isOver = isOver
         threads = (0..<4).map { number in
             OSThread.start(name: "reader") {
-                var (head, asOf, total, users) = (Seq.zero, Seq.zero, UInt64(0), 0)
+                var (head, asOf, total, users) = (Seq.zero, Seq.zero, 0, 0)
                 while !isOver.withLock({ $0 }) {
                     do {
                         let user = "user\(number)"
@@ -116,7 +116,7 @@ private struct Readers {
                         let now = try store.head()
                         #expect(now >= head && now >= asOf)
                         head = now
-                        #expect(try UInt64(store.inbox(of: user).items.count) >= min(20, total))
+                        #expect(try store.inbox(of: user).items.count >= min(20, total))
                         #expect(try store.threads(of: user).threads.first?.count ?? 0 >= total)
                         #expect(try store.events(from: 1, limit: 50).count >= min(50, Int(head.rawValue)))
                         let listed = try store.users().count

@@ -62,7 +62,7 @@ import TraylogPlatform
     }
 
     private func look(_ store: Store, until isOver: borrowing Monitor<Bool>) {
-        var (head, total): (Seq, UInt64) = (.zero, 0)
+        var (head, total): (Seq, Int) = (.zero, 0)
         while !isOver.withLock({ $0 }) {
             do {
                 let tray = try store.tray(of: "user5")

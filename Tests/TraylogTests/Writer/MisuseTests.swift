@@ -43,7 +43,7 @@ import TraylogPlatform
     @Test func whoObservesMayAppendAndClose() async throws {
         try await withStorePath { path in
             let store = try Store.open(path, options: options())
-            var seen: [UInt64] = []
+            var seen: [Int] = []
             for try await tray in store.trayUpdates(of: "ann") {
                 seen.append(tray.total)
                 if tray.total == 3 { store.close() } else { _ = try await store.perform(notify("ann")) }

@@ -21,7 +21,7 @@ struct BroadcastMeasure {
             _ = try reopened.perform(command)
             return watch.microseconds
         }.sorted()
-        guard try reopened.tray(of: Workload.user(setup.users - 1)).unread == UInt64(setup.queries) else {
+        guard try reopened.tray(of: Workload.user(setup.users - 1)).unread == setup.queries else {
             throw BenchError("a subscriber did not receive every broadcast")
         }
         reopened.close()

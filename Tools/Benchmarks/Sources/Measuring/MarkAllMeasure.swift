@@ -14,7 +14,7 @@ struct MarkAllMeasure {
         let store = try Store.open(setup.directory, options: setup.options)
         let user = Workload.user(0)
         // The state is in memory, as that of somebody who looks at the tray.
-        guard try store.tray(of: user).unread > UInt64(setup.events) / 2 else { throw BenchError("items are missing") }
+        guard try store.tray(of: user).unread > setup.events / 2 else { throw BenchError("items are missing") }
         let watch = Stopwatch()
         _ = try store.perform(Command(user: user, .markAll(.read)))
         let tray = try store.tray(of: user)

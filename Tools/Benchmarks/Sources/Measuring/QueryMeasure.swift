@@ -26,7 +26,7 @@ struct QueryMeasure {
         for user in users { _ = try store.tray(of: user) }
         var sum = 0
         let nanoseconds = try Stopwatch.nanoseconds(order.count) { query in
-            sum += Int(try store.tray(of: users[order[query]]).unread)
+            sum += try store.tray(of: users[order[query]]).unread
         }
         guard sum > 0 else { throw BenchError("the trays are empty") }
         return nanoseconds
