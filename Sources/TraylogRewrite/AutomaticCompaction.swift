@@ -56,6 +56,6 @@ package final class AutomaticCompaction: Sendable {
 extension Moment {
     /// The time `days` ago by the system's clock, for ``Store/compact(before:archive:isDryRun:)``.
     public static func daysAgo(_ days: Int) -> Moment {
-        .time(Timestamp(milliseconds: Timestamp.now.milliseconds - Int64(clamping: days) &* 86_400_000))
+        .time(Timestamp(milliseconds: SystemClock.nowMilliseconds() - Int64(clamping: days) &* 86_400_000))
     }
 }
