@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import TraylogDomain
+@testable import TraylogJSON
 
 /// `Codable` is the JSON that the program prints, in both directions, for random values.
 @Suite struct CodableTests {
