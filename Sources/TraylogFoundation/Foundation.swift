@@ -1,5 +1,5 @@
 import Foundation
-public import Traylog
+import Traylog
 
 extension Timestamp {
     /// The time to the millisecond, rounded down.
