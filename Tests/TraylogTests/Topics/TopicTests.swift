@@ -113,7 +113,7 @@ import TestSupport
             try store.act("ann", .unmute(.thread("t")))
             let silent = try store.broadcast("news", Content(isSilent: true))
             #expect(try store.items("ann").map(\.isMuted) == [true])
-            #expect(try store.items("bob").map(\.muted) == [false])
+            #expect(try store.items("bob").map(\.isMuted) == [false])
             let (ann, bob) = (try store.tray("ann"), try store.tray("bob"))
             #expect((ann.total, ann.unseen, ann.categories.count) == (1, 0, 0))
             #expect((bob.total, bob.unseen, bob[category: "c"].unread) == (1, 1, 1))
