@@ -10,12 +10,6 @@ extension Seq {
         return Seq(seq.rawValue - min(seq.rawValue, UInt64(count)))
     }
 
-    /// How many events lie between two: negative when the first is the older one.
-    public static func - (left: Seq, right: Seq) -> Int {
-        left < right
-            ? -Int(clamping: right.rawValue - left.rawValue) : Int(clamping: left.rawValue - right.rawValue)
-    }
-
     public static func += (seq: inout Seq, count: Int) { seq = seq + count }
 }
 
