@@ -187,6 +187,19 @@ extension Store {
         return try wait(PreparedCommands(commands, hasher: hasher), .atomic).receipts()
     }
 
+    /// Performs all commands as one transaction, and says which of them was refused.
+    ///
+    /// - Returns: a result for each command or, when one is refused, up to that one: it is the last, and nothing is stored.
+    /// - Throws: ``TraylogError/failed(_:)``, after which none was stored as far as the store knows.
+    public func performTogether(_ commands: [Command]) async throws(TraylogError) -> [Result<Receipt, Refusal>] {
+        guard !commands.isEmpty else { return [] }
+        let prepared = PreparedCommands(commands, hasher: hasher)
+        let outcome = await withCheckedContinuation { continuation in
+            writer.append(AppendRequest(prepared, mode: .atomic) { continuation.resume(returning: $0) })
+        }
+        return try outcome.get()
+    }
+
     /// Performs commands that do not depend on each other's success, in order and with one sync for all: what comes in from
     /// many clients at once.
     ///

@@ -11,16 +11,23 @@ package struct SnapshotHistory: FoldHistory {
     package func fact(_ seq: UInt64) throws -> Fact { try store.fact(seq) }
 
     package func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+        try events(ofTopic: topic, after: seq, through: end, limit: .max)
+    }
+
+    /// The first of them, at most `limit`.
+    package func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64, limit: Int) throws -> [UInt64] {
         let stored = try store.topic(topic)
         var seqs: [UInt64] = []
         var known = seq
         if let stored, let root = stored.root {
             guard root.name.isTopic else { throw PackedError.damaged("the state of a topic") }
             seqs = try root.state.events(
-                from: seq + 1, through: end, stored: pages.viewing(.current, stream: stored.stream))
+                from: seq + 1, through: end, limit: limit, stored: pages.viewing(.current, stream: stored.stream))
             known = max(seq, root.state.appliedSeq)
         }
-        return seqs + unstored.topics.seqs(of: topic, stream: stored?.stream).filter { $0 > known && $0 <= end }
+        guard seqs.count < limit else { return seqs }
+        let new = unstored.topics.seqs(of: topic, stream: stored?.stream).filter { $0 > known && $0 <= end }
+        return seqs + new.prefix(limit - seqs.count)
     }
 
     package func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {

@@ -70,6 +70,10 @@ struct StateCopy {
         if let folded {
             streamsBelowFloor = max(streamsBelowFloor, stream + 1)
             try kept.note(folded.state, stream: stream, pages: folded.pages)
+            let named = try NamingEvents(
+                of: folded.state, stored: folded.pages, hasher: record.hasher, log: source.tables.log,
+                rows: source.environment)
+            for seq in named.seqs { kept.insert(seq) }
             if !kept.wholeStreams.contains(stream) { base = try makeBase(stream, folded, &added) }
         }
         bases.append(base)

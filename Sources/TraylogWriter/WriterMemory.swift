@@ -41,12 +41,13 @@ package struct WriterMemory: ~Copyable {
                 let receipt = try transaction.perform(request.prepared, index, store: &store, random: &random)
                 results.append(.success(receipt))
             } catch {
-                guard let refusal = error as? Refusal, request.mode != .atomic else {
+                guard let refusal = error as? Refusal else {
                     transaction.rollBack(to: start, store: &store)
                     return .failure(TraylogError(error, in: directory))
                 }
                 results.append(.failure(refusal))
-                if request.mode == .untilRefusal { return .success(results) }
+                if request.mode == .atomic { transaction.rollBack(to: start, store: &store) }
+                if request.mode != .skippingRefusals { return .success(results) }
             }
         }
         return .success(results)

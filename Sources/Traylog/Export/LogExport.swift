@@ -12,6 +12,8 @@ package struct LogExport {
         package var last: Seq
     }
 
+    /// Leaves out what does not match. What is left cannot be restored.
+    package var filter: EventFilter?
     /// The event of the last line; below the first one when there is nothing to export.
     package let last: Seq
     private let queries: Queries
@@ -100,6 +102,7 @@ package struct LogExport {
     /// Writes an erased event; returns false for any other.
     private func skeleton(_ seq: UInt64, _ record: RawSpan, to writer: inout JSONWriter) throws -> Bool {
         guard let skeleton = try EventLog.skeleton(seq, record) else { return false }
+        guard filter?.matches(skeleton) ?? true else { return true }
         writer.write(skeleton)
         writer.newline()
         return true
@@ -107,6 +110,7 @@ package struct LogExport {
 
     private func line(_ seq: UInt64, _ header: RecordHeader, _ payload: RawSpan, to writer: inout JSONWriter) throws {
         let event = try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
+        guard filter?.matches(event) ?? true else { return }
         var bytes: [UInt8] = []
         bytes.append(copying: payload)
         let stored = StoredForm(

@@ -33,7 +33,7 @@ extension TrayQueries {
         of user: String, _ query: InboxQuery = InboxQuery(), asOf: Moment? = nil
     ) throws(TraylogError) -> InboxPage {
         try queries.answer(asOf == nil ? .now : .past, of: user) { now in
-            try Queries.check(limit: query.limit)
+            try Limits.check(pageLimit: query.limit)
             let view = try now.at(asOf)
             let (shown, next) = try view.state.shownItems(query, hasher: view.hasher, stored: view.pages)
             return InboxPage(user: user, asOf: Seq(view.asOf), items: try view.pages.items(shown), next: next)
@@ -48,7 +48,7 @@ extension TrayQueries {
         asOf: Moment? = nil
     ) throws(TraylogError) -> ThreadsPage {
         try queries.answer(asOf == nil ? .now : .past, of: user) { now in
-            try Queries.check(limit: limit)
+            try Limits.check(pageLimit: limit)
             let view = try now.at(asOf)
             return try view.state.threads(
                 of: user, asOf: Seq(view.asOf), limit: limit, cursor: cursor, source: view.pages)
@@ -160,12 +160,6 @@ extension Queries {
             }
         }
         return merged
-    }
-
-    fileprivate static func check(limit: Int) throws(Refusal) {
-        guard (1...Limits.pageItems).contains(limit) else {
-            throw .invalid(field: "limit", reason: "must be 1 to \(Limits.pageItems), not \(limit)")
-        }
     }
 
     /// The tray of a user who is in memory; nil for anybody else.

@@ -39,6 +39,13 @@ extension Limits {
         throw .invalid(field: field, reason: "is longer than \(limit) bytes")
     }
 
+    /// Refuses a page without items, or with more than ``pageItems``.
+    package static func check(pageLimit limit: Int) throws(Refusal) {
+        guard (1...pageItems).contains(limit) else {
+            throw .invalid(field: "limit", reason: "must be 1 to \(pageItems), not \(limit)")
+        }
+    }
+
     /// Refuses a time that RFC 3339 cannot write.
     package static func check(time: Timestamp?, _ field: String) throws(Refusal) {
         guard let time, !Timestamp.rfc3339Range.contains(time) else { return }

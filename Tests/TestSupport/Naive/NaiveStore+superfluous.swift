@@ -16,9 +16,14 @@ extension NaiveStore {
         let superfluous = events.filter { event in
             guard event.seq < floor, let user = Name(event.user), !whole.contains(user) else { return false }
             switch event.body {
-            case .traySeen, .marked, .allMarked, .muted, .unmuted, .woken, .retracted, .subscribed, .unsubscribed,
-                .undone, .expired:
+            case .traySeen(let upTo):
+                // The one that the tray goes by says when that was.
+                return states[user].map { upTo < $0.seenUpTo } ?? false
+            case .marked, .allMarked, .unmuted, .woken, .retracted, .undone, .expired:
                 return true
+            case .muted(let scope):
+                // What is muted at the floor is named by the event that muted it last.
+                return states[user]?.isMuted(scope) == false
             case .notified(let content):
                 // An unread category is named by whatever event brought it up.
                 guard content.category == nil, !restored.contains(event.seq) else { return false }

@@ -1,0 +1,80 @@
+import TraylogDomain
+
+extension TrayQueries {
+    /// A user's changes after `seq`, and then each new one when any process commits it.
+    ///
+    /// ```swift
+    /// for try await changes in store.followChanges(of: "ann", after: known) { known = changes.through }
+    /// ```
+    ///
+    /// The first element comes at once, even if it has no events; later ones have some, or come further than the one before.
+    public func followChanges(of user: String, after seq: Seq = .zero) -> ChangeFollower {
+        ChangeFollower(queries: queries, user: user, first: seq)
+    }
+}
+
+/// The changes of one user, in order and each once: first the existing ones, then each new one.
+///
+/// It reads pages on demand, so that a slow reader takes no memory and delays nothing. It ends when the task is cancelled or
+/// the store is closed. It throws ``TraylogError`` as ``TrayQueries/changes(of:after:limit:)`` does, and has ended then, too.
+public struct ChangeFollower: AsyncSequence, Sendable {
+    public typealias Element = Changes
+    public typealias Failure = TraylogError
+
+    let queries: Queries
+    let user: String
+    let first: Seq
+
+    public func makeAsyncIterator() -> Iterator { Iterator(queries: queries, user: user, through: first) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        private let queries: Queries
+        private let user: String
+        private var observation: Observation?
+        private var through: Seq
+        /// Whether the last page ended at the head.
+        private var isAtHead = false
+        private var hasEnded = false
+
+        init(queries: Queries, user: String, through: Seq) {
+            self.queries = queries
+            self.user = user
+            self.through = through
+        }
+
+        public mutating func next(
+            isolation actor: isolated (any Actor)? = #isolation
+        ) async throws(TraylogError) -> Changes? {
+            guard !hasEnded else { return nil }
+            do {
+                if let changes = try await page(isolation: actor) { return changes }
+            } catch .failed(let failure) where failure.code == .closed {
+                // The store was closed, which is a normal end.
+            } catch {
+                end()
+                throw error
+            }
+            end()
+            return nil
+        }
+
+        private mutating func page(isolation actor: isolated (any Actor)?) async throws(TraylogError) -> Changes? {
+            let isFirst = observation == nil
+            guard let observation = observation ?? queries.hub.observe(user: user) else { return nil }
+            self.observation = observation
+            while true {
+                if isAtHead { guard await observation.signal.wait() else { return nil } }
+                guard !Task.isCancelled, !observation.signal.isEnded else { return nil }
+                let changes = try await BlockingQueries(queries).changes(of: user, after: through)
+                isAtHead = changes.isComplete
+                through = changes.through
+                if isFirst || !changes.events.isEmpty { return changes }
+            }
+        }
+
+        private mutating func end() {
+            hasEnded = true
+            observation = nil
+        }
+    }
+}

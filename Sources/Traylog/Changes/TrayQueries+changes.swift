@@ -1,0 +1,47 @@
+import TraylogDomain
+import TraylogQueries
+import TraylogStates
+
+extension TrayQueries {
+    /// A user's own events and the visible ones of topics after `seq`, in order.
+    ///
+    /// There may be fewer than `limit` although there are more to come: ``Changes/through`` says how far the answer goes.
+    ///
+    /// - Parameters:
+    ///   - seq: the ``Changes/through`` of the answer before; 0 for the beginning.
+    ///   - limit: events in the answer, at most 10,000.
+    /// - Throws: ``TraylogError``: refused `compacted` below the floor, `upToBeyondHead`, `invalid`; failed.
+    /// - Complexity: O(limit), and what topics had that did not reach the user.
+    public func changes(
+        of user: String, after seq: Seq = .zero, limit: Int = 1_000
+    ) throws(TraylogError) -> Changes {
+        try queries.answer(.past, of: user) { now in
+            guard (1...10_000).contains(limit) else {
+                throw Refusal.invalid(field: "limit", reason: "must be 1 to 10000, not \(limit)")
+            }
+            _ = try now.store.seq(of: .seq(seq))
+            return try now.changes(after: seq.rawValue, limit: limit)
+        }
+    }
+
+    /// Names what a user's tray holds now. It changes with each event that ``changes(of:after:limit:)`` shows, and with no other.
+    ///
+    /// - Complexity: O(events of the user's topics after the user's last own event).
+    public func version(of user: String) throws(TraylogError) -> TrayVersion {
+        try queries.answer(.past, of: user) { try $0.version() }
+    }
+
+    /// Whether a stream (``Changes/stream``) was that of a person who was erased.
+    public func isErased(stream: UInt32) throws(TraylogError) -> Bool {
+        try queries.answer { try $0.root(stream)?.name == .erased(stream) }
+    }
+
+    /// Identifies the store, in 32 characters: a restored one has another identity than the exported one, a backup the same.
+    public func storeIdentity() throws(TraylogError) -> String {
+        let identity = try identity()
+        return [identity.first, identity.second].map { number in
+            let digits = String(number, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+}

@@ -1,0 +1,35 @@
+import TraylogDomain
+
+// The same queries for tasks.
+extension TrayQueries {
+    /// A user's own events and the visible ones of topics after `seq`, in order.
+    public func changes(
+        of user: String, after seq: Seq = .zero, limit: Int = 1_000
+    ) async throws(TraylogError) -> Changes {
+        try await asking { store throws(TraylogError) in try store.changes(of: user, after: seq, limit: limit) }
+    }
+
+    /// Names what a user's tray holds now.
+    public func version(of user: String) async throws(TraylogError) -> TrayVersion {
+        try await asking { store throws(TraylogError) in try store.version(of: user) }
+    }
+
+    /// One page of a user's tray as it was right after an event.
+    public func snapshot(
+        of user: String, asOf: Moment? = nil, cursor: SnapshotCursor? = nil, limit: Int = 10_000, contents: Int = 200
+    ) async throws(TraylogError) -> TraySnapshot {
+        try await asking { store throws(TraylogError) in
+            try store.snapshot(of: user, asOf: asOf, cursor: cursor, limit: limit, contents: contents)
+        }
+    }
+
+    /// Whether a stream was that of a person who was erased.
+    public func isErased(stream: UInt32) async throws(TraylogError) -> Bool {
+        try await asking { store throws(TraylogError) in try store.isErased(stream: stream) }
+    }
+
+    /// Identifies the store, in 32 characters.
+    public func storeIdentity() async throws(TraylogError) -> String {
+        try await asking { store throws(TraylogError) in try store.storeIdentity() }
+    }
+}

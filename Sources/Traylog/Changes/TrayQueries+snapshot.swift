@@ -1,0 +1,33 @@
+import TraylogDomain
+import TraylogQueries
+import TraylogStates
+
+extension TrayQueries {
+    /// One page of a user's tray as it was right after an event, from which a copy elsewhere goes on by itself.
+    ///
+    /// Folding all pages and then the ``changes(of:after:limit:)`` after ``TraySnapshot/asOf`` gives every answer of folding
+    /// all events, unless one of them undoes an event of the snapshot; ``TrayReplica`` does so.
+    ///
+    /// - Parameters:
+    ///   - asOf: which moment; nil for now. Passed over when there is a cursor, which knows.
+    ///   - cursor: ``TraySnapshot/next`` of the page before.
+    ///   - limit: items in a page, 1 to 10,000.
+    ///   - contents: of so many newest items the page has the content.
+    /// - Throws: ``TraylogError``: refused `compacted` below the floor, also when the floor moved between two pages,
+    ///   `upToBeyondHead`, `invalid`; failed.
+    /// - Complexity: O(items above the cursor), and reading the events of a page.
+    public func snapshot(
+        of user: String, asOf: Moment? = nil, cursor: SnapshotCursor? = nil, limit: Int = 10_000, contents: Int = 200
+    ) throws(TraylogError) -> TraySnapshot {
+        try queries.answer(.past, of: user) { now in
+            guard (1...10_000).contains(limit) else {
+                throw Refusal.invalid(field: "limit", reason: "must be 1 to 10000, not \(limit)")
+            }
+            if let cursor, cursor.stream != now.stream {
+                throw Refusal.invalid(field: "cursor", reason: "is not of this user")
+            }
+            let view = try now.at(cursor.map { .seq($0.asOf) } ?? asOf)
+            return try view.snapshot(after: cursor?.after.rawValue ?? 0, limit: limit, contents: contents)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+/// The events that a ``TrayReplica`` knows, in the place of a log.
+///
+/// An item of the snapshot stands here as the event that brought it, with its content as the snapshot has it.
+struct ReplicaLog: StateSource, FoldHistory {
+    let hasher: IdentityHasher
+    /// The state of the snapshot: where an undo begins to fold.
+    private let base: TrayState
+    private var events: [UInt64: Event] = [:]
+    /// Events of topics after the snapshot, ascending.
+    private var topicEvents: [(seq: UInt64, topic: UInt64)] = []
+    /// The topics of items that were broadcast, by item.
+    private var topics: [UInt64: UInt64] = [:]
+
+    /// No event has so high a number, so that ends of snoozes do not meet the items that they are of.
+    private static let snoozes: UInt64 = 1 << 63
+    /// The number under which the time is found when the tray was seen last before the snapshot.
+    static let seen: UInt64 = 1 << 62
+
+    init(_ snapshot: [TraySnapshot], base: TrayState, hasher: IdentityHasher) {
+        self.hasher = hasher
+        self.base = base
+        for part in snapshot.lazy.flatMap(\.items) { add(part.item, of: snapshot[0].user) }
+        if let time = snapshot[0].tray.seenAt {
+            let upTo = snapshot[0].tray.seenUpTo
+            events[Self.seen] = Event(
+                seq: snapshot[0].asOf, recordedAt: time, user: snapshot[0].user, body: .traySeen(upTo: upTo))
+        }
+    }
+
+    /// The number under which the end of an item's snooze is found.
+    static func snooze(of item: Seq) -> UInt64 { snoozes | item.rawValue }
+
+    private mutating func add(_ item: Item, of user: String) {
+        var body = Event.Body.notified(item.content)
+        if let topic = item.topic {
+            body = .broadcast(topic: topic, item.content)
+            topics[item.seq.rawValue] = hasher.identity(of: topic, as: .topic)
+        }
+        events[item.seq.rawValue] = Event(
+            seq: item.seq, recordedAt: item.recordedAt, occurredAt: item.occurredAt,
+            user: item.topic == nil ? user : nil, key: item.key, actor: item.actor, body: body)
+        guard let until = item.snoozedUntil else { return }
+        events[Self.snooze(of: item.seq)] = Event(
+            seq: item.seq, recordedAt: item.recordedAt, user: user, body: .snoozed(item: item.seq, until: until))
+    }
+
+    /// Takes up an event after those that are known.
+    mutating func append(_ event: Event) {
+        let seq = event.seq.rawValue
+        events[seq] = event
+        guard event.user == nil else { return }
+        switch event.body {
+        case .broadcast(let topic, _):
+            let identity = hasher.identity(of: topic, as: .topic)
+            topics[seq] = identity
+            topicEvents.append((seq, identity))
+        case .edited(let item, _), .retracted(let item), .expired(let item):
+            if let topic = topics[item.rawValue] { topicEvents.append((seq, topic)) }
+        default:
+            break
+        }
+    }
+
+    func items(at position: UInt64) -> ItemPage? { nil }
+    func keys(_ space: PageSpace, at identity: UInt64) -> KeyIndex.Page? { nil }
+    func events(from seq: UInt64) -> EventIndex.Page? { nil }
+
+    func event(_ seq: UInt64) throws -> Event {
+        guard let event = events[seq] else { throw TrayReplicaError.unknownEvent(Seq(seq)) }
+        return event
+    }
+
+    func fact(_ seq: UInt64) throws -> Fact { Fact(try event(seq), hasher: hasher) }
+
+    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) -> [UInt64] {
+        // A replica asks for the newest ones as a rule.
+        let first = topicEvents.lastIndex { $0.seq <= seq }.map { $0 + 1 } ?? 0
+        return topicEvents[first...].lazy.filter { $0.topic == topic && $0.seq <= end }.map(\.seq)
+    }
+
+    func landmark(atOrBefore seq: UInt64) -> Landmark<NoStoredPages>? {
+        seq >= base.appliedSeq ? Landmark(state: base, pages: NoStoredPages()) : nil
+    }
+
+    func firsts(of space: PageSpace, changedSince seq: UInt64) -> [UInt64] { [] }
+}

@@ -1,0 +1,165 @@
+/// A copy of one user's tray away from the store: a snapshot, and the changes after it.
+///
+/// It folds them as the store does, so that every query has the store's answer at ``through``. It knows the content of
+/// those items that the snapshot had it of.
+///
+/// ```swift
+/// var replica = try TrayReplica([try store.snapshot(of: "ann")])
+/// let changes = try store.changes(of: "ann", after: replica.through)
+/// try replica.apply(changes.events, through: changes.through)
+/// badge = try replica.tray().unseen
+/// ```
+public struct TrayReplica: Sendable {
+    public let user: String
+    /// The newest event that the answers reflect.
+    public private(set) var through: Seq
+    /// The event that the snapshot is as of. Nothing at or below it can be undone here.
+    public let snapshotSeq: Seq
+    private var log: ReplicaLog
+    private var state: TrayState
+
+    /// - Parameters:
+    ///   - snapshot: all pages of one snapshot, in order.
+    ///   - hasher: has a secret of its own; answers do not depend on it.
+    /// - Throws: ``TrayReplicaError/incompleteSnapshot``.
+    /// - Complexity: O(items).
+    package init(_ snapshot: [TraySnapshot], hasher: IdentityHasher) throws(TrayReplicaError) {
+        guard let first = snapshot.first, snapshot.last?.next == nil,
+            snapshot.allSatisfy({ $0.asOf == first.asOf && $0.stream == first.stream && $0.user == first.user })
+        else { throw .incompleteSnapshot }
+        user = first.user
+        through = first.asOf
+        snapshotSeq = first.asOf
+        state = TrayState(snapshot, hasher: hasher)
+        log = ReplicaLog(snapshot, base: state, hasher: hasher)
+    }
+
+    /// Folds in the events that follow.
+    ///
+    /// - Parameters:
+    ///   - events: all changes after ``through`` (those of `changes(of:after:)`), in order. Earlier ones are passed over.
+    ///   - end: the event through which they are all changes.
+    /// - Throws: ``TrayReplicaError/undoneBeforeSnapshot(_:)``, after which the replica is as it was.
+    /// - Complexity: as the store's. An `undone` folds again from the snapshot on.
+    public mutating func apply(_ events: [Event], through end: Seq) throws(TrayReplicaError) {
+        let new = events.filter { $0.seq > through }
+        for case .undone(let event) in new.lazy.map(\.body) where event <= snapshotSeq {
+            throw .undoneBeforeSnapshot(event)
+        }
+        var copy = log
+        for event in new { copy.append(event) }
+        let own = new.filter { $0.user != nil }.map(\.seq.rawValue)
+        var index = 0
+        func next(_ seq: UInt64) -> UInt64 {
+            index += 1
+            return index < own.count ? own[index] : 0
+        }
+        var folded = state
+        do {
+            try folded.catchUp(
+                own: own.first ?? 0, through: max(end, through).rawValue, stored: NoStoredPages(), history: copy,
+                next: next)
+        } catch {
+            throw TrayReplicaError(error)
+        }
+        (state, log) = (folded, copy)
+        through = max(end, through)
+    }
+
+    public func tray() throws(TrayReplicaError) -> Tray {
+        try answering { try state.tray(of: user, asOf: through, source: log) }
+    }
+
+    /// - Throws: ``TrayReplicaError/refused(_:)``: `invalid` for a limit that is none.
+    public func inbox(_ query: InboxQuery = InboxQuery()) throws(TrayReplicaError) -> InboxPage {
+        try answering {
+            try Limits.check(pageLimit: query.limit)
+            let (shown, next) = try state.shownItems(query, hasher: log.hasher, stored: log)
+            let items = try shown.map { try $0.item(from: log) }
+            return InboxPage(user: user, asOf: through, items: items, next: next)
+        }
+    }
+
+    /// - Throws: ``TrayReplicaError/refused(_:)``: `invalid` for a limit that is none.
+    public func threads(
+        limit: Int = Limits.defaultPageItems, cursor: Cursor? = nil
+    ) throws(TrayReplicaError) -> ThreadsPage {
+        try answering {
+            try Limits.check(pageLimit: limit)
+            return try state.threads(of: user, asOf: through, limit: limit, cursor: cursor, source: log)
+        }
+    }
+
+    private func answering<Answer>(_ body: () throws -> Answer) throws(TrayReplicaError) -> Answer {
+        do { return try body() } catch { throw TrayReplicaError(error) }
+    }
+}
+
+/// Why a ``TrayReplica`` could not be made, or could not go on.
+public enum TrayReplicaError: Error, Hashable, Sendable {
+    /// Pages are missing, or they belong to different snapshots.
+    case incompleteSnapshot
+    /// An event of the snapshot was undone: only a new snapshot shows the tray without it.
+    case undoneBeforeSnapshot(Seq)
+    /// An answer needs an event that neither the snapshot nor the changes had.
+    case unknownEvent(Seq)
+    case refused(Refusal)
+    /// The snapshot contradicts itself.
+    case damaged(String)
+
+    init(_ error: any Error) {
+        self =
+            switch error {
+            case let error as TrayReplicaError: error
+            case let refusal as Refusal: .refused(refusal)
+            default: .damaged("\(error)")
+            }
+    }
+}
+
+extension TrayState {
+    /// The state that a snapshot describes.
+    fileprivate init(_ snapshot: [TraySnapshot], hasher: IdentityHasher) {
+        self.init()
+        let first = snapshot[0]
+        for topic in first.topics {
+            let identity = hasher.identity(of: topic.topic, as: .topic)
+            subscribe(to: identity)
+            guard let place = subscription(to: identity) else { continue }
+            topics[place].hasItems = true
+            topics[place].isActive = topic.until == nil
+        }
+        mutedThreads = first.mutedThreads.map { hasher.identity(of: $0, as: .thread) }.sorted()
+        mutedCategories = first.mutedCategories.map { hasher.identity(of: $0, as: .category) }.sorted()
+        // Nothing is stored anywhere, so that nothing can fail to load.
+        for part in snapshot.lazy.flatMap(\.items) { try? add(part, hasher) }
+        for event in first.voided { try? voided.insert(event.rawValue, seq: first.asOf.rawValue) { _ in nil } }
+        seenUpTo = first.tray.seenUpTo.rawValue
+        seenBy = first.tray.seenAt == nil ? 0 : ReplicaLog.seen
+        appliedSeq = first.asOf.rawValue
+    }
+
+    private mutating func add(_ part: TraySnapshot.Part, _ hasher: IdentityHasher) throws {
+        let (item, content) = (part.item, part.item.content)
+        let (seq, position) = (item.seq.rawValue, item.position.rawValue)
+        var flags: ItemFlags = []
+        for (isSet, flag) in [
+            (item.isSeen, ItemFlags.seen), (item.isRead, .read), (item.isArchived, .archived),
+            (item.isDeleted, .deleted),
+            (content.isSilent, .silent), (item.isMuted, .muted), (item.snoozedUntil != nil, .snoozed),
+        ] where isSet { flags.insert(flag) }
+        if item.snoozedUntil != nil { tail.override(seq, .snoozedUntil, by: ReplicaLog.snooze(of: item.seq)) }
+        if position != seq { try moved.insert(seq, seq: position) { _ in nil } }
+        if let key = item.key { try keys.insert(hasher.identity(of: key, as: .key), seq: seq) { _ in nil } }
+        if let collapseKey = content.collapseKey {
+            let identity = hasher.identity(of: collapseKey, as: .collapseKey)
+            try collapseKeys.insert(identity, seq: seq) { _ in nil }
+        }
+        append(
+            ItemEntry(
+                seq: seq, position: position, thread: hasher.identity(of: content.thread, as: .thread),
+                category: hasher.identity(of: content.category, as: .category),
+                argument: hasher.identity(of: content.summaryArgument, as: .summaryArgument),
+                summaryCount: content.summaryCount, flags: flags))
+    }
+}

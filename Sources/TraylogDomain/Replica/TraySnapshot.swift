@@ -1,0 +1,104 @@
+/// One page of a user's tray as it was right after an event: all that a copy elsewhere needs to go on by itself.
+///
+/// The pages of one snapshot are all as of the same event. ``TrayReplica`` is made from them.
+public struct TraySnapshot: Hashable, Sendable {
+    public var user: String
+    public var asOf: Seq
+    /// The number of the user's stream; 0 for somebody without events. An erased user's name, used anew, has another one.
+    public var stream: UInt32
+    /// The floor of the store: changes after an earlier event cannot be asked for.
+    public var floor: Seq
+    public var tray: Tray
+    /// In byte order.
+    public var mutedThreads: [String]
+    /// In byte order.
+    public var mutedCategories: [String]
+    /// The topics that the user is subscribed to or has items from, in byte order.
+    public var topics: [TopicSpan]
+    /// Events of the user that were undone, ascending.
+    public var voided: [Seq]
+    /// Items that are not gone, ascending by position: those of this page.
+    public var items: [Part]
+    /// The next page; nil on the last one.
+    public var next: SnapshotCursor?
+
+    /// An item, and how much of it is known.
+    public struct Part: Hashable, Sendable {
+        public var item: Item
+        /// Whether title, body, level, data, actor and `occurredAt` are there. Where they are not, they are nil or the default.
+        public var hasContent: Bool
+
+        public init(item: Item, hasContent: Bool) {
+            self.item = item
+            self.hasContent = hasContent
+        }
+    }
+
+    /// The latest subscription of a user to a topic.
+    public struct TopicSpan: Hashable, Sendable {
+        public var topic: String
+        /// The `subscribed` event.
+        public var from: Seq
+        /// The `unsubscribed` event; nil while the subscription lasts.
+        public var until: Seq?
+
+        public init(topic: String, from: Seq, until: Seq?) {
+            self.topic = topic
+            self.from = from
+            self.until = until
+        }
+    }
+
+    public init(
+        user: String, asOf: Seq, stream: UInt32, floor: Seq, tray: Tray, mutedThreads: [String] = [],
+        mutedCategories: [String] = [], topics: [TopicSpan] = [], voided: [Seq] = [], items: [Part] = [],
+        next: SnapshotCursor? = nil
+    ) {
+        self.user = user
+        self.asOf = asOf
+        self.stream = stream
+        self.floor = floor
+        self.tray = tray
+        self.mutedThreads = mutedThreads
+        self.mutedCategories = mutedCategories
+        self.topics = topics
+        self.voided = voided
+        self.items = items
+        self.next = next
+    }
+}
+
+/// A place between two pages of a snapshot, opaque to callers. It carries the event that the snapshot is as of, so that
+/// nobody has to remember it in between.
+public struct SnapshotCursor: Hashable, Sendable {
+    package var asOf: Seq
+    package var stream: UInt32
+    /// The next page holds positions above this one.
+    package var after: Seq
+
+    package init(asOf: Seq, stream: UInt32, after: Seq) {
+        self.asOf = asOf
+        self.stream = stream
+        self.after = after
+    }
+
+    /// Reads the text of a cursor; nil when no page can have given it out.
+    public init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 4, parts[0] == "s1" else { return nil }
+        let numbers = parts[1...].compactMap { digits in
+            UInt64(digits, radix: 36).flatMap { String($0, radix: 36) == digits ? $0 : nil }
+        }
+        guard numbers.count == 3, numbers[0] <= Seq.highest, numbers[1] <= UInt32.max, numbers[2] <= numbers[0] else {
+            return nil
+        }
+        self.init(asOf: Seq(numbers[0]), stream: UInt32(numbers[1]), after: Seq(numbers[2]))
+    }
+}
+
+extension SnapshotCursor: CustomStringConvertible {
+    /// The text to give to a client and to take back. It has only letters, digits and `-`.
+    public var description: String {
+        "s1-" + [asOf.rawValue, UInt64(stream), after.rawValue].map { String($0, radix: 36) }.joined(separator: "-")
+    }
+}

@@ -1,0 +1,90 @@
+import TraylogDomain
+
+/// What a search of the log looks for. What is nil, or empty, is not asked about; all that is given must match.
+///
+/// Names are compared byte by byte.
+public struct EventFilter: Hashable, Sendable {
+    /// Whose own events; a broadcast has no user.
+    public var user: String?
+    public var kinds: Set<EventKind> = []
+    /// Who acted: the user where no other actor is named.
+    public var actor: String?
+    public var device: String?
+    /// The idempotency key.
+    public var key: String?
+    /// The thread that an item came in, or that a bulk mark or a mute names.
+    public var thread: String?
+    /// The category, in the same way.
+    public var category: String?
+    /// A part of a title or body that the event wrote, in whatever case.
+    public var text: String?
+    /// Recorded at or after this time.
+    public var since: Timestamp?
+    /// Recorded at or before this time.
+    public var until: Timestamp?
+
+    public init() {}
+}
+
+extension EventFilter {
+    /// Whether an event is one of those that are looked for.
+    public func matches(_ event: Event) -> Bool {
+        if !kinds.isEmpty, !kinds.contains(event.kind) { return false }
+        if let since, event.recordedAt < since { return false }
+        if let until, event.recordedAt > until { return false }
+        return Self.admits(user, event.user) && Self.admits(actor, event.actor ?? event.user)
+            && Self.admits(device, event.device) && Self.admits(key, event.key) && Self.admits(thread, event.thread)
+            && Self.admits(category, event.category) && hasText(event)
+    }
+
+    private static func admits(_ wanted: String?, _ found: @autoclosure () -> String?) -> Bool {
+        guard let wanted else { return true }
+        return found().map { $0.hasSameBytes(as: wanted) } ?? false
+    }
+
+    private func hasText(_ event: Event) -> Bool {
+        guard let text, !text.isEmpty else { return true }
+        let wanted = Array(text.lowercased().utf8)
+        return event.texts.contains { Array($0.lowercased().utf8).contains(sequence: wanted) }
+    }
+}
+
+extension Event {
+    fileprivate var thread: String? {
+        switch body {
+        case .notified(let content), .broadcast(_, let content): content.thread
+        case .allMarked(_, let selection): if case .named(let name) = selection.thread { name } else { nil }
+        case .muted(.thread(let name)), .unmuted(.thread(let name)): name
+        default: nil
+        }
+    }
+
+    fileprivate var category: String? {
+        switch body {
+        case .notified(let content), .broadcast(_, let content): content.category
+        case .allMarked(_, let selection): selection.category
+        case .muted(.category(let name)), .unmuted(.category(let name)): name
+        default: nil
+        }
+    }
+
+    /// What the event wrote for people to read.
+    fileprivate var texts: [String] {
+        switch body {
+        case .notified(let content), .broadcast(_, let content): [content.title, content.body].compactMap(\.self)
+        case .edited(_, let edit):
+            [edit.title, edit.body].compactMap { if case .set(let text) = $0 { text } else { nil } }
+        default: []
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate func contains(sequence wanted: [UInt8]) -> Bool {
+        guard let first = wanted.first, count >= wanted.count else { return wanted.isEmpty }
+        for start in 0...(count - wanted.count) where self[start] == first {
+            if self[start..<start + wanted.count].elementsEqual(wanted) { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,11 @@
+import TraylogDomain
+
+/// Names the content of a user's tray: two answers with equal versions differ in nothing but `asOf`.
+public struct TrayVersion: Hashable, Sendable, CustomStringConvertible {
+    /// As in ``Changes/stream``.
+    public var stream: UInt32
+    /// The newest event that ``TrayQueries/changes(of:after:limit:)`` shows; 0 without any.
+    public var newestChange: Seq
+
+    public var description: String { "\(stream)-\(newestChange)" }
+}

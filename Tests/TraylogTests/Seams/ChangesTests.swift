@@ -1,0 +1,117 @@
+import Foundation
+import TestSupport
+import Testing
+import Traylog
+
+/// What a reader of one user's changes meets at the ends: nobody, erasure, a floor, an undo, new events.
+@Suite struct ChangesTests {
+    @Test func somebodyUnknownHasNoStreamAndNoChanges() throws {
+        try withTemporaryDirectory { directory in
+            let store = try Store.open(directory)
+            _ = try store.perform(Command(user: "ann", .notify(Content(title: "A"))))
+            let changes = try store.changes(of: "bob")
+            #expect(changes.stream == 0 && changes.events.isEmpty && changes.through == 1 && changes.isComplete)
+            #expect(try TrayReplica([store.snapshot(of: "bob")]).tray() == store.tray(of: "bob"))
+            #expect(try store.version(of: "bob").newestChange == 0)
+            #expect(throws: TraylogError.refused(.upToBeyondHead(2, head: 1))) {
+                try store.changes(of: "bob", after: 2)
+            }
+            store.close()
+        }
+    }
+
+    @Test func anErasedStreamIsToldFromThatOfANewcomerOfTheSameName() throws {
+        try withTemporaryDirectory { directory in
+            let store = try Store.open(directory)
+            _ = try store.perform([
+                Command(user: "ann", .notify(Content(title: "A"))), Command(user: "bob", .notify(Content(title: "B"))),
+            ])
+            let old = try store.changes(of: "ann").stream
+            let identity = try store.storeIdentity()
+            #expect(try !store.isErased(stream: old))
+            try store.erase("ann")
+            #expect(try store.isErased(stream: old))
+            #expect(try store.changes(of: "ann").stream == 0)
+            _ = try store.perform(Command(user: "ann", .notify(Content(title: "C"))))
+            let new = try store.changes(of: "ann")
+            #expect(new.stream != old && new.stream != 0 && new.events.count == 1)
+            #expect(try store.storeIdentity() == identity)
+            store.close()
+        }
+    }
+
+    @Test func aReplicaAsksForANewSnapshotWhereAnEventOfTheOldOneIsUndone() throws {
+        try withTemporaryDirectory { directory in
+            let store = try Store.open(directory)
+            _ = try store.perform([
+                Command(user: "ann", .notify(Content(title: "A"))), Command(user: "ann", .seeTray()),
+            ])
+            var replica = try TrayReplica([store.snapshot(of: "ann")])
+            _ = try store.perform(Command(user: "ann", .undo(event: 2)))
+            let changes = try store.changes(of: "ann", after: replica.through)
+            let before = try replica.tray()
+            #expect(throws: TrayReplicaError.undoneBeforeSnapshot(2)) {
+                try replica.apply(changes.events, through: changes.through)
+            }
+            #expect(try replica.tray() == before)
+            #expect(try TrayReplica([store.snapshot(of: "ann")]).tray().unseen == 1)
+            store.close()
+        }
+    }
+
+    @Test func aSnapshotNamesMutesAndTopicsAlsoAfterACompaction() throws {
+        try withTemporaryDirectory { directory in
+            let store = try Store.open(directory)
+            _ = try store.perform([
+                Command(user: "ann", .mute(.thread("noise"))), Command(user: "ann", .mute(.category("ads"))),
+                Command(user: "ann", .subscribe(topic: "news")), Command(user: "ann", .subscribe(topic: "left")),
+                Command(user: nil, .broadcast(topic: "left", Content(title: "L"))),
+                Command(user: "ann", .unsubscribe(topic: "left")), Command(user: "ann", .notify(Content(title: "A"))),
+            ])
+            let before = try store.snapshot(of: "ann")
+            #expect(before.mutedThreads == ["noise"] && before.mutedCategories == ["ads"])
+            #expect(before.topics.map(\.topic) == ["left", "news"])
+            #expect(before.topics.map(\.from) == [4, 3] && before.topics.map(\.until) == [6, nil])
+            _ = try store.compact(before: .seq(7))
+            _ = try store.perform(Command(user: "ann", .notify(Content(title: "B"))))
+            _ = try store.compact(before: .seq(8))
+            let after = try store.snapshot(of: "ann")
+            #expect(after.mutedThreads == before.mutedThreads && after.mutedCategories == before.mutedCategories)
+            #expect(after.topics == before.topics)
+            store.close()
+        }
+    }
+
+    @Test func onlyTheNewestItemsHaveTheirContent() throws {
+        try withTemporaryDirectory { directory in
+            let store = try Store.open(directory)
+            _ = try store.perform((1...5).map { Command(user: "ann", .notify(Content(thread: "t", title: "\($0)"))) })
+            let page = try store.snapshot(of: "ann", limit: 3, contents: 3)
+            #expect(page.items.map(\.hasContent) == [false, false, true])
+            #expect(page.items.map(\.item.content.title) == [nil, nil, "3"])
+            #expect(page.items.allSatisfy { $0.item.content.thread == "t" })
+            #expect(throws: TrayReplicaError.incompleteSnapshot) { try TrayReplica([page]) }
+            store.close()
+        }
+    }
+
+    @Test func aFollowerSeesEachChangeOnceAndNothingOfOthers() async throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("traylog-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let store = try Store.open(directory.path)
+        let follower = store.followChanges(of: "ann")
+        let reading = Task {
+            var seqs: [Seq] = []
+            for try await changes in follower {
+                seqs += changes.events.map(\.seq)
+                if seqs.count >= 3 { break }
+            }
+            return seqs
+        }
+        for user in ["ann", "bob", "ann", "bob", "ann"] {
+            _ = try await store.perform(Command(user: user, .notify(Content(title: "A"))))
+        }
+        #expect(try await reading.value == [1, 3, 5])
+        store.close()
+    }
+}
