@@ -17,16 +17,26 @@ struct ExportCommand: StoreCommand {
               traylog export --from 100001 >> trays.jsonl
               traylog export --archive old > everything.jsonl
               traylog export | jq -r 'select(.kind == "notified") | .title'
+              traylog export --actor bob --since yesterday > bob.jsonl
             """)
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var range: SeqRange
     @OptionGroup var archive: ArchiveOption
+    @OptionGroup var search: SearchOptions
+
+    func validate() throws {
+        try requireStore()
+        if search.newestFirst || search.limit != nil {
+            throw ValidationError("An export is in the order of the log and whole; give '--from' and '--to'.")
+        }
+    }
 
     func run() throws {
         try withReader { reader in
             var export = try LogExport(
                 of: reader, from: range.from, through: range.to, including: try archive.open(for: reader))
+            if search.isSet { export.filter = try search.exportFilter() }
             // On a terminal the lines themselves show how far it is.
             var progress = Descriptor.standardOutput.isTerminal ? nil : ProgressBar("export", unit: "bytes")
             defer { progress?.clear() }

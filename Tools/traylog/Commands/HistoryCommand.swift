@@ -13,6 +13,7 @@ struct HistoryCommand: StoreCommand {
               traylog history alice
               traylog history alice --from 1000 --to 2000 --json
               traylog history alice --archive old
+              traylog history alice --newest-first --limit 20 --device phone
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -23,19 +24,23 @@ struct HistoryCommand: StoreCommand {
     @OptionGroup var range: SeqRange
     @OptionGroup var moment: MomentOption
     @OptionGroup var archive: ArchiveOption
+    @OptionGroup var search: SearchOptions
 
     func run() throws {
         try withReader { reader in
             let archives = try archive.open(for: reader)
             let head = try moment.asOf.map { try reader.seq(of: $0) } ?? reader.head()
-            var chunks = EventChunks(from: range.from, through: min(range.to ?? head, head)) {
+            let last = min(range.to ?? head, head)
+            var found = search.search(
+                reader, user: user, kinds: [], from: range.from, through: last, archives)
+            var chunks = EventChunks(from: range.from, through: last) {
                 (from, limit) throws(TraylogError) in
                 guard let archives else { return try reader.history(of: user, from: from, limit: limit) }
                 return try reader.history(of: user, from: from, limit: limit, including: archives)
             }
             try printing { output in
                 var table = Table(Self.columns, on: Terminal(.standardOutput))
-                while let events = try chunks.take() {
+                while let events = try search.isSet ? found.take() : chunks.take() {
                     if global.json {
                         for event in events { try output.json { $0.write(event) } }
                     } else {

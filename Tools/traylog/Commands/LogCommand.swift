@@ -14,6 +14,8 @@ struct LogCommand: StoreCommand {
               traylog log --from 1000 --to 2000
               traylog log --user alice --kind marked --kind allMarked --json
               traylog log --archive old --to 1000
+              traylog log --newest-first --limit 20 --actor bob --since yesterday
+              traylog log --text invoice --device phone
               traylog log --follow --kind notified --json | jq .title
             """)
 
@@ -28,18 +30,22 @@ struct LogCommand: StoreCommand {
     @Option(help: "Only events of this kind; may be repeated.")
     var kind: [Word<EventKind>] = []
 
+    @OptionGroup var search: SearchOptions
+
     @Flag(help: "Go on with new events.")
     var follow = false
 
     func validate() throws {
         try requireStore()
         if follow, range.to != nil { throw ValidationError("'--follow' has no end, so '--to' cannot go with it.") }
+        if follow, search.isSet { throw ValidationError("'--follow' goes with '--user' and '--kind' only.") }
         if follow, moment.asOf != nil { throw ValidationError("'--follow' and '--as-of' exclude each other.") }
     }
 
     func run() throws {
         let (kinds, isJSON) = (Set(kind.map(\.value)), global.json)
         try withReader { reader in
+            if search.isSet { return try printSearch(reader, kinds) }
             let selection = EventSelection(
                 from: range.from, to: range.to, user: user, asOf: moment.asOf, archives: try archive.open(for: reader))
             guard follow else {
@@ -52,6 +58,17 @@ struct LogCommand: StoreCommand {
                 var lines = EventLines(Output(.standardOutput), kinds: kinds, isJSON: isJSON, isEndless: true)
                 try await selection.follow(reader, to: &lines)
             }
+        }
+    }
+
+    private func printSearch(_ reader: StoreReader, _ kinds: Set<EventKind>) throws {
+        let head = try moment.asOf.map { try reader.seq(of: $0) } ?? reader.head()
+        var found = search.search(
+            reader, user: user, kinds: kinds, from: range.from, through: min(range.to ?? head, head),
+            try archive.open(for: reader))
+        try printing { output in
+            var lines = EventLines(output, kinds: [], isJSON: global.json, isEndless: false)
+            while let events = try found.take() { try lines.write(events) }
         }
     }
 }

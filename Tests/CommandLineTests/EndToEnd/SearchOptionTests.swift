@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+struct SearchOptionTests {
+    private func withLog(_ body: (TestStore) throws -> Void) throws {
+        try withStore { store throws in
+            for line in [
+                #"{"kind":"notify","user":"ada","key":"m1","title":"Invoice 17","thread":"t","category":"c","actor":"bob"}"#,
+                #"{"kind":"notify","user":"eve","body":"An invoice, too","device":"phone"}"#,
+                #"{"kind":"seeTray","user":"ada","device":"phone"}"#, #"{"kind":"mute","user":"ada","thread":"t"}"#,
+                #"{"kind":"notify","user":"ada","title":"Other"}"#,
+            ] {
+                try store.append(line)
+            }
+            try body(store)
+        }
+    }
+
+    @Test func eachOptionLimitsTheLog() throws {
+        try withLog { store throws in
+            for (arguments, seqs) in [
+                (["--actor", "bob"], [1]), (["--actor", "ada"], [3, 4, 5]), (["--device", "phone"], [2, 3]),
+                (["--key", "m1"], [1]), (["--thread", "t"], [1, 4]), (["--category", "c"], [1]),
+                (["--text", "INVOICE"], [1, 2]), (["--text", "invoice", "--user", "eve"], [2]),
+                (["--limit", "2"], [1, 2]),
+                (["--newest-first", "--limit", "2"], [5, 4]),
+                (["--newest-first", "--to", "4", "--from", "3"], [4, 3]),
+                (["--newest-first", "--kind", "notified"], [5, 2, 1]), (["--since", "1h"], [1, 2, 3, 4, 5]),
+                (["--until", "1h"], []), (["--newest-first", "--as-of", "2"], [2, 1]), (["--device", "tablet"], []),
+            ] {
+                let lines = try TraylogRun.of(["--store", store.directory, "log", "--json"] + arguments).lines
+                let found = try lines.map { try JSONValue.object($0)["seq"] }
+                #expect(found == seqs.map { .number(Double($0)) }, "\(arguments)")
+            }
+        }
+    }
+
+    @Test func aHistoryIsLimitedInTheSameWay() throws {
+        try withLog { store throws in
+            let lines = try store.run("history", "ada", "--json", "--newest-first", "--limit", "3").lines
+            #expect(try lines.map { try JSONValue.object($0)["seq"] } == [5, 4, 3])
+            #expect(try store.run("history", "ada", "--device", "phone").text.contains("traySeen"))
+        }
+    }
+
+    @Test func anExportIsLimitedInTheSameWayAndStaysInOrder() throws {
+        try withLog { store throws in
+            let lines = try store.run("export", "--device", "phone").lines
+            #expect(try lines.map { try JSONValue.object($0)["seq"] } == [2, 3])
+            #expect(try store.run("export", "--newest-first").status == 64)
+            #expect(try store.run("export", "--since", "2").status == 64)
+        }
+    }
+
+    @Test func followingExcludesSearching() throws {
+        try withLog { store throws in
+            #expect(try store.run("log", "--follow", "--text", "x").status == 64)
+            #expect(try store.run("log", "--limit", "0").status == 64)
+        }
+    }
+}

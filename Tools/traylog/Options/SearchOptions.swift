@@ -1,0 +1,122 @@
+import ArgumentParser
+import Traylog
+
+/// Which events of the log to show.
+struct SearchOptions: ParsableArguments {
+    @Option(help: "Only what this actor did; without another actor, the user acted.")
+    var actor: String?
+
+    @Option(help: "Only what came from this device.")
+    var device: String?
+
+    @Option(help: "Only the event with this idempotency key.")
+    var key: String?
+
+    @Option(help: "Only events that name this thread.")
+    var thread: String?
+
+    @Option(help: "Only events that name this category.")
+    var category: String?
+
+    @Option(help: "Only events with this text in a title or body, in whatever case.")
+    var text: String?
+
+    @Option(help: ArgumentHelp("Only events recorded since a time.", valueName: "time"))
+    var since: Moment?
+
+    @Option(help: ArgumentHelp("Only events recorded until a time.", valueName: "time"))
+    var until: Moment?
+
+    @Option(help: "At most so many events.")
+    var limit: Int?
+
+    @Flag(help: "The newest events first.")
+    var newestFirst = false
+
+    var isSet: Bool {
+        newestFirst || limit != nil || since != nil || until != nil
+            || [actor, device, key, thread, category, text].contains { $0 != nil }
+    }
+
+    func validate() throws {
+        if let limit, limit < 1 { throw ValidationError("'--limit' must be 1 or more.") }
+    }
+
+    /// What an event must have; without ends that are seqs.
+    private var filter: EventFilter {
+        var filter = EventFilter()
+        (filter.actor, filter.device, filter.key) = (actor, device, key)
+        (filter.thread, filter.category, filter.text) = (thread, category, text)
+        if case .time(let time)? = since { filter.since = time }
+        if case .time(let time)? = until { filter.until = time }
+        return filter
+    }
+
+    /// The same for an export, which has ends of its own.
+    func exportFilter() throws -> EventFilter {
+        guard since.isTime, until.isTime else {
+            throw ValidationError("'--since' and '--until' take times here; for seqs there are '--from' and '--to'.")
+        }
+        return filter
+    }
+
+    /// The events that match, in chunks.
+    ///
+    /// - Parameter last: the last event that is looked at.
+    func search(
+        _ reader: StoreReader, user: String?, kinds: Set<EventKind>, from first: Seq, through last: Seq,
+        _ archives: Archives?
+    ) -> EventSearch {
+        var (filter, first, last) = (filter, first, last)
+        (filter.user, filter.kinds) = (user, kinds)
+        if case .seq(let seq)? = since { first = max(first, seq) }
+        if case .seq(let seq)? = until { last = min(last, seq) }
+        return EventSearch(
+            reader, filter, from: first, through: last, newestFirst: newestFirst, limit: limit ?? .max, archives)
+    }
+}
+
+/// A search of the log, read in chunks.
+struct EventSearch {
+    private static let size = 256
+
+    private let reader: StoreReader
+    private let filter: EventFilter
+    private let archives: Archives?
+    private let newestFirst: Bool
+    private let first: Seq
+    private let last: Seq
+    /// Where the next chunk starts; nil after the last.
+    private var next: Seq?
+    private var rest: Int
+
+    init(
+        _ reader: StoreReader, _ filter: EventFilter, from first: Seq, through last: Seq, newestFirst: Bool, limit: Int,
+        _ archives: Archives?
+    ) {
+        self.reader = reader
+        self.filter = filter
+        self.archives = archives
+        self.newestFirst = newestFirst
+        self.first = first
+        self.last = last
+        next = newestFirst ? last : first
+        rest = limit
+    }
+
+    /// The next events; nil after the last.
+    mutating func take() throws(TraylogError) -> [Event]? {
+        guard let start = next, rest > 0 else { return nil }
+        let page = try reader.search(
+            filter, newestFirst: newestFirst, from: start, limit: min(rest, Self.size), including: archives)
+        let wanted = page.events.prefix { newestFirst ? $0.seq >= first : $0.seq <= last }
+        next = wanted.count < page.events.count ? nil : page.next
+        rest -= wanted.count
+        return wanted.isEmpty ? nil : Array(wanted)
+    }
+}
+
+extension Moment? {
+    /// Whether it is no seq.
+    fileprivate var isTime: Bool { if case .seq? = self { false } else { true } }
+}
