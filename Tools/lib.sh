@@ -111,3 +111,11 @@ build_release() {
     traylog=$(swift build --package-path "$root" -c release --show-bin-path)/traylog
     [[ -x $traylog ]] || fail "the build made no program at $traylog"
 }
+
+# Builds the server and sets `traylog_server` to its path.
+build_server() {
+    local build=(swift build --package-path "$root/Tools/Server" --scratch-path "$root/.build-server" --product traylog-server)
+    "${build[@]}"
+    traylog_server=$("${build[@]}" --show-bin-path)/traylog-server
+    [[ -x $traylog_server ]] || fail "the build made no program at $traylog_server"
+}

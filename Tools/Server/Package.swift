@@ -1,0 +1,40 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Warnings are errors, and every use of an unsafe construct must be acknowledged where it stands.
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .strictMemorySafety()]
+
+// A package of its own, so that nobody who embeds Traylog resolves or builds any of it.
+let package = Package(
+    name: "traylog-server",
+    products: [.executable(name: "traylog-server", targets: ["traylog-server"])],
+    dependencies: [
+        .package(name: "traylog", path: "../.."),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "traylog-server",
+            dependencies: [
+                .product(name: "Traylog", package: "traylog"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HummingbirdHTTP2", package: "hummingbird"),
+                .product(name: "HummingbirdTLS", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict)
+    ],
+    swiftLanguageModes: [.v6]
+)

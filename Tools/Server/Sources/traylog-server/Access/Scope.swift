@@ -1,0 +1,63 @@
+/// What a server key may do.
+enum KeyScope: String, CaseIterable, Sendable {
+    case publish, users, audit, admin, metrics
+}
+
+/// What a user's token may do.
+enum TokenScope: String, CaseIterable, Sendable {
+    case read = "inbox:read"
+    case write = "inbox:write"
+    case publish
+}
+
+/// Who sends a request.
+enum Caller: Sendable {
+    case key(id: String, scopes: Set<KeyScope>)
+    case user(String, scopes: Set<TokenScope>)
+
+    /// What rate limits count by.
+    var account: String {
+        switch self {
+        case .key(let id, _): "key \(id)"
+        case .user(let name, _): "user \(name)"
+        }
+    }
+}
+
+/// Who may use a route.
+struct Access: Sendable {
+    /// The scope that a server key needs; nil when no key may.
+    var key: KeyScope?
+    /// The scope that the token of the path's user needs; nil when no token may.
+    var user: TokenScope?
+    /// Any valid credentials will do.
+    var any = false
+    /// No credentials are asked for.
+    var isOpen = false
+    /// A token may concern any user.
+    var isAnyUser = false
+
+    static let open = Access(isOpen: true)
+    static let anybody = Access(any: true)
+    static func key(_ scope: KeyScope) -> Access { Access(key: scope) }
+    static let reading = Access(key: .users, user: .read)
+    static let writing = Access(key: .users, user: .write)
+
+    /// - Throws: ``Problem`` 401, 403.
+    func check(_ caller: Caller?, user name: String?) throws(Problem) {
+        guard !isOpen else { return }
+        guard let caller else { throw .unauthorized("credentials are missing") }
+        guard !any else { return }
+        switch caller {
+        case .key(_, let scopes):
+            guard let key else { throw .forbidden("a server key cannot do this") }
+            guard scopes.contains(key) else { throw .forbidden("the key lacks the scope \(key.rawValue)") }
+        case .user(let owner, let scopes):
+            guard let user else { throw .forbidden("a user's token cannot do this") }
+            guard scopes.contains(user) else { throw .forbidden("the token lacks the scope \(user.rawValue)") }
+            guard isAnyUser || name.map({ $0.utf8.elementsEqual(owner.utf8) }) ?? false else {
+                throw .forbidden("the token is another user's")
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Crypto
+import Foundation
+
+/// The keys of programs, of which only hashes are known.
+struct ServerKeys: Sendable {
+    private struct Key: Sendable {
+        let hash: [UInt8]
+        let scopes: Set<KeyScope>
+    }
+
+    private var keys: [String: Key] = [:]
+
+    var isEmpty: Bool { keys.isEmpty }
+
+    init() {}
+
+    /// Reads a keys file: one JSON object a line, as ``made(scopes:)`` prints it. Blank lines are skipped.
+    init(file: String) throws {
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let bytes = Array(line.utf8)
+            guard bytes.contains(where: { $0 > 0x20 }) else { continue }
+            do { try add(line: bytes) } catch {
+                throw ConfigurationError("\(file), line \(number + 1): \(error.message)")
+            }
+        }
+    }
+
+    private mutating func add(line: [UInt8]) throws(JSONError) {
+        let value = try JSONParser.value(line)
+        guard let id = value["id"]?.string, !id.isEmpty, let hex = value["sha256"]?.string,
+            let hash = [UInt8](hex: hex),
+            hash.count == 32, let names = value["scopes"]?.array
+        else { throw JSONError(message: "must have id, sha256 (64 hexadecimal digits) and scopes") }
+        var scopes: Set<KeyScope> = []
+        for name in names {
+            guard let scope = name.string.flatMap(KeyScope.init) else {
+                throw JSONError(message: "has an unknown scope")
+            }
+            scopes.insert(scope)
+        }
+        guard keys.updateValue(Key(hash: hash, scopes: scopes), forKey: id) == nil else {
+            throw JSONError(message: "the id \(id) is there twice")
+        }
+    }
+
+    /// A new key, and the line of the keys file that knows it.
+    static func made(scopes: [KeyScope]) -> (key: String, line: String) {
+        let id = [UInt8].random(6).hex
+        let key = "tlk_\(id)_\([UInt8].random(32).base64URL)"
+        let line: JSONValue = [
+            "id": .string(id), "sha256": .string(Array(SHA256.hash(data: Array(key.utf8))).hex),
+            "scopes": .array(scopes.map { .string($0.rawValue) }),
+        ]
+        return (key, String(decoding: line.bytes, as: UTF8.self))
+    }
+
+    mutating func add(line: String) throws { try add(line: Array(line.utf8)) }
+
+    /// Who presents a key; nil for one that is not known. Hashes are compared in constant time.
+    func caller(presenting key: String) -> Caller? {
+        let parts = key.split(separator: "_", maxSplits: 2, omittingEmptySubsequences: false)
+        let hash = Array(SHA256.hash(data: Array(key.utf8)))
+        guard parts.count == 3, parts[0] == "tlk", let known = keys[String(parts[1])] else { return nil }
+        var difference: UInt8 = 0
+        for (left, right) in zip(hash, known.hash) { difference |= left ^ right }
+        return difference == 0 ? .key(id: String(parts[1]), scopes: known.scopes) : nil
+    }
+}
+
+extension [UInt8] {
+    static func random(_ count: Int) -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    }
+
+    var hex: String {
+        map { byte in
+            let digits = String(byte, radix: 16)
+            return digits.count == 1 ? "0" + digits : digits
+        }.joined()
+    }
+
+    init?(hex: String) {
+        let digits = Array(hex.utf8)
+        guard digits.count % 2 == 0 else { return nil }
+        self = []
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            let pair = String(decoding: digits[index..<index + 2], as: UTF8.self)
+            guard pair.first?.isHexDigit == true, let byte = UInt8(pair, radix: 16) else { return nil }
+            append(byte)
+        }
+    }
+
+    /// RFC 4648, section 5, without padding.
+    var base64URL: String {
+        Data(self).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+
+    init?(base64URL text: some StringProtocol) {
+        guard !text.isEmpty,
+            text.utf8.allSatisfy({
+                ($0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7a) || ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x2d || $0 == 0x5f
+            })
+        else { return nil }
+        let padded =
+            String(text).replacing("-", with: "+").replacing("_", with: "/")
+            + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+        guard let data = Data(base64Encoded: padded) else { return nil }
+        self = Array(data)
+        // One text for each value.
+        guard base64URL == text else { return nil }
+    }
+}

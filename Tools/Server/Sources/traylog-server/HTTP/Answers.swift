@@ -1,0 +1,70 @@
+import HTTPTypes
+import Hummingbird
+import Traylog
+
+extension Response {
+    /// A JSON answer.
+    static func json(_ bytes: [UInt8], _ status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]) -> Response {
+        var headers = headers
+        headers[.contentType] = "application/json"
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    static func json(_ value: JSONValue, _ status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]) -> Response {
+        json(value.bytes, status, headers: headers)
+    }
+
+    static func lines(_ bytes: [UInt8], headers: HTTPFields = [:]) -> Response {
+        var headers = headers
+        headers[.contentType] = "application/x-ndjson"
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    static var noContent: Response { Response(status: .noContent) }
+}
+
+extension HTTPField.Name {
+    static let idempotencyKey = Self("Idempotency-Key")!
+    static let idempotencyReplayed = Self("Idempotency-Replayed")!
+    static let device = Self("Traylog-Device")!
+    static let seq = Self("Traylog-Seq")!
+    static let minSeq = Self("Traylog-Min-Seq")!
+    static let treeHead = Self("Traylog-Tree-Head")!
+    static let pollInterval = Self("X-Poll-Interval")!
+    static let rateLimit = Self("RateLimit")!
+    static let rateLimitPolicy = Self("RateLimit-Policy")!
+    static let streamNextOffset = Self("Stream-Next-Offset")!
+    static let streamUpToDate = Self("Stream-Up-To-Date")!
+    static let streamCursor = Self("Stream-Cursor")!
+    static let prefer = Self("Prefer")!
+    static let lastEventID = Self("Last-Event-ID")!
+    static let requestID = Self("X-Request-Id")!
+}
+
+extension Call {
+    /// The answer to a conditional request: 304 when the caller has it already.
+    func answer(_ etag: String, _ body: () async throws -> [UInt8]) async throws -> Response {
+        var headers: HTTPFields = [
+            .eTag: etag, .cacheControl: "private, no-cache", .pollInterval: "120",
+        ]
+        if matches(etag) { return Response(status: .notModified, headers: headers) }
+        headers[.contentType] = "application/json"
+        return .json(try await body(), headers: headers)
+    }
+
+    /// Whether `If-None-Match` names the answer.
+    func matches(_ etag: String) -> Bool {
+        guard let wanted = headers[.ifNoneMatch] else { return false }
+        return wanted.split(separator: ",").map(\.trimmingSpaces).contains { candidate in
+            candidate == "*" || candidate == etag || candidate == "W/" + etag
+        }
+    }
+
+    /// The version of the user's tray, as an entity tag.
+    ///
+    /// It is taken before the answer, so that an answer is never older than its tag.
+    func etag(asOf moment: Moment?) async throws -> String {
+        guard let moment else { return "\"\(try await store.version(of: user))\"" }
+        return "\"asOf-\(try await store.version(of: user).stream)-\(try await store.seq(of: moment))\""
+    }
+}

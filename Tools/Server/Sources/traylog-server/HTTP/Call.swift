@@ -1,0 +1,154 @@
+import HTTPTypes
+import Hummingbird
+import Traylog
+
+/// One request on its way through a route.
+struct Call: Sendable {
+    let request: Request
+    let service: Service
+    let caller: Caller?
+    /// The variables of the path, decoded.
+    let path: [String: String]
+    /// The fields of the query, decoded.
+    let query: [String: String]
+
+    var store: Store { service.store }
+    var headers: HTTPFields { request.headers }
+
+    /// A variable that the template has.
+    func segment(_ name: String) -> String {
+        guard let value = path[name] else { preconditionFailure("The path has no \(name).") }
+        return value
+    }
+
+    var user: String { segment("u") }
+
+    /// The item of the path: a seq, or `key:KEY`.
+    func item() throws(Problem) -> ItemReference {
+        let text = segment("item")
+        if text.hasPrefix("key:") { return .key(String(text.dropFirst(4))) }
+        guard let seq = UInt64(text), text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
+            throw .invalid("item", "must be a seq or key:KEY")
+        }
+        return .seq(Seq(seq))
+    }
+
+    func flag(_ name: String) throws(Problem) -> Bool {
+        switch query[name] {
+        case nil, "false": return false
+        case "true": return true
+        default: throw .invalid(name, "must be true or false")
+        }
+    }
+
+    func number(_ name: String) throws(Problem) -> UInt64? {
+        guard let text = query[name] else { return nil }
+        guard let value = UInt64(text), text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
+            throw .invalid(name, "must be a number")
+        }
+        return value
+    }
+
+    func limit(default value: Int = Limits.defaultPageItems) throws(Problem) -> Int {
+        try number("limit").map { Int(clamping: $0) } ?? value
+    }
+
+    func asOf() throws(Problem) -> Moment? { try moment("asOf") }
+
+    func moment(_ name: String) throws(Problem) -> Moment? {
+        guard let text = query[name] else { return nil }
+        guard let moment = Moment(text) else { throw .invalid(name, "must be a seq or a time in RFC 3339") }
+        return moment
+    }
+
+    func cursor() throws(Problem) -> Traylog.Cursor? {
+        guard let text = query["cursor"] else { return nil }
+        guard let cursor = Traylog.Cursor(text) else { throw .invalid("cursor", "is none that a page gave out") }
+        return cursor
+    }
+}
+
+extension Call {
+    /// The whole body, at most 8 MiB.
+    ///
+    /// - Throws: ``Problem`` 413, 415, and 408 when nothing comes for 30 seconds.
+    func body() async throws -> [UInt8] {
+        try checkContentType(["application/json"])
+        var body: [UInt8] = []
+        let parts = BodyParts(request.body)
+        while let part = try await parts.next() {
+            guard body.count + part.readableBytes <= Service.longestBody else {
+                throw Problem(.contentTooLarge, "Too large", "the body is longer than \(Service.longestBody) bytes")
+            }
+            body += part.readableBytesView
+        }
+        return body
+    }
+
+    func checkContentType(_ types: [String]) throws(Problem) {
+        guard let type = headers[.contentType] else { return }
+        let name = type.prefix { $0 != ";" }.lowercased().trimmingSpaces
+        guard types.contains(name) else {
+            throw Problem(.unsupportedMediaType, "Unsupported", "the body must be \(types.joined(separator: " or "))")
+        }
+    }
+
+    /// The members of a small JSON object.
+    func members(_ names: Set<String>) async throws -> JSONValue {
+        let body = try await body()
+        let value = body.isEmpty ? JSONValue.object([]) : try JSONParser.value(body)
+        guard case .object(let members) = value else { throw Problem.invalid("body", "must be one JSON object") }
+        for member in members where !names.contains(member.name) {
+            throw Problem.invalid(String(member.name.prefix(64)), "unknown field")
+        }
+        return value
+    }
+}
+
+/// The parts of a body, each of which must come within 30 seconds.
+struct BodyParts: Sendable {
+    private final class Source: @unchecked Sendable {
+        // @unchecked: a body is read by one task at a time.
+        var iterator: RequestBody.AsyncIterator
+
+        init(_ body: RequestBody) { iterator = body.makeAsyncIterator() }
+    }
+
+    private let source: Source
+
+    init(_ body: RequestBody) { source = Source(body) }
+
+    /// The next part; nil at the end.
+    func next() async throws -> ByteBuffer? {
+        let source = source
+        let part = try await Deadline.within(.seconds(30)) { try await source.iterator.next() }
+        guard let part else { throw Problem(.requestTimeout, "Too slow", "no byte came for 30 seconds") }
+        return part
+    }
+}
+
+extension StringProtocol {
+    var trimmingSpaces: String {
+        var text = self[...]
+        while text.first?.isWhitespace == true { text.removeFirst() }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return String(text)
+    }
+}
+
+enum Deadline {
+    /// What `body` returns; nil when it takes longer. It is cancelled then.
+    static func within<Value: Sendable>(
+        _ time: Duration, _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value? {
+        try await withThrowingTaskGroup(of: Value?.self) { group in
+            group.addTask { try await body() }
+            group.addTask {
+                try await Task.sleep(for: time)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? nil
+        }
+    }
+}

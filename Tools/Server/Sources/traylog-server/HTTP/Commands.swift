@@ -1,0 +1,109 @@
+import HTTPTypes
+import Hummingbird
+import Traylog
+
+extension Call {
+    /// Makes a command of the body's members and of what the path says, as one line of `append` has it.
+    ///
+    /// - Parameters:
+    ///   - members: what the path says; the body must not say it again.
+    ///   - hasBody: whether the request has a body.
+    func command(
+        _ kind: String, user: String?, _ members: [(name: String, value: JSONValue)] = [], hasBody: Bool = true
+    ) async throws -> Command {
+        var all: [(name: String, value: JSONValue)] = [("kind", .string(kind))]
+        if let user { all.append(("user", .string(user))) }
+        all += members
+        var line = JSONValue.object(all).bytes
+        let body = try await body()
+        if hasBody {
+            guard let start = body.firstIndex(where: { $0 > 0x20 }), body[start] == UInt8(ascii: "{") else {
+                throw Problem.invalid("body", "must be one JSON object")
+            }
+            let rest = body[(start + 1)...]
+            let isEmpty = rest.first { $0 > 0x20 } == UInt8(ascii: "}")
+            line.removeLast()
+            if !isEmpty { line.append(UInt8(ascii: ",")) }
+            line += rest
+        } else if body.contains(where: { $0 > 0x20 }) {
+            throw Problem.invalid("body", "there must be none")
+        }
+        return try with(headersOf: Command(json: line.span))
+    }
+
+    /// Adds what headers say: the key, and without a body the device. A token's user is the actor.
+    private func with(headersOf command: Command) throws -> Command {
+        var command = command
+        if let key = try idempotencyKey() {
+            if let given = command.key, !given.utf8.elementsEqual(key.utf8) {
+                throw Problem.invalid("key", "is not the key of the header Idempotency-Key")
+            }
+            command.key = key
+        }
+        if command.device == nil { command.device = headers[.device] }
+        if case .user(let user, _) = caller { command.actor = user == command.user ? nil : user }
+        return command
+    }
+
+    /// The header `Idempotency-Key`, bare or quoted.
+    func idempotencyKey() throws(Problem) -> String? {
+        guard var text = headers[.idempotencyKey] else { return nil }
+        if text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") { text = String(text.dropFirst().dropLast()) }
+        guard !text.isEmpty, text.utf8.count <= Limits.identifierBytes else {
+            throw .invalid("Idempotency-Key", "must have 1 to \(Limits.identifierBytes) bytes")
+        }
+        return text
+    }
+
+    /// Performs a command and answers with its result.
+    ///
+    /// - Parameters:
+    ///   - created: the status of an answer that stored something.
+    ///   - withTray: adds the user's tray.
+    func perform(
+        _ command: Command, created: HTTPResponse.Status = .ok, location: (Seq) -> String? = { _ in nil },
+        withTray: Bool = false
+    ) async throws -> Response {
+        let receipt = try await store.perform(command)
+        var members = receipt.members
+        if withTray, let user = command.user {
+            members.append(("tray", .raw(try await store.tray(of: user).jsonBytes)))
+        }
+        var headers: HTTPFields = [:]
+        var seen = receipt.seq
+        if seen == nil { seen = try await store.head() }
+        headers[.seq] = seen?.description
+        var status = HTTPResponse.Status.ok
+        switch receipt {
+        case .appended(let seq):
+            status = created
+            headers[.location] = location(seq)
+        case .duplicate(let seq):
+            headers[.idempotencyReplayed] = "true"
+            headers[.location] = location(seq)
+        case .unchanged: break
+        }
+        return .json(.object(members), status, headers: headers)
+    }
+}
+
+extension Receipt {
+    var members: [(name: String, value: JSONValue)] {
+        switch self {
+        case .appended(let seq): [("result", "appended"), ("seq", .int(seq.rawValue))]
+        case .unchanged: [("result", "unchanged")]
+        case .duplicate(let seq): [("result", "duplicate"), ("seq", .int(seq.rawValue))]
+        }
+    }
+}
+
+extension Result<Receipt, Refusal> {
+    /// One result of many.
+    var members: [(name: String, value: JSONValue)] {
+        switch self {
+        case .success(let receipt): receipt.members
+        case .failure(let refusal):
+            [("result", "refused"), ("error", .string(refusal.name)), ("message", .string(refusal.message))]
+        }
+    }
+}

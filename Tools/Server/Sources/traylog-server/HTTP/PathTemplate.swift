@@ -1,0 +1,71 @@
+/// The path of a route, such as `/v1/users/{u}/tray`.
+struct PathTemplate: Sendable {
+    private enum Part: Sendable {
+        case fixed(String)
+        case variable(String)
+    }
+
+    let text: String
+    private let parts: [Part]
+
+    init(_ text: String) {
+        self.text = text
+        parts = text.split(separator: "/").map { part in
+            part.hasPrefix("{") ? .variable(String(part.dropFirst().dropLast())) : .fixed(String(part))
+        }
+    }
+
+    var variables: [String] {
+        parts.compactMap { if case .variable(let name) = $0 { name } else { nil } }
+    }
+
+    /// How much of the template is fixed: of two that match, the one with more counts.
+    var weight: Int {
+        parts.reduce(0) { sum, part in if case .fixed = part { sum * 2 + 1 } else { sum * 2 } }
+    }
+
+    /// The values of the variables; nil when the path is another one's.
+    func match(_ segments: [String]) -> [String: String]? {
+        guard segments.count == parts.count else { return nil }
+        var values: [String: String] = [:]
+        for (part, segment) in zip(parts, segments) {
+            switch part {
+            case .fixed(let text): if text != segment { return nil }
+            case .variable(let name): values[name] = segment
+            }
+        }
+        return values
+    }
+}
+
+enum PercentEncoding {
+    /// The bytes that a percent-encoded text stands for, as UTF-8; nil for bad encoding.
+    static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%") {
+                guard rest.count >= 2 else { return nil }
+                let digits = rest.prefix(2)
+                guard digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+                    let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+                else { return nil }
+                bytes.append(value)
+                rest.removeFirst(2)
+            } else {
+                bytes.append(byte == UInt8(ascii: "+") && plusIsSpace ? 0x20 : byte)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    /// A text as one segment of a path.
+    static func encode(_ text: String) -> String {
+        text.utf8.map { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e: return String(Unicode.Scalar(byte))
+            default: return "%" + [byte].hex.uppercased()
+            }
+        }.joined()
+    }
+}

@@ -1,0 +1,103 @@
+import HTTPTypes
+import Hummingbird
+import Traylog
+
+/// An error as RFC 9457 says it.
+struct Problem: Error {
+    var status: HTTPResponse.Status
+    var title: String
+    var detail: String
+    /// The refusal's name.
+    var error: String?
+    var members: [(name: String, value: JSONValue)] = []
+    var headers = HTTPFields()
+
+    init(_ status: HTTPResponse.Status, _ title: String, _ detail: String, error: String? = nil) {
+        self.status = status
+        self.title = title
+        self.detail = detail
+        self.error = error
+    }
+
+    static func invalid(_ field: String, _ reason: String) -> Problem {
+        var problem = Problem(.badRequest, "Invalid request", "\(field): \(reason)", error: "invalid")
+        problem.members.append(("field", .string(field)))
+        return problem
+    }
+
+    static func unauthorized(_ detail: String) -> Problem {
+        var problem = Problem(.unauthorized, "Not authorized", detail)
+        problem.headers[.wwwAuthenticate] = "Bearer realm=\"traylog\""
+        return problem
+    }
+
+    static func forbidden(_ detail: String) -> Problem { Problem(.forbidden, "Forbidden", detail) }
+
+    static func unavailable(_ detail: String) -> Problem {
+        var problem = Problem(.serviceUnavailable, "Unavailable", detail)
+        problem.headers[.retryAfter] = "1"
+        return problem
+    }
+
+    /// The members of the problem.
+    var json: [UInt8] {
+        var all: [(name: String, value: JSONValue)] = [
+            ("type", .string(error.map { "urn:traylog:error:\($0)" } ?? "about:blank")), ("title", .string(title)),
+            ("status", .int(status.code)), ("detail", .string(detail)),
+        ]
+        if let error { all.append(("error", .string(error))) }
+        return JSONValue.object(all + members).bytes
+    }
+
+    var response: Response {
+        var headers = headers
+        headers[.contentType] = "application/problem+json"
+        headers[.cacheControl] = "no-store"
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
+    }
+}
+
+extension Problem {
+    /// The problem of any error that a route can throw.
+    init(_ error: any Error) {
+        switch error {
+        case let problem as Problem: self = problem
+        case let refusal as Refusal: self.init(refusal)
+        case TraylogError.refused(let refusal): self.init(refusal)
+        case TraylogError.failed(let failure): self.init(failure)
+        case let error as JSONError: self.init(.badRequest, "Not JSON", error.message, error: "invalid")
+        case is CancellationError: self = .unavailable("the server is closing")
+        default: self.init(.internalServerError, "Internal error", "the server failed; its log says more")
+        }
+    }
+
+    init(_ refusal: Refusal) {
+        let status: HTTPResponse.Status =
+            switch refusal {
+            case .invalid: .badRequest
+            case .unknownItem, .unknownEvent: .notFound
+            case .itemGone, .compacted: .gone
+            default: .unprocessableContent
+            }
+        self.init(status, "Refused", refusal.message, error: refusal.name)
+        switch refusal {
+        case .invalid(let field, _): members.append(("field", .string(field)))
+        case .compacted(let floor, _): members.append(("floor", .int(floor.rawValue)))
+        default: break
+        }
+    }
+
+    init(_ failure: StoreFailure) {
+        switch failure.code {
+        case .closed, .busy: self = .unavailable(failure.message)
+        case .diskFull, .mapFull: self.init(.insufficientStorage, "No space left", failure.message)
+        case .notFound: self.init(.notFound, "Not found", failure.message)
+        default: self.init(.internalServerError, "The store failed", "the store failed: \(failure.code)")
+        }
+        members.append(("code", .string(failure.code.rawValue)))
+    }
+}
+
+extension HTTPResponse.Status {
+    static let insufficientStorage = HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
+}

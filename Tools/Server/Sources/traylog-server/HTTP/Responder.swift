@@ -1,0 +1,132 @@
+import HTTPTypes
+import Hummingbird
+import Traylog
+
+/// Answers every request: finds the route, checks who may, and turns what goes wrong into a problem.
+struct Responder: HTTPResponder {
+    let service: Service
+    let routes: RouteTable
+
+    func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+        let start = ContinuousClock.now
+        let id = [UInt8].random(8).hex
+        var note = RequestNote()
+        var response: Response
+        do {
+            response = try await answer(request, &note)
+        } catch {
+            let problem = Problem(error)
+            if problem.status.code >= 500 {
+                service.log.write([("request", .string(id)), ("error", .string("\(error)"))])
+            }
+            response = problem.response
+        }
+        if let standing = note.standing { response.headers.set(standing) }
+        response.headers[.requestID] = id
+        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
+        response.headers[.xContentTypeOptions] = "nosniff"
+        if request.method == .head { response.body = ResponseBody() }
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let route = note.route?.path.text ?? "none"
+        service.metrics.note(
+            route: route, method: request.method.rawValue, status: response.status.code, seconds: seconds)
+        var line: [(name: String, value: JSONValue)] = [
+            ("request", .string(id)), ("method", .string(request.method.rawValue)), ("route", .string(route)),
+            ("status", .int(response.status.code)), ("ms", .number(String(Double(Int(seconds * 1e5)) / 100))),
+        ]
+        if service.configuration.logsUsers, let user = note.user { line.append(("user", .string(user))) }
+        service.log.write(line)
+        return response
+    }
+
+    /// What is noted of a request on its way.
+    private struct RequestNote {
+        var route: Route?
+        var user: String?
+        var standing: RateLimits.Standing?
+    }
+
+    private func answer(_ request: Request, _ note: inout RequestNote) async throws -> Response {
+        let target = request.head.path ?? "/"
+        guard target.utf8.count <= 8_192 else {
+            throw Problem(
+                HTTPResponse.Status(code: 414, reasonPhrase: "URI Too Long"), "Too long", "the target is too long")
+        }
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let (route, path) = try find(request.method, parts[0])
+        note.route = route
+        note.user = path["u"]
+        var caller: Caller?
+        if !route.access.isOpen {
+            let found = try authenticate(
+                request.headers[.authorization], isNovu: route.path.text.hasPrefix("/compat/novu/"))
+            note.standing = service.limits.take(found)
+            if let standing = note.standing, !standing.isAllowed {
+                var problem = Problem(
+                    .tooManyRequests, "Too many requests", "the rate limit is \(standing.limit) a minute")
+                problem.headers[.retryAfter] = String(standing.resetSeconds)
+                throw problem
+            }
+            caller = found
+        }
+        try route.access.check(caller, user: path["u"])
+        let query = try route.parse(query: parts.count > 1 ? parts[1] : nil)
+        let call = Call(request: request, service: service, caller: caller, path: path, query: query)
+        if request.method == .get || request.method == .head { try await call.waitForWrites() }
+        return try await route.handler(call)
+    }
+
+    private func find(
+        _ method: HTTPRequest.Method, _ path: Substring
+    ) throws(Problem) -> (route: Route, values: [String: String]) {
+        do {
+            return try routes.find(method, path: path)
+        } catch {
+            guard error.status == .notFound, path.hasPrefix("/compat/novu/") else { throw error }
+            throw NovuTriggers.unsupported("this part of Novu")
+        }
+    }
+
+    /// - Parameter isNovu: Novu's clients send the key alone, or after `ApiKey`.
+    private func authenticate(_ field: String?, isNovu: Bool) throws(Problem) -> Caller {
+        guard var field else { throw .unauthorized("credentials are missing") }
+        if isNovu {
+            if field.hasPrefix("ApiKey ") { field.removeFirst(7) }
+            if field.hasPrefix("tlk_") { field = "Bearer " + field }
+        }
+        let parts = field.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+            throw .unauthorized("credentials must be a bearer token")
+        }
+        let token = String(parts[1])
+        if token.hasPrefix("tlk_") {
+            guard let caller = service.keys.caller(presenting: token) else {
+                throw .unauthorized("the key is not known")
+            }
+            return caller
+        }
+        return try service.tokens.caller(presenting: token)
+    }
+}
+
+extension HTTPFields {
+    fileprivate mutating func set(_ standing: RateLimits.Standing) {
+        self[.rateLimitPolicy] = "\"default\";q=\(standing.limit);w=60"
+        self[.rateLimit] = "\"default\";r=\(standing.remaining);t=\(standing.resetSeconds)"
+    }
+}
+
+extension Call {
+    /// Waits for the event that the caller wants to see, as `Traylog-Min-Seq` names it.
+    fileprivate func waitForWrites() async throws {
+        guard let text = headers[.minSeq] else { return }
+        guard let seq = UInt64(text) else { throw Problem.invalid("Traylog-Min-Seq", "must be a seq") }
+        let deadline = ContinuousClock.now + .seconds(5)
+        while try await store.head().rawValue < seq {
+            guard ContinuousClock.now < deadline else {
+                throw Problem.unavailable("event \(seq) is not here yet")
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import HTTPTypes
+import Hummingbird
+
+/// One route: what it is called with, who may, and what it does. The router and `openapi.json` both come from these.
+struct Route: Sendable {
+    enum Body: Sendable {
+        case none
+        /// A JSON object with these members.
+        case object([String])
+        /// A JSON array of commands, or lines of them.
+        case commands
+    }
+
+    let method: HTTPRequest.Method
+    let path: PathTemplate
+    let summary: String
+    let access: Access
+    var query: [String] = []
+    var body = Body.none
+    var status = 200
+    /// The content type of the answer; nil for none.
+    var answers: String? = "application/json"
+    let handler: @Sendable (Call) async throws -> Response
+
+    init(
+        _ method: HTTPRequest.Method, _ path: String, _ summary: String, _ access: Access, query: [String] = [],
+        body: Body = .none, status: Int = 200, answers: String? = "application/json",
+        _ handler: @escaping @Sendable (Call) async throws -> Response
+    ) {
+        self.method = method
+        self.path = PathTemplate(path)
+        self.summary = summary
+        self.access = access
+        self.query = query
+        self.body = body
+        self.status = status
+        self.answers = answers
+        self.handler = handler
+    }
+}
+
+/// All routes, found by method and path.
+struct RouteTable: Sendable {
+    let routes: [Route]
+    private let bySegments: [Int: [Route]]
+
+    init(_ routes: [Route]) {
+        self.routes = routes
+        bySegments = Dictionary(grouping: routes) { $0.path.text.split(separator: "/").count }
+            .mapValues { $0.sorted { $0.path.weight > $1.path.weight } }
+    }
+
+    /// - Throws: ``Problem`` 400 for bad encoding, 404, 405 with `Allow`.
+    func find(_ method: HTTPRequest.Method, path: Substring) throws(Problem) -> (route: Route, values: [String: String])
+    {
+        var segments: [String] = []
+        for part in path.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
+            guard let segment = PercentEncoding.decode(part) else {
+                throw Problem(.badRequest, "Bad path", "the path is not percent-encoded UTF-8", error: "invalid")
+            }
+            segments.append(segment)
+        }
+        let found = (bySegments[segments.count] ?? []).compactMap { route in
+            route.path.match(segments).map { (route, $0) }
+        }
+        guard let first = found.first else { throw Problem(.notFound, "Not found", "there is no such path") }
+        // Of a path that is fixed, variables of another template are no alternative.
+        let best = found.filter { $0.0.path.text == first.0.path.text }
+        if let match = best.first(where: { $0.0.method == method }) { return match }
+        if method == .head, let match = best.first(where: { $0.0.method == .get }) { return match }
+        var problem = Problem(.methodNotAllowed, "Method not allowed", "\(method) is not what this path takes")
+        var allowed = best.map { $0.0.method.rawValue }
+        if allowed.contains("GET"), !allowed.contains("HEAD") { allowed.append("HEAD") }
+        problem.headers[.allow] = allowed.joined(separator: ", ")
+        throw problem
+    }
+}
+
+extension Route {
+    /// The fields of a query.
+    ///
+    /// - Throws: ``Problem`` 400 for one that the route does not have, one given twice, or bad encoding.
+    func parse(query text: Substring?) throws(Problem) -> [String: String] {
+        var fields: [String: String] = [:]
+        guard let text, !text.isEmpty else { return fields }
+        for pair in text.split(separator: "&", omittingEmptySubsequences: true) {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = PercentEncoding.decode(parts[0], plusIsSpace: true),
+                let value = PercentEncoding.decode(parts.count > 1 ? parts[1] : "", plusIsSpace: true)
+            else { throw Problem(.badRequest, "Bad query", "the query is not percent-encoded UTF-8", error: "invalid") }
+            guard query.contains(name) else { throw .invalid(String(name.prefix(64)), "unknown query field") }
+            guard fields.updateValue(value, forKey: name) == nil else { throw .invalid(name, "is given twice") }
+        }
+        return fields
+    }
+}

@@ -1,0 +1,29 @@
+import Foundation
+import Traylog
+
+extension JSONForm {
+    /// The value as JSON, in UTF-8.
+    var jsonBytes: [UInt8] {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return writer.bytes
+    }
+}
+
+extension JSONValue {
+    init(_ seq: Seq) { self = .int(seq.rawValue) }
+
+    init(_ value: some JSONForm) { self = .raw(value.jsonBytes) }
+
+    /// What the library writes by calls.
+    init(writing body: (inout JSONWriter) -> Void) {
+        var writer = JSONWriter()
+        body(&writer)
+        self = .raw(writer.bytes)
+    }
+
+    /// Without the members that are nil.
+    static func present(_ members: [(name: String, value: JSONValue?)]) -> JSONValue {
+        .object(members.compactMap { member in member.value.map { (member.name, $0) } })
+    }
+}

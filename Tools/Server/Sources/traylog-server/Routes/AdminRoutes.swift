@@ -1,0 +1,146 @@
+import HTTPTypes
+import Hummingbird
+import Traylog
+
+/// The routes of operators.
+enum AdminRoutes {
+    static var all: [Route] { [compactions, erasures, replays, ticks, backups, job, stats] }
+
+    private static var compactions: Route {
+        job("compactions", "Compact the store", ["before", "keepDays", "archive", "dryRun"]) { members in
+            let moment = try before(members)
+            let (archive, isDryRun) = (try text("archive", members), try flag("dryRun", members))
+            return { store in
+                let report = try await store.compact(before: moment, archive: archive, isDryRun: isDryRun)
+                return .present([
+                    ("floor", JSONValue(report.floor)), ("dropped", .int(report.dropped)),
+                    ("archive", report.archive.map { .string($0) }), ("bytesBefore", .int(report.bytesBefore)),
+                    ("bytesAfter", .int(report.bytesAfter)),
+                ])
+            }
+        }
+    }
+
+    private static func before(_ members: JSONValue) throws -> Moment {
+        switch (members["before"], members["keepDays"]) {
+        case (let before?, nil):
+            if let seq = before.integer { return .seq(Seq(seq)) }
+            guard let moment = before.string.flatMap(Moment.init) else {
+                throw Problem.invalid("before", "must be a seq or a time in RFC 3339")
+            }
+            return moment
+        case (nil, let days?):
+            guard let count = days.integer, count <= 36_500 else {
+                throw Problem.invalid("keepDays", "must be a number of days")
+            }
+            return Moment.daysAgo(Int(count))
+        default:
+            throw Problem.invalid("before", "one of before and keepDays must be given")
+        }
+    }
+
+    private static var erasures: Route {
+        job("erasures", "Erase a person", ["user", "confirm", "archive"]) { members in
+            guard let user = try text("user", members) else { throw Problem.invalid("user", "must be given") }
+            guard try text("confirm", members).map({ $0.utf8.elementsEqual(user.utf8) }) ?? false else {
+                throw Problem.invalid("confirm", "must be the user's name again")
+            }
+            let archive = try text("archive", members)
+            return { store in
+                let report = try await store.erase(user, archives: archive)
+                return .present([
+                    ("seq", report.seq.map { JSONValue($0) }), ("pseudonym", report.pseudonym.map { .string($0) }),
+                    ("events", .int(report.events)), ("archives", .array(report.archives.map { .string($0) })),
+                ])
+            }
+        }
+    }
+
+    private static var replays: Route {
+        job("replays", "Fold the log anew and compare", ["users", "from", "to"]) { members in
+            var scope = ReplayScope()
+            if let users = members["users"] {
+                guard let names = users.array?.compactMap(\.string), names.count == users.array?.count else {
+                    throw Problem.invalid("users", "must be an array of names")
+                }
+                scope.users = names
+            }
+            scope.from = try seq("from", members)
+            scope.to = try seq("to", members)
+            return { [scope] store in JSONValue(try await store.replay(scope)) }
+        }
+    }
+
+    private static var ticks: Route {
+        job("ticks", "Wake and expire what is due", ["now"]) { members in
+            var now: Timestamp?
+            if let text = try text("now", members) {
+                now = Timestamp(rfc3339: text)
+                guard now != nil else { throw Problem.invalid("now", "must be a time in RFC 3339") }
+            }
+            return { [now] store in
+                let report = try await store.tick(now: now)
+                return ["woken": .int(report.woken), "expired": .int(report.expired), "head": JSONValue(report.head)]
+            }
+        }
+    }
+
+    private static var backups: Route {
+        job("backups", "Copy the store", ["directory"]) { members in
+            guard let directory = try text("directory", members), directory.hasPrefix("/") else {
+                throw Problem.invalid("directory", "must be an absolute path")
+            }
+            return { store in
+                let report = try await store.backup(to: directory)
+                return ["head": JSONValue(report.head), "bytes": .int(report.bytes)]
+            }
+        }
+    }
+
+    private static var job: Route {
+        Route(.get, "/v1/admin/jobs/{id}", "How a job stands", .key(.admin)) { call in
+            guard let job = call.service.jobs.find(call.segment("id")) else {
+                throw Problem(.notFound, "Not found", "there is no such job")
+            }
+            return .json(job.json)
+        }
+    }
+
+    private static var stats: Route {
+        Route(.get, "/v1/admin/stats", "Sizes and counts", .key(.admin)) { call in
+            .json(try await call.store.statistics().jsonBytes)
+        }
+    }
+
+    /// A route that starts a job.
+    ///
+    /// - Parameter prepare: makes the work of the members, or refuses them.
+    private static func job(
+        _ name: String, _ summary: String, _ members: [String],
+        _ prepare: @escaping @Sendable (JSONValue) throws -> @Sendable (Store) async throws -> JSONValue
+    ) -> Route {
+        Route(.post, "/v1/admin/\(name)", summary, .key(.admin), body: .object(members), status: 202) { call in
+            let work = try prepare(try await call.members(Set(members)))
+            let id = call.service.jobs.start(name, work)
+            return .json(["id": .string(id)], .accepted, headers: [.location: "/v1/admin/jobs/\(id)"])
+        }
+    }
+
+    private static func text(_ name: String, _ members: JSONValue) throws -> String? {
+        guard let value = members[name] else { return nil }
+        guard let text = value.string else { throw Problem.invalid(name, "must be a string") }
+        return text
+    }
+
+    private static func seq(_ name: String, _ members: JSONValue) throws -> Seq? {
+        guard let value = members[name] else { return nil }
+        guard let number = value.integer else { throw Problem.invalid(name, "must be a seq") }
+        return Seq(number)
+    }
+
+    private static func flag(_ name: String, _ members: JSONValue) throws -> Bool {
+        guard let value = members[name] else { return false }
+        guard let flag = value.bool else { throw Problem.invalid(name, "must be true or false") }
+        return flag
+    }
+}

@@ -1,0 +1,6 @@
+/// Every route of the server, in the order of its description.
+enum AllRoutes {
+    static let table = RouteTable(
+        CommandRoutes.all + WritingRoutes.all + ReadingRoutes.all + FeedRoutes.all + LiveRoutes.all + AuditRoutes.all
+            + TokenRoutes.all + AdminRoutes.all + HealthRoutes.all + NovuTriggers.all + NovuSubscribers.all)
+}

@@ -1,0 +1,170 @@
+import HTTPTypes
+import Hummingbird
+import Traylog
+
+/// Many commands in one request: an array, or a stream of lines.
+enum CommandRoutes {
+    static let lines = "application/x-ndjson"
+
+    static var all: [Route] {
+        [
+            Route(
+                .post, "/v1/commands", "Perform many commands", .key(.publish), query: ["atomic"], body: .commands
+            ) { call in
+                try call.checkContentType(["application/json", lines])
+                let isStream = call.headers[.contentType]?.hasPrefix(lines) ?? false
+                if isStream { return try await stream(call) }
+                return try await call.flag("atomic") ? atomic(call) : array(call)
+            }
+        ]
+    }
+
+    /// The commands of an array; a result in the place of one that cannot be read.
+    private static func commands(_ call: Call) async throws -> [Result<Command, Refusal>] {
+        let body = try await call.body()
+        let elements = try JSONParser.elements(body, atMost: Service.mostCommands)
+        var commands = elements.map { element in Result { () throws(Refusal) in try Command(json: element.span) } }
+        if let key = try call.idempotencyKey() {
+            guard commands.count == 1, case .success(var command) = commands[0],
+                command.key == nil || command.key == key
+            else { throw Problem.invalid("Idempotency-Key", "is for one command that has no other key") }
+            command.key = key
+            commands[0] = .success(command)
+        }
+        return commands
+    }
+
+    private static func array(_ call: Call) async throws -> Response {
+        let commands = try await commands(call)
+        let results = try await perform(commands, call.store)
+        return try await answer(results, call)
+    }
+
+    private static func atomic(_ call: Call) async throws -> Response {
+        let commands = try await commands(call)
+        for case (let line, .failure(let refusal)) in zip(1..., commands) { throw problem(refusal, line) }
+        let results = try await call.store.performTogether(commands.map { try $0.get() })
+        if case .failure(let refusal)? = results.last { throw problem(refusal, results.count) }
+        return try await answer(results, call)
+    }
+
+    private static func problem(_ refusal: Refusal, _ line: Int) -> Problem {
+        var problem = Problem(refusal)
+        problem.members.append(("line", .int(line)))
+        return problem
+    }
+
+    /// Performs what could be read, with one sync.
+    private static func perform(
+        _ commands: [Result<Command, Refusal>], _ store: Store
+    ) async throws -> [Result<Receipt, Refusal>] {
+        var done = try await store.performEach(commands.compactMap { try? $0.get() })[...]
+        return commands.map { command in
+            switch command {
+            case .success: done.removeFirst()
+            case .failure(let refusal): .failure(refusal)
+            }
+        }
+    }
+
+    private static func answer(_ results: [Result<Receipt, Refusal>], _ call: Call) async throws -> Response {
+        let head = try await call.store.head().rawValue
+        let value: JSONValue = [
+            "head": .int(head), "results": .array(results.map { .object($0.members) }),
+        ]
+        return .json(value, headers: [.seq: String(head)])
+    }
+
+    /// Lines of any number, each answered as soon as it is durable.
+    private static func stream(_ call: Call) async throws -> Response {
+        guard try !call.flag("atomic") else {
+            throw Problem.invalid("atomic", "lines are no transaction; send an array")
+        }
+        guard call.headers[.idempotencyKey] == nil else {
+            throw Problem.invalid("Idempotency-Key", "is for one command; lines have keys of their own")
+        }
+        let body = ResponseBody { writer in
+            var lines = CommandLines(call)
+            var summary = Summary()
+            while let chunk = try await lines.next() {
+                let results = try await perform(chunk.map(\.command), call.store)
+                var bytes: [UInt8] = []
+                for (line, result) in zip(chunk.map(\.number), results) {
+                    summary.add(result)
+                    JSONValue.object([("line", .int(line))] + result.members).append(to: &bytes)
+                    bytes.append(UInt8(ascii: "\n"))
+                }
+                try await writer.write(ByteBuffer(bytes: bytes))
+            }
+            let head = try await call.store.head()
+            try await writer.write(ByteBuffer(bytes: summary.line(head: head)))
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: [.contentType: lines], body: body)
+    }
+
+    private struct Summary {
+        var counts: [String: Int] = [:]
+        var read = 0
+
+        mutating func add(_ result: Result<Receipt, Refusal>) {
+            read += 1
+            counts[result.members[0].value.string ?? "", default: 0] += 1
+        }
+
+        func line(head: Seq) -> [UInt8] {
+            let value: JSONValue = [
+                "read": .int(read), "appended": .int(counts["appended"] ?? 0),
+                "unchanged": .int(counts["unchanged"] ?? 0), "duplicates": .int(counts["duplicate"] ?? 0),
+                "refused": .int(counts["refused"] ?? 0), "head": .int(head.rawValue),
+            ]
+            return value.bytes + [UInt8(ascii: "\n")]
+        }
+    }
+}
+
+/// The lines of a body, as they come.
+private struct CommandLines {
+    typealias Line = (number: Int, command: Result<Command, Refusal>)
+
+    private let parts: BodyParts
+    private var isAtEnd = false
+    private var rest: [UInt8] = []
+    private var number = 0
+
+    init(_ call: Call) { parts = BodyParts(call.request.body) }
+
+    /// The lines that came together, blank ones left out; nil at the end.
+    mutating func next() async throws -> [Line]? {
+        while true {
+            guard !isAtEnd else { return nil }
+            if let part = try await parts.next() {
+                rest += part.readableBytesView
+            } else {
+                isAtEnd = true
+                if !rest.isEmpty { rest.append(UInt8(ascii: "\n")) }
+            }
+            let lines = take()
+            if rest.count > Service.longestLine {
+                throw Problem(
+                    .contentTooLarge, "Too large", "line \(number + 1) is longer than \(Service.longestLine) bytes")
+            }
+            if !lines.isEmpty { return lines }
+        }
+    }
+
+    private mutating func take() -> [Line] {
+        var lines: [Line] = []
+        var start = 0
+        while let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
+            number += 1
+            let line = rest[start..<end]
+            if line.contains(where: { $0 > 0x20 }) {
+                lines.append((number, Result { () throws(Refusal) in try Command(json: line.span) }))
+            }
+            start = end + 1
+        }
+        rest.removeFirst(start)
+        return lines
+    }
+}

@@ -1,0 +1,132 @@
+import HTTPTypes
+import Hummingbird
+import Traylog
+
+/// The feeds: events after an offset, now or as they come (the read path of Durable Streams 1.0).
+enum FeedRoutes {
+    static let pageEvents = 1_000
+    static let pageBytes = 1 << 20
+    static let pollSeconds = 25
+    static let streamSeconds = 60
+
+    static var all: [Route] {
+        let fields = ["offset", "live", "cursor"]
+        return [
+            Route(.get, "/v1/users/{u}/changes", "What happened to a user's tray", .reading, query: fields) { call in
+                try await serve(call, UserFeed(call))
+            },
+            Route(
+                .get, "/v1/log", "The log", .key(.audit), query: fields + ["kind", "user", "actor", "device"]
+            ) { call in
+                try await serve(call, LogFeed(call))
+            },
+        ]
+    }
+
+    private static func serve(_ call: Call, _ feed: some Feed) async throws -> Response {
+        if call.request.method == .head {
+            let tail = try await feed.tail()
+            return Response(
+                status: .ok,
+                headers: [
+                    .contentType: "application/json", .streamNextOffset: tail.description, .streamUpToDate: "true",
+                    .cacheControl: "no-store",
+                ])
+        }
+        let start = try await feed.start(call.query["offset"])
+        switch call.query["live"] {
+        case nil: return try await answer(call, feed, feed.page(after: start), from: start)
+        case "long-poll": return try await poll(call, feed, start)
+        case "sse": return try stream(call, feed, start)
+        default: throw Problem.invalid("live", "must be long-poll or sse")
+        }
+    }
+
+    private static func answer(
+        _ call: Call, _ feed: some Feed, _ page: FeedPage, from start: Seq, isLive: Bool = false
+    ) async throws -> Response {
+        let next = feed.offset(page.through)
+        let etag = "\"\(start)-\(page.through)\(page.isAtHead ? "-end" : "")\""
+        var headers: HTTPFields = [
+            .streamNextOffset: next.description, .eTag: etag, .cacheControl: "private, no-cache",
+        ]
+        if page.isAtHead { headers[.streamUpToDate] = "true" }
+        if isLive { headers[.streamCursor] = cursor(call) }
+        if page.isAtHead, call.headers[.prefer]?.contains("tree-head") ?? false {
+            let head = try await call.store.treeHead(asOf: .seq(page.through))
+            headers[.treeHead] = "\(head.size):\(head.root)"
+        }
+        if isLive, page.events.isEmpty { return Response(status: .noContent, headers: headers) }
+        if !isLive, call.matches(etag) { return Response(status: .notModified, headers: headers) }
+        return .json(page.json, headers: headers)
+    }
+
+    private static func poll(_ call: Call, _ feed: some Feed, _ start: Seq) async throws -> Response {
+        let service = call.service
+        let found =
+            try await Deadline.within(.seconds(pollSeconds)) {
+                try await feed.next(after: start) { service.isDraining }
+            } ?? nil
+        let page: FeedPage = if let found { found } else { try await feed.page(after: start) }
+        return try await answer(call, feed, page, from: start, isLive: true)
+    }
+
+    private static func stream(_ call: Call, _ feed: some Feed, _ start: Seq) throws -> Response {
+        let cursor = cursor(call)
+        return try LiveStream.response(
+            call, endingAfter: streamSeconds, headers: [.streamNextOffset: feed.offset(start).description]
+        ) { mailbox in
+            try await feed.follow(after: start) { page in
+                var bytes: [UInt8] = []
+                if !page.events.isEmpty {
+                    bytes += LiveStream.event("data", String(decoding: page.json, as: UTF8.self))
+                }
+                var control: [(name: String, value: JSONValue)] = [
+                    ("streamNextOffset", .string(feed.offset(page.through).description)),
+                    ("streamCursor", .string(cursor)),
+                ]
+                if page.isAtHead { control.append(("upToDate", true)) }
+                bytes += LiveStream.event("control", String(decoding: JSONValue.object(control).bytes, as: UTF8.self))
+                return await mailbox.put(bytes)
+            }
+        }
+    }
+
+    /// Groups readers who wait, so that caches can serve them together: the interval of 20 seconds, and never the one that
+    /// the reader had.
+    private static func cursor(_ call: Call) -> String {
+        let interval = UInt64(max(0, Timestamp.sinceEpoch / 20))
+        guard let last = call.query["cursor"].flatMap({ UInt64($0) }) else { return String(interval) }
+        return String(max(interval, last + 1))
+    }
+}
+
+/// Some events of a feed, and through which event they are all.
+struct FeedPage: Sendable {
+    var events: [[UInt8]]
+    var through: Seq
+    var isAtHead: Bool
+
+    /// Encodes events until the page is full.
+    init(_ events: [Event], through: Seq, isAtHead: Bool) {
+        (self.events, self.through, self.isAtHead) = ([], through, isAtHead)
+        var bytes = 0
+        for (index, event) in events.enumerated() {
+            self.events.append(event.jsonBytes)
+            bytes += self.events[index].count + 1
+            if bytes >= FeedRoutes.pageBytes, index + 1 < events.count {
+                (self.through, self.isAtHead) = (event.seq, false)
+                return
+            }
+        }
+    }
+
+    var json: [UInt8] {
+        var bytes = [UInt8(ascii: "[")]
+        for (index, event) in events.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes += event
+        }
+        return bytes + [UInt8(ascii: "]")]
+    }
+}

@@ -1,0 +1,36 @@
+import HTTPTypes
+import Hummingbird
+import Traylog
+
+/// What watches the server: liveness, readiness, figures, and the description of the API.
+enum HealthRoutes {
+    static var all: [Route] {
+        [
+            Route(.get, "/healthz", "Whether the server lives", .open) { _ in .json(["status": "ok"]) },
+            Route(.get, "/readyz", "Whether the server takes requests", .open) { call in
+                guard !call.service.isDraining else { throw Problem.unavailable("the server is closing") }
+                let head = try await Deadline.within(.seconds(2)) { try await call.store.head() }
+                guard let head else { throw Problem.unavailable("the store does not answer") }
+                return .json(["status": "ok", "head": JSONValue(head)])
+            },
+            Route(.get, "/metrics", "Figures for Prometheus", .key(.metrics), answers: "text/plain; version=0.0.4") {
+                call in
+                let statistics = try await call.store.statistics()
+                let lag = statistics.readers.map(\.lag).max() ?? 0
+                let text = call.service.metrics.text([
+                    ("traylog_head", "The newest event.", "\(statistics.head)"),
+                    ("traylog_floor", "The floor of compaction.", "\(statistics.floor)"),
+                    ("traylog_tail_events", "Events that the stored states lack.", "\(statistics.unflushed)"),
+                    ("traylog_users", "Users.", "\(statistics.users)"),
+                    ("traylog_file_bytes", "The size of the store's file.", "\(statistics.bytes)"),
+                    ("traylog_free_bytes", "Free pages of it.", "\(statistics.freeBytes)"),
+                    ("traylog_reader_lag_commits", "The greatest lag of a reader.", "\(lag)"),
+                ])
+                return Response(
+                    status: .ok, headers: [.contentType: "text/plain; version=0.0.4"],
+                    body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+            },
+            Route(.get, "/openapi.json", "This description", .open) { _ in .json(OpenAPI.document) },
+        ]
+    }
+}

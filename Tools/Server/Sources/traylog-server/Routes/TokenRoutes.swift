@@ -1,0 +1,45 @@
+import Foundation
+import Hummingbird
+import Traylog
+
+/// Tokens for users, made by the server.
+enum TokenRoutes {
+    private static let usualLife = 3_600
+
+    static var all: [Route] {
+        [
+            Route(
+                .post, "/v1/tokens", "Make a token for a user", .key(.users), body: .object(["user", "ttl", "scope"])
+            ) { call in
+                let members = try await call.members(["user", "ttl", "scope"])
+                guard let user = members["user"]?.string, !user.isEmpty, user.utf8.count <= Limits.identifierBytes
+                else {
+                    throw Problem.invalid("user", "must be a name of 1 to \(Limits.identifierBytes) bytes")
+                }
+                var ttl = usualLife
+                if let value = members["ttl"] {
+                    guard let seconds = value.integer, (1...UInt64(UserTokens.longestLife)).contains(seconds) else {
+                        throw Problem.invalid("ttl", "must be 1 to \(UserTokens.longestLife) seconds")
+                    }
+                    ttl = Int(seconds)
+                }
+                let scope = try scope(members["scope"])
+                guard let made = try call.service.tokens.sign(user: user, ttl: ttl, scope: scope) else {
+                    throw Problem(.unprocessableContent, "No key", "the server has no key that can sign tokens")
+                }
+                let expires = Timestamp(milliseconds: Int64(made.expires) * 1_000)
+                return .json(["token": .string(made.token), "expires": .string(expires.rfc3339)])
+            }
+        ]
+    }
+
+    private static func scope(_ value: JSONValue?) throws -> String? {
+        guard let value else { return nil }
+        guard let text = value.string,
+            text.split(separator: " ").allSatisfy({ TokenScope(rawValue: String($0)) != nil })
+        else {
+            throw Problem.invalid("scope", "must be of \(TokenScope.allCases.map(\.rawValue).joined(separator: " "))")
+        }
+        return text
+    }
+}

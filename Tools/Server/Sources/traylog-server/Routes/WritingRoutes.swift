@@ -1,0 +1,132 @@
+import HTTPTypes
+import Hummingbird
+import Traylog
+
+/// The routes that store events.
+enum WritingRoutes {
+    private static let common = ["key", "occurredAt", "actor", "device"]
+    private static let content = [
+        "thread", "category", "title", "body", "summaryArgument", "summaryCount", "silent", "level", "expiresAt",
+        "collapseKey", "data",
+    ]
+    private static let editable = ["title", "body", "summaryArgument", "summaryCount", "level", "expiresAt", "data"]
+
+    static var all: [Route] { publishing + own + topics }
+
+    private static var publishing: [Route] {
+        [
+            Route(
+                .post, "/v1/users/{u}/notifications", "Notify a user",
+                Access(key: .publish, user: .publish, isAnyUser: true), body: .object(common + content), status: 201
+            ) { call in
+                let command = try await call.command("notify", user: call.user)
+                return try await call.perform(command, created: .created) { seq in
+                    "/v1/users/\(PercentEncoding.encode(call.user))/items/\(seq)"
+                }
+            },
+            Route(
+                .post, "/v1/topics/{t}/broadcasts", "Broadcast to a topic", .key(.publish),
+                body: .object(common + content.filter { $0 != "collapseKey" }), status: 201
+            ) { call in
+                let topic = call.segment("t")
+                let command = try await call.command("broadcast", user: nil, [("topic", .string(topic))])
+                return try await call.perform(command, created: .created) { "/v1/items/\($0)" }
+            },
+            Route(
+                .patch, "/v1/users/{u}/items/{item}", "Edit an item", .key(.publish), body: .object(common + editable)
+            ) { call in
+                try await call.perform(call.command("edit", user: call.user, [("item", call.item().json)]))
+            },
+            Route(.delete, "/v1/users/{u}/items/{item}", "Take an item back", .key(.publish)) { call in
+                try await call.perform(
+                    call.command("retract", user: call.user, [("item", call.item().json)], hasBody: false))
+            },
+            Route(.patch, "/v1/items/{item}", "Edit a broadcast", .key(.publish), body: .object(common + editable)) {
+                call in
+                try await call.perform(call.command("edit", user: nil, [("item", call.item().json)]))
+            },
+            Route(.delete, "/v1/items/{item}", "Take a broadcast back", .key(.publish)) { call in
+                try await call.perform(call.command("retract", user: nil, [("item", call.item().json)], hasBody: false))
+            },
+        ]
+    }
+
+    /// What a user does with the own tray.
+    private static var own: [Route] {
+        [
+            Route(.post, "/v1/users/{u}/seen", "See the tray", .writing, body: .object(common + ["upTo"])) { call in
+                try await call.perform(call.command("seeTray", user: call.user), withTray: true)
+            },
+            Route(.post, "/v1/users/{u}/marks", "Mark items", .writing, body: .object(common + ["as", "items"])) {
+                call in
+                try await call.perform(call.command("mark", user: call.user), withTray: true)
+            },
+            Route(
+                .post, "/v1/users/{u}/marks/all", "Mark all items that match", .writing,
+                body: .object(common + ["as", "thread", "category", "upTo"])
+            ) { call in
+                let command = try await call.command("markAll", user: call.user)
+                if case .user = call.caller, case .markAll(_, let selection) = command.action, selection.upTo == nil {
+                    throw Problem.invalid("upTo", "must be given: what was on the screen, not what came since")
+                }
+                return try await call.perform(command, withTray: true)
+            },
+            Route(
+                .put, "/v1/users/{u}/items/{item}/snooze", "Snooze an item", .writing, body: .object(common + ["until"])
+            ) { call in
+                let command = try await call.command("snooze", user: call.user, [("item", call.item().json)])
+                return try await call.perform(command, withTray: true)
+            },
+            Route(.delete, "/v1/users/{u}/items/{item}/snooze", "Wake an item", .writing) { call in
+                let item = try call.item().json
+                let command = try await call.command("wake", user: call.user, [("item", item)], hasBody: false)
+                return try await call.perform(command, withTray: true)
+            },
+            Route(.post, "/v1/users/{u}/undo", "Undo a mark", .writing, body: .object(common + ["event"])) { call in
+                try await call.perform(call.command("undo", user: call.user), withTray: true)
+            },
+        ] + mutes("threads", "thread") + mutes("categories", "category")
+    }
+
+    private static func mutes(_ path: String, _ member: String) -> [Route] {
+        [(HTTPRequest.Method.put, "mute", "Mute"), (.delete, "unmute", "Unmute")].map { method, kind, title in
+            Route(method, "/v1/users/{u}/mutes/\(path)/{name}", "\(title) a \(member)", .writing) { call in
+                let members = [(name: member, value: JSONValue.string(call.segment("name")))]
+                let command = try await call.command(kind, user: call.user, members, hasBody: false)
+                return try await call.perform(command, withTray: true)
+            }
+        }
+    }
+
+    private static var topics: [Route] {
+        [
+            Route(.put, "/v1/users/{u}/subscriptions/{topic}", "Subscribe to a topic", .key(.users)) { call in
+                try await call.perform(subscription("subscribe", call), withTray: true)
+            },
+            Route(.delete, "/v1/users/{u}/subscriptions/{topic}", "Leave a topic", .key(.users)) { call in
+                try await call.perform(subscription("unsubscribe", call), withTray: true)
+            },
+            Route(.get, "/v1/users/{u}/subscriptions", "The topics of a user", .key(.users)) { call in
+                let snapshot = try await call.store.snapshot(of: call.user, limit: 1, contents: 0)
+                let topics = snapshot.topics.filter { $0.until == nil }.map { topic -> JSONValue in
+                    ["topic": .string(topic.topic), "from": .int(topic.from.rawValue)]
+                }
+                return .json(["subscriptions": .array(topics)])
+            },
+        ]
+    }
+
+    private static func subscription(_ kind: String, _ call: Call) async throws -> Command {
+        let topic = JSONValue.string(call.segment("topic"))
+        return try await call.command(kind, user: call.user, [("topic", topic)], hasBody: false)
+    }
+}
+
+extension ItemReference {
+    var json: JSONValue {
+        switch self {
+        case .seq(let seq): .int(seq.rawValue)
+        case .key(let key): .string(key)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Hummingbird
+import Synchronization
+import Traylog
+
+/// The store behind its routes, and what all requests share.
+final class Service: Sendable {
+    static let longestBody = 8 << 20
+    static let longestLine = 1 << 20
+    static let mostCommands = 1_000
+
+    let store: Store
+    let storeIdentity: String
+    let configuration: ServiceConfiguration
+    let keys: ServerKeys
+    let tokens: UserTokens
+    /// Signs checkpoints; nil when the server was given no key.
+    let checkpointKey: NotePrivateKey?
+    let limits: RateLimits
+    let metrics = Metrics()
+    let jobs: Jobs
+    let log: ServiceLog
+    private let draining = Mutex(false)
+
+    init(
+        store: Store, configuration: ServiceConfiguration, keys: ServerKeys, tokens: UserTokens,
+        checkpointKey: NotePrivateKey?, log: ServiceLog
+    ) async throws {
+        self.store = store
+        storeIdentity = try await store.storeIdentity()
+        self.configuration = configuration
+        self.keys = keys
+        self.tokens = tokens
+        self.checkpointKey = checkpointKey
+        self.log = log
+        limits = RateLimits(perUser: configuration.rateUser, perKey: configuration.rateKey)
+        jobs = Jobs(store)
+    }
+
+    /// Whether the server was told to stop: it is not ready then, and takes no new live streams.
+    var isDraining: Bool { draining.withLock { $0 } }
+
+    func drain() { draining.withLock { $0 = true } }
+}
+
+/// What the service was told at its start.
+struct ServiceConfiguration: Sendable {
+    var rateUser = 0
+    var rateKey = 0
+    var logsUsers = false
+}
+
+struct ConfigurationError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

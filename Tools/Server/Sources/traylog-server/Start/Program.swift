@@ -1,0 +1,70 @@
+import ArgumentParser
+import Foundation
+import Traylog
+
+@main
+struct Program: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "traylog-server",
+        abstract: "Serve a Traylog store over HTTP.",
+        subcommands: [ServeCommand.self, KeyCommand.self],
+        defaultSubcommand: ServeCommand.self)
+
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            guard let status = status(of: error) else { exit(withError: error) }
+            FileHandle.standardError.write(Data("traylog-server: \(error)\n".utf8))
+            Foundation.exit(status)
+        }
+    }
+
+    /// The exit status of an error, as `traylog` has it; nil for those that the argument parser reports.
+    private static func status(of error: any Error) -> Int32? {
+        switch error {
+        case is ConfigurationError: 64
+        case TraylogError.refused: 65
+        case TraylogError.failed(let failure):
+            switch failure.code {
+            case .notFound: 66
+            case .openForWriting, .alreadyOpen, .busy: 69
+            default: 74
+            }
+        case is CleanExit, is ExitCode, is ValidationError: nil
+        default: "\(type(of: error))".contains("CommandError") ? nil : 74
+        }
+    }
+}
+
+/// `key new` makes a server key.
+struct KeyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "key", abstract: "Make keys for programs.", subcommands: [New.self])
+
+    struct New: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print a new key, which is shown only now, and the line of the keys file that knows it.")
+
+        @Option(help: "What the key may do: of publish, users, audit, admin and metrics, with commas between.")
+        var scope: String
+
+        func run() throws {
+            let scopes = try scope.split(separator: ",").map { name in
+                guard let scope = KeyScope(rawValue: name.trimmingSpaces) else {
+                    throw ValidationError("'\(name)' is no scope")
+                }
+                return scope
+            }
+            guard !scopes.isEmpty else { throw ValidationError("'--scope' must name one scope or more") }
+            let made = ServerKeys.made(scopes: scopes)
+            print(made.key)
+            print(made.line)
+        }
+    }
+}

@@ -1,0 +1,155 @@
+import ArgumentParser
+import Foundation
+
+/// The options of the server: by flag, by environment (`TRAYLOG_…`), or by a file, in this order.
+struct ServeOptions: ParsableArguments {
+    @Option(help: "The store's directory; it is made where it is missing.")
+    var store: String?
+
+    @Option(help: "HOST:PORT; port 0 takes any.")
+    var listen: String?
+
+    @Option(help: "A file with the certificate chain (PEM).")
+    var tlsCertificate: String?
+
+    @Option(help: "A file with the certificate's key (PEM).")
+    var tlsKey: String?
+
+    @Option(help: "A file with server keys, one a line, as 'key new' prints them.")
+    var keys: String?
+
+    @Option(help: "A file with a JWK that checks users' tokens; may be repeated.")
+    var userTokenKey: [String] = []
+
+    @Option(help: "A file with the key that signs checkpoints, as 'traylog tree-head' uses it.")
+    var checkpointKey: String?
+
+    @Flag(help: "A proxy before the server does TLS, so that it may listen on any address.")
+    var behindProxy = false
+
+    @Option(help: "Requests a minute for each user; 0 for no limit.")
+    var rateUser: Int?
+
+    @Option(help: "Requests a minute for each key; 0 for no limit.")
+    var rateKey: Int?
+
+    @Flag(help: "Do not serve the console.")
+    var noConsole = false
+
+    @Flag(help: "Log the names of users, too.")
+    var logUsers = false
+
+    @Flag(help: "For trying out: makes a key and a secret for tokens at start, and prints them. Loopback only.")
+    var dev = false
+
+    @Flag(help: "Check the options and exit.")
+    var checkConfig = false
+
+    @Option(help: "A file with options, a JSON object: {\"listen\":\"127.0.0.1:8080\"}.")
+    var config: String?
+}
+
+/// The options put together.
+struct ServeSettings {
+    var store: String
+    var host: String
+    var port: Int
+    var certificate: String?
+    var certificateKey: String?
+    var keys: String?
+    var userTokenKeys: [String]
+    var checkpointKey: String?
+    var isBehindProxy: Bool
+    var isDev: Bool
+    var service: ServiceConfiguration
+
+    private static let names: Set<String> = [
+        "store", "listen", "tls-certificate", "tls-key", "keys", "user-token-key", "checkpoint-key", "behind-proxy",
+        "rate-user", "rate-key", "no-console", "log-users", "dev",
+    ]
+
+    init(_ options: ServeOptions, environment: [String: String]) throws {
+        let file = try Self.read(options.config ?? environment["TRAYLOG_CONFIG"])
+        func text(_ flag: String?, _ name: String) -> String? {
+            flag ?? environment["TRAYLOG_" + name.uppercased().replacing("-", with: "_")] ?? file[name]
+        }
+        func isSet(_ flag: Bool, _ name: String) throws -> Bool {
+            switch text(flag ? "true" : nil, name) {
+            case nil, "false", "0", "": false
+            case "true", "1": true
+            default: throw ConfigurationError("\(name) must be true or false")
+            }
+        }
+        func number(_ flag: Int?, _ name: String) throws -> Int {
+            guard let text = text(flag.map(String.init), name) else { return 0 }
+            guard let number = Int(text), number >= 0 else { throw ConfigurationError("\(name) must be a number") }
+            return number
+        }
+        guard let store = text(options.store, "store") else {
+            throw ConfigurationError("--store DIR must say where the store is")
+        }
+        self.store = store
+        (host, port) = try Self.address(text(options.listen, "listen") ?? "127.0.0.1:8080")
+        certificate = text(options.tlsCertificate, "tls-certificate")
+        certificateKey = text(options.tlsKey, "tls-key")
+        keys = text(options.keys, "keys")
+        userTokenKeys = options.userTokenKey
+        if userTokenKeys.isEmpty, let names = text(nil, "user-token-key") {
+            userTokenKeys = names.split(separator: ":").map(String.init)
+        }
+        checkpointKey = text(options.checkpointKey, "checkpoint-key")
+        isBehindProxy = try isSet(options.behindProxy, "behind-proxy")
+        isDev = try isSet(options.dev, "dev")
+        service = ServiceConfiguration(
+            rateUser: try number(options.rateUser, "rate-user"), rateKey: try number(options.rateKey, "rate-key"),
+            logsUsers: try isSet(options.logUsers, "log-users"))
+        try check()
+    }
+
+    private static func read(_ path: String?) throws -> [String: String] {
+        guard let path else { return [:] }
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw ConfigurationError("\(path) cannot be read")
+        }
+        let value: JSONValue
+        do { value = try JSONParser.value(Array(data)) } catch { throw ConfigurationError("\(path): \(error.message)") }
+        guard case .object(let members) = value else { throw ConfigurationError("\(path) must be one JSON object") }
+        return try members.reduce(into: [:]) { settings, member in
+            guard names.contains(member.name) else { throw ConfigurationError("\(path): \(member.name) is no option") }
+            settings[member.name] =
+                switch member.value {
+                case .string(let text), .number(let text): text
+                case .bool(let flag): "\(flag)"
+                case .array(let values): values.compactMap(\.string).joined(separator: ":")
+                default: throw ConfigurationError("\(path): \(member.name) must be text, a number or a boolean")
+                }
+        }
+    }
+
+    private static func address(_ text: String) throws -> (String, Int) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            throw ConfigurationError("--listen must be HOST:PORT, not \(text)")
+        }
+        let host = text[..<colon].replacing("[", with: "").replacing("]", with: "")
+        return (host.isEmpty ? "0.0.0.0" : String(host), Int(port))
+    }
+
+    var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+
+    private func check() throws {
+        guard (certificate == nil) == (certificateKey == nil) else {
+            throw ConfigurationError("--tls-certificate and --tls-key go together")
+        }
+        if isDev, !isLoopback { throw ConfigurationError("--dev serves loopback only, not \(host)") }
+        if !isLoopback, certificate == nil, !isBehindProxy {
+            throw ConfigurationError(
+                "\(host) is not loopback: give --tls-certificate and --tls-key, or --behind-proxy where a proxy does TLS"
+            )
+        }
+        if !isDev, keys == nil {
+            throw ConfigurationError(
+                "there are no keys: run 'traylog-server key new --scope publish,users', put the second line that it prints "
+                    + "into a file, and name that with --keys; or try the server with --dev")
+        }
+    }
+}

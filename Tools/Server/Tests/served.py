@@ -1,0 +1,162 @@
+"""Starts a server on a store of its own, and talks to it. Standard library only; loopback only."""
+
+import base64
+import hashlib
+import hmac
+import http.client
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from urllib.parse import quote
+
+PROGRAM = os.environ["TRAYLOG_SERVER"]
+
+
+def base64url(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    @property
+    def lines(self):
+        return [json.loads(line) for line in self.body.splitlines() if line]
+
+    def __repr__(self):
+        return f"{self.status} {self.body[:300]!r}"
+
+
+class Server:
+    """A server with `--dev`, or with the options given. Ends by its pid."""
+
+    def __init__(self, *options, directory=None, dev=True):
+        self.owns = directory is None
+        self.directory = directory or tempfile.mkdtemp(prefix="traylog-server.")
+        arguments = [PROGRAM, "--store", os.path.join(self.directory, "store"), "--listen", "127.0.0.1:0", *options]
+        self.log = open(os.path.join(self.directory, "log"), "ab")
+        self.process = subprocess.Popen(
+            arguments + (["--dev"] if dev else []), stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.key = self.secret = self.port = None
+        for line in self.process.stdout:
+            if line.startswith("key: "):
+                self.key = line.split()[1]
+            elif line.startswith("secret: "):
+                secret = line.split()[1]
+                self.secret = base64.urlsafe_b64decode(secret + "=" * (-len(secret) % 4))
+            elif line.startswith("listening on "):
+                self.port = int(line.rsplit(":", 1)[1])
+                break
+        if self.port is None:
+            raise RuntimeError(f"the server did not start: {self.logged()}")
+
+    def logged(self):
+        with open(os.path.join(self.directory, "log"), errors="replace") as file:
+            return file.read()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+        if self.owns:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def stop(self, sign=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(sign)
+        status = self.process.wait(timeout=60)
+        self.process.stdout.close()
+        self.log.close()
+        return status
+
+    def token(self, user, secret=None, header=None, **claims):
+        now = int(time.time())
+        payload = {"sub": user, "aud": "traylog", "iat": now, "exp": now + 600, **claims}
+        payload = {name: value for name, value in payload.items() if value is not None}
+        head = {"alg": "HS256", "kid": "dev", "typ": "JWT", **(header or {})}
+        message = ".".join(base64url(json.dumps(part).encode()) for part in (head, payload))
+        signature = hmac.new(secret or self.secret, message.encode(), hashlib.sha256).digest()
+        return f"{message}.{base64url(signature)}"
+
+    def connection(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+
+    def call(self, method, path, body=None, headers=None, who="key"):
+        headers = dict(headers or {})
+        if who == "key":
+            headers.setdefault("Authorization", f"Bearer {self.key}")
+        elif who is not None:
+            headers.setdefault("Authorization", f"Bearer {who}")
+        if body is not None and not isinstance(body, (bytes, str)):
+            body = json.dumps(body)
+            headers.setdefault("Content-Type", "application/json")
+        connection = self.connection()
+        try:
+            connection.request(method, path, body, headers)
+            response = connection.getresponse()
+            return Answer(response.status, response.headers, response.read())
+        finally:
+            connection.close()
+
+    def get(self, path, **more):
+        return self.call("GET", path, **more)
+
+    def post(self, path, body=None, **more):
+        return self.call("POST", path, body, **more)
+
+    def notify(self, user, **content):
+        return self.post(f"/v1/users/{quote(user, safe='')}/notifications", content)
+
+    def perform(self, *commands):
+        return self.post("/v1/commands", list(commands)).json
+
+
+class Stream:
+    """The events of a live stream."""
+
+    def __init__(self, server, path, who="key", headers=None):
+        self.connection = server.connection()
+        token = server.key if who == "key" else who
+        self.connection.request("GET", path, headers={"Authorization": f"Bearer {token}", **(headers or {})})
+        self.response = self.connection.getresponse()
+        self.status = self.response.status
+        self.headers = self.response.headers
+
+    def next(self):
+        """(event, id, data); None at the end."""
+        event = identity = None
+        data = []
+        while True:
+            line = self.response.readline()
+            if not line:
+                return None
+            line = line.decode().rstrip("\n")
+            if not line:
+                if event is not None:
+                    return event, identity, json.loads("\n".join(data))
+            elif line.startswith("event: "):
+                event = line[7:]
+            elif line.startswith("id: "):
+                identity = line[4:]
+            elif line.startswith("data: "):
+                data.append(line[6:])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.response.close()
+        self.connection.close()

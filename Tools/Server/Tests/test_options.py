@@ -1,0 +1,105 @@
+"""Starting the server: what it refuses, and how keys are made."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+from served import PROGRAM, Server, base64url
+
+
+def run(*arguments, **environment):
+    return subprocess.run(
+        [PROGRAM, *arguments], capture_output=True, text=True, timeout=60, env={**os.environ, **environment})
+
+
+class OptionTests(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.directory = holder.name
+        self.store = os.path.join(self.directory, "store")
+
+    def file(self, name, text):
+        path = os.path.join(self.directory, name)
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def test_it_says_what_is_missing(self):
+        for arguments, words in (
+            ((), "--store"), (("--store", self.store), "key new"),
+            (("--store", self.store, "--dev", "--listen", "0.0.0.0:0"), "loopback"),
+            (("--store", self.store, "--keys", "/nowhere", "--listen", "0.0.0.0:0"), "behind-proxy"),
+            (("--store", self.store, "--dev", "--listen", "8080"), "HOST:PORT"),
+            (("--store", self.store, "--dev", "--tls-key", "x"), "go together"),
+            (("--store", self.store, "--dev", "--config", self.file("bad", '{"lisen":1}')), "lisen"),
+        ):
+            done = run(*arguments)
+            self.assertEqual(done.returncode, 64, done)
+            self.assertIn(words, done.stderr)
+        self.assertFalse(os.path.exists(self.store))
+
+    def test_a_made_key_opens_what_its_scopes_say(self):
+        done = run("key", "new", "--scope", "publish,users")
+        key, line = done.stdout.splitlines()
+        self.assertTrue(key.startswith("tlk_"))
+        self.assertNotIn(key.rsplit("_", 1)[1], line)
+        self.assertEqual(json.loads(line)["scopes"], ["publish", "users"])
+        keys = self.file("keys", f"\n{line}\n")
+        secret = b"s" * 32
+        jwk = self.file("jwk", json.dumps({"kty": "oct", "alg": "HS256", "kid": "one", "k": base64url(secret)}))
+        with Server("--keys", keys, "--user-token-key", jwk, dev=False, directory=self.directory) as server:
+            self.assertEqual(server.get("/v1/users", who=key).status, 200)
+            self.assertEqual(server.get("/metrics", who=key).status, 403)
+            server.secret = secret
+            self.assertEqual(server.get("/v1/users/a/tray", who=server.token("a", header={"kid": "one"})).status, 200)
+            self.assertEqual(server.get("/v1/users/a/tray", who=server.token("a")).status, 401)
+            other = run("--store", self.store, "--dev", "--listen", "127.0.0.1:0")
+            self.assertEqual(other.returncode, 69, other)
+        self.assertNotEqual(run("key", "new", "--scope", "everything").returncode, 0)
+
+    def test_flags_come_before_the_environment_and_that_before_a_file(self):
+        config = self.file("config", json.dumps({"store": self.store, "listen": "nonsense", "dev": True}))
+        self.assertEqual(run("--config", config, "--check-config").returncode, 64)
+        self.assertEqual(run("--config", config, "--check-config", TRAYLOG_LISTEN="127.0.0.1:0").returncode, 0)
+        done = run("--config", config, "--check-config", "--listen", "bad", TRAYLOG_LISTEN="127.0.0.1:0")
+        self.assertEqual(done.returncode, 64)
+
+    def test_public_keys_check_tokens(self):
+        try:
+            from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+            from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+            from cryptography.hazmat.primitives import hashes, serialization
+        except ImportError:
+            self.skipTest("needs the package cryptography")
+        elliptic, edwards = ec.generate_private_key(ec.SECP256R1()), ed25519.Ed25519PrivateKey.generate()
+        numbers = elliptic.public_key().public_numbers()
+        raw = edwards.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
+        keys = [
+            {"kty": "EC", "alg": "ES256", "kid": "e", "crv": "P-256", "x": base64url(numbers.x.to_bytes(32, "big")),
+             "y": base64url(numbers.y.to_bytes(32, "big"))},
+            {"kty": "OKP", "alg": "EdDSA", "kid": "d", "crv": "Ed25519", "x": base64url(raw)},
+        ]
+        options = []
+        for key in keys:
+            options += ["--user-token-key", self.file(key["kid"], json.dumps(key))]
+
+        def es256(message):
+            r, s = decode_dss_signature(elliptic.sign(message, ec.ECDSA(hashes.SHA256())))
+            return r.to_bytes(32, "big") + s.to_bytes(32, "big")
+
+        with Server(*options) as server:
+            for kid, alg, sign in (("e", "ES256", es256), ("d", "EdDSA", edwards.sign)):
+                message = server.token("a", header={"kid": kid, "alg": alg}).rsplit(".", 1)[0]
+                token = f"{message}.{base64url(sign(message.encode()))}"
+                self.assertEqual(server.get("/v1/users/a/tray", who=token).status, 200, alg)
+                # The public key is no secret: it must not serve as one.
+                public = base64url(raw).encode() if kid == "d" else json.dumps(keys[0]).encode()
+                confused = server.token("a", secret=public, header={"kid": kid, "alg": "HS256"})
+                self.assertEqual(server.get("/v1/users/a/tray", who=confused).status, 401)
+
+
+if __name__ == "__main__":
+    unittest.main()

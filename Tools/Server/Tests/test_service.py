@@ -1,0 +1,584 @@
+"""What the service promises, route by route, on one server."""
+
+import json
+import os
+import random
+import socket
+import tempfile
+import time
+import unittest
+
+from served import Server, Stream, base64url
+from trays import Tray
+
+SEED = int(os.environ.get("TRAYLOG_SEED", random.randrange(1 << 32)))
+
+
+class ServiceCase(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server()
+        cls.addClassCleanup(cls.server.__exit__)
+
+    def setUp(self):
+        self.user = f"user {self.id().rsplit('.', 1)[1]}/é"
+        self.path = "/v1/users/" + "".join(f"%{byte:02x}" for byte in self.user.encode())
+        self.token = self.server.token(self.user)
+
+    def is_problem(self, answer, status, error=None, **members):
+        self.assertEqual(answer.status, status, answer)
+        self.assertEqual(answer.headers["Content-Type"], "application/problem+json")
+        problem = answer.json
+        for name in ("type", "title", "status", "detail"):
+            self.assertIn(name, problem)
+        self.assertEqual(problem["status"], status)
+        if error is not None:
+            self.assertEqual(problem["error"], error)
+        for name, value in members.items():
+            self.assertEqual(problem[name], value)
+
+
+class AccessTests(ServiceCase):
+    def test_credentials_are_checked_before_anything_else(self):
+        server, tray = self.server, f"{self.path}/tray"
+        for who in (None, "nonsense", "tlk_a_b", server.key + "x", server.key[:-1], "a.b.c"):
+            answer = server.get(tray, who=who)
+            self.is_problem(answer, 401)
+            self.assertIn("Bearer", answer.headers["WWW-Authenticate"])
+        self.assertEqual(server.get(tray).status, 200)
+        self.assertEqual(server.get(tray, who=self.token).status, 200)
+        self.is_problem(server.get(tray, who=server.token("somebody else")), 403)
+
+    def test_a_token_that_is_not_to_the_letter_is_none(self):
+        server, now = self.server, int(time.time())
+        bad = [
+            server.token(self.user, exp=now - 1), server.token(self.user, exp=now + 90_000),
+            server.token(self.user, exp=None), server.token(self.user, iat=None), server.token(self.user, aud="other"),
+            server.token(self.user, sub=None), server.token(self.user, iat=now + 3_600, exp=now + 3_700),
+            server.token(self.user, nbf=now + 3_600), server.token(self.user, secret=b"x" * 32),
+            server.token(self.user, header={"alg": "none"}), server.token(self.user, header={"alg": "ES256"}),
+            server.token(self.user, header={"alg": "HS512"}), server.token(self.user, header={"kid": "other"}),
+            server.token(self.user, header={"crit": ["exp"]}), server.token(self.user) + "x",
+            server.token(self.user).rsplit(".", 1)[0] + ".", server.token(self.user, exp=str(now + 60)),
+        ]
+        for token in bad:
+            self.is_problem(server.get(f"{self.path}/tray", who=token), 401)
+
+    def test_scopes_decide_what_a_token_may(self):
+        server, path = self.server, self.path
+        reader = server.token(self.user, scope="inbox:read")
+        self.assertEqual(server.get(f"{path}/inbox", who=reader).status, 200)
+        self.is_problem(server.post(f"{path}/seen", {}, who=reader), 403)
+        self.is_problem(server.post(f"{path}/notifications", {"title": "A"}, who=self.token), 403)
+        self.is_problem(server.get("/v1/users", who=self.token), 403)
+        self.is_problem(server.get(f"{path}/history", who=self.token), 403)
+        publisher = server.token("the publisher", scope="publish")
+        answer = server.post(f"{path}/notifications", {"title": "A", "actor": "forged"}, who=publisher)
+        self.assertEqual(answer.status, 201)
+        self.assertEqual(server.get(f"{path}/history").lines[0]["actor"], "the publisher")
+        self.is_problem(server.get(f"{path}/tray", who=publisher), 403)
+
+    def test_a_made_token_works_and_only_within_its_limits(self):
+        made = self.server.post("/v1/tokens", {"user": self.user, "ttl": 60}).json
+        self.assertEqual(self.server.get(f"{self.path}/tray", who=made["token"]).status, 200)
+        for body in ({"user": ""}, {}, {"user": "a", "ttl": 0}, {"user": "a", "ttl": 90_000}, {"user": "a", "scope": "x"},
+                     {"user": "a", "more": 1}, []):
+            self.is_problem(self.server.post("/v1/tokens", body), 400)
+
+
+class WritingTests(ServiceCase):
+    def test_a_notification_is_stored_and_shown(self):
+        body = b'{"title":"Hello","data":{"a": [1, 2.50]}}'
+        answer = self.server.call("POST", f"{self.path}/notifications", body, {"Content-Type": "application/json"})
+        self.assertEqual(answer.status, 201)
+        self.assertEqual(answer.json["result"], "appended")
+        seq = answer.json["seq"]
+        self.assertEqual(answer.headers["Traylog-Seq"], str(seq))
+        item = self.server.get(answer.headers["Location"], who=self.token).json
+        self.assertEqual((item["seq"], item["title"], item["data"], item["deleted"]), (seq, "Hello", {"a": [1, 2.5]}, False))
+        self.assertIn(b'"data":{"a": [1, 2.50]}', self.server.get(f"{self.path}/inbox").body)
+
+    def test_a_key_makes_a_repetition_harmless(self):
+        path, body = f"{self.path}/notifications", {"title": "Once"}
+        first = self.server.post(path, body, headers={"Idempotency-Key": '"k 1"'})
+        again = self.server.post(path, body, headers={"Idempotency-Key": "k 1"})
+        self.assertEqual((first.status, again.status), (201, 200))
+        self.assertEqual(again.json, {"result": "duplicate", "seq": first.json["seq"]})
+        self.assertEqual(again.headers["Idempotency-Replayed"], "true")
+        self.assertEqual(self.server.post(path, {**body, "key": "k 1"}, headers={"Idempotency-Key": "k 1"}).status, 200)
+        self.is_problem(self.server.post(path, {**body, "key": "k 2"}, headers={"Idempotency-Key": "k 1"}), 400)
+        self.is_problem(self.server.post(path, {"title": "Other", "key": "k 1"}), 422, "keyConflict")
+        for key in ("", '""', "x" * 257):
+            self.is_problem(self.server.post(path, body, headers={"Idempotency-Key": key}), 400)
+        self.assertEqual(self.server.get(f"{self.path}/tray").json["total"], 1)
+
+    def test_what_a_body_must_not_say_is_refused_and_nothing_stored(self):
+        head = self.server.get("/v1/tree-head").json
+        path = f"{self.path}/notifications"
+        for body in ({"kind": "notify"}, {"user": "x"}, {"titel": "x"}, {"title": 5}, {"title": "x" * 1025}, {"level": "x"}):
+            self.is_problem(self.server.post(path, body), 400, "invalid")
+        for body in (b"", b"[]", b"{", b'{"title":"a"}x', b'{"title":"a",}', b'"x"', b"\xff", b'{"title":"a","title":"b"}'):
+            self.is_problem(self.server.call("POST", path, body), 400)
+        self.is_problem(self.server.call("POST", path, b"{}", {"Content-Type": "text/plain"}), 415)
+        self.is_problem(self.server.call("POST", path, b'{"body":"' + b"x" * (9 << 20) + b'"}'), 413)
+        self.assertEqual(self.server.get("/v1/tree-head").json, head)
+
+    def test_everything_that_a_user_can_do_to_a_tray(self):
+        server, path, token = self.server, self.path, self.token
+        seqs = [server.notify(self.user, title=str(n), thread="t", category="c", key=f"k{n}").json["seq"] for n in range(6)]
+
+        def do(method, route, body=None):
+            answer = server.call(method, path + route, body, who=token)
+            self.assertEqual(answer.status, 200, answer)
+            self.assertEqual(answer.json["tray"], server.get(f"{path}/tray").json)
+            return answer.json
+
+        self.assertEqual(do("POST", "/seen", {"upTo": seqs[2]})["tray"]["unseen"], 3)
+        self.assertEqual(do("POST", "/marks", {"as": "read", "items": [seqs[0], "k1"]})["tray"]["unread"], 4)
+        mark = do("POST", "/marks/all", {"as": "read", "thread": "t", "upTo": seqs[5]})
+        self.assertEqual(mark["tray"]["unread"], 0)
+        self.assertEqual(do("POST", "/undo", {"event": mark["seq"]})["tray"]["unread"], 4)
+        self.assertEqual(do("PUT", "/items/key:k5/snooze", {"until": "2099-01-01T00:00:00Z"})["tray"]["total"], 5)
+        self.assertEqual(do("DELETE", f"/items/{seqs[5]}/snooze")["tray"]["total"], 6)
+        self.assertEqual(do("PUT", "/mutes/threads/t")["result"], "appended")
+        self.assertEqual(do("PUT", "/mutes/threads/t")["result"], "unchanged")
+        self.assertEqual(do("DELETE", "/mutes/threads/t")["result"], "appended")
+        self.assertEqual(do("PUT", "/mutes/categories/a%2Fb")["result"], "appended")
+        self.is_problem(server.post(f"{path}/marks/all", {"as": "read"}, who=token), 400, "invalid", field="upTo")
+        self.assertEqual(server.post(f"{path}/marks/all", {"as": "read"}).status, 200)
+        self.is_problem(server.post(f"{path}/marks", {"as": "read", "items": [10**9]}, who=token), 404, "unknownItem")
+        self.is_problem(server.post(f"{path}/undo", {"event": 10**9}, who=token), 404, "unknownEvent")
+        self.is_problem(server.post(f"{path}/undo", {"event": seqs[0]}, who=token), 422, "notUndoable")
+        self.is_problem(server.call("DELETE", f"{path}/items/{seqs[0]}/snooze", who=token), 422, "notSnoozed")
+        self.is_problem(server.post(f"{path}/seen", {"upTo": 10**9}, who=token), 422, "upToBeyondHead")
+
+    def test_publishers_edit_and_take_back(self):
+        server, path = self.server, self.path
+        seq = server.notify(self.user, title="Old", body="b").json["seq"]
+        self.assertEqual(server.call("PATCH", f"{path}/items/{seq}", {"title": "New", "body": None}).json["result"], "appended")
+        item = server.get(f"{path}/items/{seq}").json
+        self.assertEqual((item["title"], item.get("body")), ("New", None))
+        self.assertEqual(server.call("DELETE", f"{path}/items/{seq}", headers={"Traylog-Device": "d"}).status, 200)
+        self.is_problem(server.get(f"{path}/items/{seq}"), 410, "itemGone")
+        self.is_problem(server.call("PATCH", f"{path}/items/{seq}", {"title": "x"}), 410, "itemGone")
+        self.assertEqual(server.get(f"{path}/history").lines[-1]["device"], "d")
+
+    def test_broadcasts_reach_those_who_are_subscribed(self):
+        server, path, topic = self.server, self.path, "t%2F1"
+        self.assertEqual(server.call("PUT", f"{path}/subscriptions/{topic}").json["result"], "appended")
+        answer = server.post(f"/v1/topics/{topic}/broadcasts", {"title": "News"})
+        self.assertEqual(answer.status, 201)
+        self.assertEqual(server.get(f"{path}/subscriptions").json["subscriptions"][0]["topic"], "t/1")
+        self.assertEqual(server.get(f"{path}/inbox").json["items"][0]["topic"], "t/1")
+        self.assertEqual(server.call("PATCH", answer.headers["Location"], {"title": "Newer"}).status, 200)
+        self.assertEqual(server.get(f"{path}/inbox").json["items"][0]["title"], "Newer")
+        self.assertEqual(server.call("DELETE", f"{path}/subscriptions/{topic}").json["tray"]["total"], 1)
+        self.assertEqual(server.get(f"{path}/subscriptions").json, {"subscriptions": []})
+        self.assertEqual(server.call("DELETE", answer.headers["Location"]).status, 200)
+        self.assertEqual(server.get(f"{path}/tray").json["total"], 0)
+
+    def test_many_commands_at_once(self):
+        notify = {"kind": "notify", "user": self.user, "title": "A"}
+        answer = self.server.perform(notify, {"kind": "wake", "user": self.user, "item": 1 << 40}, {"kind": "x"}, notify)
+        results = answer["results"]
+        self.assertEqual([result["result"] for result in results], ["appended", "refused", "refused", "appended"])
+        self.assertEqual([results[1]["error"], results[2]["error"]], ["unknownItem", "invalid"])
+        self.assertEqual(answer["head"], results[3]["seq"])
+        head = answer["head"]
+        bad = [notify, {"kind": "x"}]
+        self.is_problem(self.server.post("/v1/commands?atomic=true", bad), 400, "invalid", line=2)
+        self.is_problem(
+            self.server.post("/v1/commands?atomic=true", [notify, {"kind": "wake", "user": self.user, "item": 1 << 40}]),
+            404, "unknownItem", line=2)
+        self.assertEqual(self.server.perform()["head"], head)
+        self.is_problem(self.server.post("/v1/commands", [notify] * 1001), 400)
+        self.is_problem(self.server.post("/v1/commands", [notify, notify], headers={"Idempotency-Key": "k"}), 400)
+        self.is_problem(self.server.post("/v1/commands?atomic=maybe", []), 400)
+
+    def test_lines_are_answered_one_by_one_as_they_come(self):
+        connection = self.server.connection()
+        connection.putrequest("POST", "/v1/commands")
+        for name, value in (("Authorization", f"Bearer {self.server.key}"), ("Content-Type", "application/x-ndjson"),
+                            ("Transfer-Encoding", "chunked")):
+            connection.putheader(name, value)
+        connection.endheaders()
+
+        def send(data):
+            connection.send(b"%x\r\n%s\r\n" % (len(data), data))
+
+        line = json.dumps({"kind": "notify", "user": self.user, "title": "A"}).encode() + b"\n"
+        send(line[:20])
+        send(line[20:] + b"\n")
+        response = connection.getresponse()
+        self.assertEqual(json.loads(response.readline())["line"], 1)
+        send(b"nonsense\n" + line)
+        self.assertEqual(json.loads(response.readline())["result"], "refused")
+        self.assertEqual(json.loads(response.readline())["line"], 4)
+        connection.send(b"0\r\n\r\n")
+        summary = json.loads(response.readline())
+        self.assertEqual((summary["read"], summary["appended"], summary["refused"]), (3, 2, 1))
+        self.assertEqual(response.read(), b"")
+        connection.close()
+
+
+class ReadingTests(ServiceCase):
+    def test_pages_filters_and_the_whole_screen_in_one_request(self):
+        server, path = self.server, self.path
+        for number in range(25):
+            server.notify(self.user, title=str(number), thread="a" if number % 2 else "b", silent=number == 3)
+        seen, cursor = [], ""
+        while cursor is not None:
+            page = server.get(f"{path}/inbox?limit=7{cursor and '&cursor=' + cursor}").json
+            seen += [item["title"] for item in page["items"]]
+            cursor = page["next"]
+        self.assertEqual(seen, [str(number) for number in reversed(range(25)) if number != 3])
+        self.assertEqual(len(server.get(f"{path}/inbox?thread=a&limit=100&includeSilent=true").json["items"]), 12)
+        self.assertEqual(len(server.get(f"{path}/inbox?view=archived").json["items"]), 0)
+        screen = server.get(f"{path}/inbox?with=tray,threads").json
+        self.assertEqual(screen["tray"], server.get(f"{path}/tray").json)
+        self.assertEqual(screen["threads"], server.get(f"{path}/threads").json)
+        self.assertEqual({screen["asOf"], screen["tray"]["asOf"], screen["threads"]["asOf"]}, {screen["asOf"]})
+        past = server.get(f"{path}/tray?asOf={seen and screen['items'][-1]['seq']}").json
+        self.assertLess(past["total"], 24)
+        for query in ("limit=0", "limit=101", "limit=x", "view=x", "unread=yes", "cursor=x", "with=x", "more=1", "limit=1&limit=2",
+                      "thread=a&unthreaded=true", "asOf=x", "category=%ff", "category=%4"):
+            self.is_problem(server.get(f"{path}/inbox?{query}"), 400)
+        self.is_problem(server.get(f"{path}/tray?asOf=999999999"), 422, "upToBeyondHead")
+
+    def test_a_tag_changes_with_the_user_s_events_and_no_others(self):
+        server, path = self.server, self.path
+        server.notify(self.user, title="A")
+        server.call("PUT", f"{path}/subscriptions/tags")
+        for route in ("tray", "inbox", "threads"):
+            answer = server.get(f"{path}/{route}", who=self.token)
+            tag = answer.headers["ETag"]
+            self.assertEqual(answer.headers["X-Poll-Interval"], "120")
+            self.assertEqual(answer.headers["Cache-Control"], "private, no-cache")
+            server.notify("somebody else", title="B")
+            server.post("/v1/topics/other/broadcasts", {"title": "B"})
+            same = server.get(f"{path}/{route}", headers={"If-None-Match": f'"x", {tag}'})
+            self.assertEqual((same.status, same.body, same.headers["ETag"]), (304, b"", tag))
+            server.post("/v1/topics/tags/broadcasts", {"title": "C"})
+            self.assertNotEqual(server.get(f"{path}/{route}").headers["ETag"], tag)
+
+    def test_users_are_listed_by_prefix(self):
+        names = sorted(f"listed {name}" for name in ("a", "b", "c", "é", "B"))
+        for name in names:
+            self.server.notify(name, title="A")
+        found, cursor = [], ""
+        while cursor is not None:
+            page = self.server.get(f"/v1/users?prefix=listed+&limit=2{cursor and '&cursor=' + cursor}").json
+            found += [tray["user"] for tray in page["users"]]
+            cursor = page["next"]
+        self.assertEqual(found, sorted(names, key=lambda name: name.encode()))
+
+    def test_reading_waits_for_what_was_written(self):
+        seq = self.server.notify(self.user, title="A").headers["Traylog-Seq"]
+        self.assertEqual(self.server.get(f"{self.path}/tray", headers={"Traylog-Min-Seq": seq}).status, 200)
+        start = time.monotonic()
+        answer = self.server.get(f"{self.path}/tray", headers={"Traylog-Min-Seq": str(int(seq) + 10**6)})
+        self.is_problem(answer, 503)
+        self.assertIn("Retry-After", answer.headers)
+        self.assertGreater(time.monotonic() - start, 4)
+
+    def test_paths_and_methods(self):
+        for path in ("/", "/v1", "/v1/users/a/b", "/v2/users", "//", "/v1/users//tray"):
+            answer = self.server.get(path)
+            self.assertIn(answer.status, (400, 404), path)
+        self.is_problem(self.server.get("/v1/users/%zz/tray"), 400)
+        self.is_problem(self.server.get("/v1/users/%ff/tray"), 400)
+        answer = self.server.call("DELETE", f"{self.path}/tray")
+        self.is_problem(answer, 405)
+        self.assertEqual(answer.headers["Allow"], "GET, HEAD")
+        self.is_problem(self.server.get("/v1/users/" + "x" * 257 + "/tray"), 400)
+        head = self.server.call("HEAD", f"{self.path}/tray")
+        self.assertEqual((head.status, head.body), (200, b""))
+
+    def test_proofs_and_reports(self):
+        server = self.server
+        seqs = [server.notify(self.user, title=str(n)).json["seq"] for n in range(3)]
+        head = server.get("/v1/tree-head", who=self.token).json
+        self.assertGreaterEqual(head["treeSize"], seqs[-1])
+        proof = server.get(f"/v1/proofs/{seqs[0]}").json
+        self.assertEqual((proof["seq"], proof["treeSize"]), (seqs[0], head["treeSize"]))
+        growth = server.get(f"/v1/proofs/consistency?first={seqs[0]}").json
+        self.assertEqual(growth["second"], head["treeSize"])
+        self.is_problem(server.get("/v1/proofs/999999999"), 422)
+        self.assertEqual([event["seq"] for event in server.get(f"{self.path}/history?limit=2").lines], seqs[:2])
+        audit = server.get(f"{self.path}/audit").lines
+        self.assertEqual([line["event"]["seq"] for line in audit[1:]], seqs)
+        difference = server.get(f"{self.path}/difference?from={seqs[0]}").json
+        self.assertEqual(len(difference["items"]), 2)
+
+
+class FeedTests(ServiceCase):
+    def read_all(self, path, offset="-1", **more):
+        events = []
+        while True:
+            answer = self.server.get(f"{path}?offset={offset}", **more)
+            self.assertEqual(answer.status, 200, answer)
+            events += answer.json
+            offset = answer.headers["Stream-Next-Offset"]
+            if answer.headers.get("Stream-Up-To-Date") == "true":
+                return events, offset
+
+    def test_changes_folded_elsewhere_give_the_tray(self):
+        """Random histories; every cut of them: a snapshot, and the changes after it, give what all changes give."""
+        rnd = random.Random(SEED)
+        server, path = self.server, self.path
+        cuts = []
+        for step in range(120):
+            self.random_step(rnd)
+            if step % 20 == 10:
+                cuts.append(server.get(f"{path}/snapshot").lines)
+        events, offset = self.read_all(f"{path}/changes", who=self.token)
+        with self.subTest(seed=SEED):
+            self.compare(Tray.of_events(events))
+            for lines in cuts:
+                head = lines[0]
+                after, _ = self.read_all(f"{path}/changes", head["offset"])
+                if any(event["kind"] == "undone" and event["event"] <= head["asOf"] for event in after):
+                    continue
+                tray = Tray.of_snapshot([lines])
+                voided = {event["event"] for event in after if event["kind"] == "undone"}
+                for event in after:
+                    if event["seq"] not in voided:
+                        tray.apply(event)
+                self.compare(tray)
+        self.assertEqual(server.get(f"{path}/changes?offset={offset}").json, [])
+
+    def random_step(self, rnd):
+        server, path = self.server, self.path
+        items = [item["seq"] for item in server.get(f"{path}/inbox?limit=100&includeSilent=true").json["items"]]
+        kind = rnd.choice(["notify"] * 4 + ["seen", "mark", "all", "mute", "snooze", "wake", "undo", "topic", "other", "retract"])
+        thread, category = rnd.choice(["a", "b", None]), rnd.choice(["x", "y", None])
+        given = {name: value for name, value in (("thread", thread), ("category", category)) if value}
+        if kind == "notify":
+            more = {"collapseKey": "k"} if rnd.random() < 0.2 else {}
+            server.notify(self.user, title="t", silent=rnd.random() < 0.1, **given, **more)
+        elif kind == "seen":
+            server.post(f"{path}/seen", {"upTo": rnd.choice(items)} if items else {})
+        elif kind == "mark" and items:
+            name = rnd.choice(["seen", "read", "unread", "archived", "deleted"])
+            server.post(f"{path}/marks", {"as": name, "items": rnd.sample(items, min(3, len(items)))})
+        elif kind == "all":
+            server.post(f"{path}/marks/all", {"as": rnd.choice(["seen", "read", "archived", "deleted"]), **given})
+        elif kind == "mute":
+            server.call(rnd.choice(["PUT", "DELETE"]), f"{path}/mutes/threads/a")
+        elif kind == "snooze" and items:
+            server.call("PUT", f"{path}/items/{rnd.choice(items)}/snooze", {"until": "2099-01-01T00:00:00Z"})
+        elif kind == "wake":
+            for item in server.get(f"{path}/inbox?view=snoozed").json["items"][:1]:
+                server.call("DELETE", f"{path}/items/{item['seq']}/snooze")
+        elif kind == "undo":
+            own = [event for event in server.get(f"{path}/history").lines if event["kind"] in ("traySeen", "marked", "allMarked")]
+            if own:
+                server.post(f"{path}/undo", {"event": rnd.choice(own[-3:])["seq"]})
+        elif kind == "topic":
+            server.call(rnd.choice(["PUT", "PUT", "DELETE"]), f"{path}/subscriptions/folded")
+            server.post("/v1/topics/folded/broadcasts", {"title": "b", **given})
+        elif kind == "other":
+            server.notify("nobody in particular", title="o")
+        elif kind == "retract" and items:
+            server.call("DELETE", f"{path}/items/{rnd.choice(items)}")
+
+    def compare(self, tray):
+        shown = self.server.get(f"{self.path}/tray").json
+        counts = tray.counts()
+        self.assertEqual({name: shown[name] for name in counts}, counts)
+        inbox, cursor = [], ""
+        while cursor is not None:
+            page = self.server.get(f"{self.path}/inbox?limit=100{cursor and '&cursor=' + cursor}").json
+            inbox += [(item["seq"], item["position"], item["seen"], item["read"], item["muted"]) for item in page["items"]]
+            cursor = page["next"]
+        self.assertEqual(inbox, tray.inbox())
+
+    def test_offsets_belong_to_one_feed_and_come_further_though_others_wrote(self):
+        server, path = self.server, self.path
+        server.notify(self.user, title="A")
+        _, offset = self.read_all(f"{path}/changes")
+        server.notify("somebody else", title="B")
+        answer = server.get(f"{path}/changes?offset={offset}")
+        self.assertEqual(answer.json, [])
+        self.assertGreater(answer.headers["Stream-Next-Offset"], offset)
+        now = server.call("HEAD", f"{path}/changes")
+        self.assertEqual(now.headers["Stream-Next-Offset"], answer.headers["Stream-Next-Offset"])
+        self.assertEqual(server.get(f"{path}/changes?offset=now").json, [])
+        log = server.call("HEAD", "/v1/log").headers["Stream-Next-Offset"]
+        _, other = self.read_all("/v1/users/somebody%20else/changes")
+        for bad in (log, other, "x", "0", "-2", offset[:-1], offset + "0", "", "x" + offset[1:]):
+            self.is_problem(server.get(f"{path}/changes?offset={bad}"), 400, "invalid")
+        beyond = offset[:-20] + "%020d" % 10**12
+        self.is_problem(server.get(f"{path}/changes?offset={beyond}"), 410, "rewound")
+        tag = answer.headers["ETag"]
+        self.assertEqual(server.get(f"{path}/changes?offset={offset}", headers={"If-None-Match": tag}).status, 304)
+        head = server.get("/v1/tree-head").json
+        asked = server.get(f"{path}/changes?offset=now", headers={"Prefer": "tree-head"})
+        self.assertEqual(asked.headers["Traylog-Tree-Head"], f"{head['treeSize']}:{head['rootHash']}")
+
+    def test_the_log_is_filtered(self):
+        server = self.server
+        server.notify(self.user, title="A", device="phone")
+        server.post(f"{self.path}/seen", {})
+        events, _ = self.read_all("/v1/log")
+        self.assertEqual([event["seq"] for event in events], list(range(1, len(events) + 1)))
+        quoted = "".join(f"%{byte:02x}" for byte in self.user.encode())
+        answer = server.get(f"/v1/log?user={quoted}&kind=notified")
+        self.assertEqual([event["kind"] for event in answer.json], ["notified"])
+        self.assertEqual(len(server.get(f"/v1/log?user={quoted}&device=phone").json), 1)
+        self.is_problem(server.get("/v1/log?kind=x"), 400)
+
+    def test_a_long_poll_ends_with_the_event(self):
+        server, path = self.server, self.path
+        _, offset = self.read_all(f"{path}/changes")
+        connection = server.connection()
+        connection.request("GET", f"{path}/changes?offset={offset}&live=long-poll", headers={"Authorization": f"Bearer {self.token}"})
+        time.sleep(0.3)
+        server.notify("somebody else", title="B")
+        seq = server.notify(self.user, title="A").json["seq"]
+        response = connection.getresponse()
+        self.assertEqual(response.status, 200)
+        self.assertIn("Stream-Cursor", response.headers)
+        self.assertEqual([event["seq"] for event in json.loads(response.read())], [seq])
+        connection.close()
+
+    def test_a_live_feed_misses_nothing(self):
+        server, path = self.server, self.path
+        first = server.notify(self.user, title="A").json["seq"]
+        with Stream(server, f"{path}/changes?offset=-1&live=sse", who=self.token) as stream:
+            self.assertEqual(stream.headers["Content-Type"], "text/event-stream")
+            kind, _, events = stream.next()
+            self.assertEqual((kind, [event["seq"] for event in events]), ("data", [first]))
+            kind, _, control = stream.next()
+            self.assertEqual((kind, control["upToDate"]), ("control", True))
+            seqs, found = [server.notify(self.user, title=str(n)).json["seq"] for n in range(5)], []
+            while len(found) < 5:
+                kind, _, data = stream.next()
+                if kind == "data":
+                    found += [event["seq"] for event in data]
+                else:
+                    offset = data["streamNextOffset"]
+            self.assertEqual(found, seqs)
+        self.assertEqual(server.get(f"{path}/changes?offset={offset}").status, 200)
+
+    def test_a_live_tray_begins_with_the_present_one(self):
+        server, path = self.server, self.path
+        server.notify(self.user, title="A")
+        with Stream(server, f"{path}/live", who=self.token) as stream:
+            kind, identity, tray = stream.next()
+            self.assertEqual((kind, tray["unread"], identity), ("tray", 1, str(tray["asOf"])))
+            server.notify("somebody else", title="B")
+            server.post(f"{path}/marks/all", {"as": "read"})
+            _, _, after = stream.next()
+            self.assertEqual(after["unread"], 0)
+            self.assertGreater(after["asOf"], tray["asOf"])
+        with Stream(server, f"{path}/live", headers={"Last-Event-ID": str(after["asOf"])}) as stream:
+            self.assertEqual(stream.next()[2]["unread"], 0)
+
+    def test_erasure_and_compaction_end_offsets(self):
+        with Server() as server:
+            for name in ("ann", "bob"):
+                for number in range(3):
+                    server.notify(name, title=str(number))
+            ann = server.get("/v1/users/ann/changes").headers["Stream-Next-Offset"]
+            first = server.get("/v1/users/bob/snapshot?asOf=1").lines[0]["offset"]
+
+            def job(route, body):
+                answer = server.post(f"/v1/admin/{route}", body)
+                self.assertEqual(answer.status, 202, answer)
+                while server.get(answer.headers["Location"]).json["state"] == "running":
+                    time.sleep(0.05)
+                return server.get(answer.headers["Location"]).json
+
+            self.is_problem(server.post("/v1/admin/erasures", {"user": "ann", "confirm": "bob"}), 400)
+            self.assertEqual(job("erasures", {"user": "ann", "confirm": "ann"})["state"], "done")
+            self.is_problem(server.get(f"/v1/users/ann/changes?offset={ann}"), 410, "erased")
+            self.assertEqual(server.get("/v1/users/ann/changes").json, [])
+            done = job("compactions", {"before": 5})
+            self.assertEqual((done["state"], done["outcome"]["floor"]), ("done", 5))
+            answer = server.get(f"/v1/users/bob/changes?offset={first}")
+            self.is_problem(answer, 410, "compacted", floor=5)
+            self.is_problem(server.get("/v1/users/bob/changes?offset=-1"), 410, "compacted")
+            self.assertEqual(server.get(f"/v1/users/bob/changes?offset={answer.json['offset']}").status, 200)
+            self.assertEqual(job("compactions", {"before": 10**9})["state"], "failed")
+            self.assertEqual(job("replays", {})["outcome"]["identical"], True)
+            self.assertEqual(job("ticks", {})["outcome"]["woken"], 0)
+            backup = job("backups", {"directory": os.path.join(server.directory, "copy")})
+            self.assertEqual((backup["state"], os.path.exists(os.path.join(server.directory, "copy"))), ("done", True))
+            self.is_problem(server.get("/v1/admin/jobs/none"), 404)
+
+
+class OperationTests(ServiceCase):
+    def test_health_figures_and_logs(self):
+        server = self.server
+        self.assertEqual(server.get("/healthz", who=None).status, 200)
+        self.assertEqual(server.get("/readyz", who=None).json["status"], "ok")
+        server.notify(self.user, title="a secret title")
+        text = server.get("/metrics").body.decode()
+        self.assertIn('route="/v1/users/{u}/notifications",status="201"', text)
+        self.assertIn("traylog_head ", text)
+        self.is_problem(server.get("/metrics", who=None), 401)
+        self.assertEqual(server.get("/v1/admin/stats").json["head"], server.get("/v1/tree-head").json["treeSize"])
+        logged = server.logged()
+        self.assertNotIn("secret title", logged)
+        self.assertNotIn("test_health", logged)
+        for line in logged.splitlines():
+            json.loads(line)
+
+    def test_the_description_has_every_route_and_nothing_else(self):
+        document = self.server.get("/openapi.json", who=None).json
+        self.assertEqual(document["openapi"][:3], "3.1")
+        for path, operations in document["paths"].items():
+            for method, operation in operations.items():
+                concrete = path.replace("{", "").replace("}", "")
+                answer = self.server.call(method.upper(), concrete, who=None)
+                self.assertEqual(answer.status, 401 if operation["security"] else 200, (method, path))
+                self.assertIn(str(answer.status), {**operation["responses"], "401": 1})
+            missing = {"get", "put", "post", "patch", "delete"} - set(operations)
+            for method in missing:
+                answer = self.server.call(method.upper(), path.replace("{", "").replace("}", ""))
+                self.is_problem(answer, 405)
+
+    def test_rates_are_limited_by_caller(self):
+        with Server("--rate-user", "5") as server:
+            token = server.token("ann")
+            statuses = [server.get("/v1/users/ann/tray", who=token).status for _ in range(7)]
+            self.assertEqual(statuses, [200] * 5 + [429] * 2)
+            answer = server.get("/v1/users/ann/tray", who=token)
+            self.assertIn("Retry-After", answer.headers)
+            self.assertIn("q=5", answer.headers["RateLimit-Policy"])
+            self.assertEqual(server.get("/v1/users/ann/tray").status, 200)
+            self.assertEqual(server.get("/v1/users/bob/tray", who=server.token("bob")).status, 200)
+
+    def test_a_stop_lets_requests_end_and_keeps_what_was_acknowledged(self):
+        directory = tempfile.mkdtemp()
+        with Server(directory=directory) as server:
+            seq = server.notify("ann", title="A").json["seq"]
+            with Stream(server, "/v1/users/ann/live") as stream:
+                self.assertEqual(stream.next()[0], "tray")
+                server.process.terminate()
+                self.assertEqual(stream.next()[0], "end")
+            self.assertEqual(server.process.wait(timeout=20), 0)
+        with Server(directory=directory) as server:
+            self.assertEqual(server.get("/v1/users/ann/tray").json["newest"], seq)
+            self.assertEqual(server.stop(9), -9)
+        with Server(directory=directory) as server:
+            self.assertEqual(server.get("/v1/users/ann/tray").json["newest"], seq)
+
+    def test_hostile_bytes_cost_nobody_else_anything(self):
+        for data in (b"\x00" * 100, b"GET / HTTP/1.1\r\n" + b"A: " + b"x" * 70_000 + b"\r\n\r\n", b"POST /v1/commands HTTP/1.1\r\n",
+                     b"GET /v1/users/a%00b/tray HTTP/1.1\r\nHost: a\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"):
+            with socket.create_connection(("127.0.0.1", self.server.port), timeout=5) as connection:
+                connection.sendall(data)
+                connection.shutdown(socket.SHUT_WR)
+                connection.settimeout(5)
+                try:
+                    connection.recv(1_000)
+                except (TimeoutError, ConnectionError):
+                    pass
+        self.assertEqual(self.server.get("/healthz", who=None).status, 200)
+
+
+if __name__ == "__main__":
+    print(f"seed {SEED}")
+    unittest.main()
