@@ -136,7 +136,11 @@ extension Store {
     /// - Returns: a receipt for each command, in order.
     public func perform(_ commands: [Command]) async throws(TraylogError) -> [Receipt] {
         guard !commands.isEmpty else { return [] }
-        let prepared = PreparedCommands(commands, hasher: hasher)
+        var prepared = PreparedCommands(commands, hasher: hasher)
+        if prepared.hasUndo {
+            let queries = queries
+            prepared.undos = try await queries.pool.run { () throws(TraylogError) in queries.undos(of: commands) }
+        }
         let outcome = await withCheckedContinuation { continuation in
             writer.append(AppendRequest(prepared, mode: .atomic) { continuation.resume(returning: $0) })
         }
@@ -146,7 +150,9 @@ extension Store {
     /// The same, blocking the calling thread; for threads, not for tasks.
     public func perform(_ commands: [Command]) throws(TraylogError) -> [Receipt] {
         guard !commands.isEmpty else { return [] }
-        return try wait(PreparedCommands(commands, hasher: hasher), .atomic).receipts()
+        var prepared = PreparedCommands(commands, hasher: hasher)
+        if prepared.hasUndo { prepared.undos = queries.undos(of: commands) }
+        return try wait(prepared, .atomic).receipts()
     }
 
     /// Performs commands that do not depend on each other's success, in order, with one sync for all; ends with the
@@ -157,7 +163,8 @@ extension Store {
         _ commands: [Command], stopAtRefusal: Bool, areValid: Bool = false
     ) throws(TraylogError) -> [Result<Receipt, Refusal>] {
         guard !commands.isEmpty else { return [] }
-        let prepared = PreparedCommands(commands, hasher: hasher, areValid: areValid)
+        var prepared = PreparedCommands(commands, hasher: hasher, areValid: areValid)
+        if prepared.hasUndo { prepared.undos = queries.undos(of: commands) }
         return try wait(prepared, stopAtRefusal ? .untilRefusal : .skippingRefusals).get()
     }
 

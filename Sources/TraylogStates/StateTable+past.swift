@@ -110,7 +110,11 @@ extension StateTable {
                         try Checked.check(value, key: key)
                         return false
                     }
-                    let (first, changedBy) = try StateTable.identity(of: Checked.open(value, key: key), space)
+                    try Checked.check(value, key: key)
+                    // What it needs stands first.
+                    var start: [UInt8] = []
+                    start.append(copying: value.extracting(0..<min(value.byteCount - Checked.checksumBytes, 40)))
+                    let (first, changedBy) = try StateTable.identity(of: start, space)
                     try body(first, changedBy)
                     return true
                 }
@@ -132,7 +136,7 @@ extension StateTable {
             return (first, try reader.varint())
         case .events:
             return (try reader.varint(), 0)
-        case .keys, .collapseKeys, .moved, .voided:
+        case .keys, .collapseKeys, .moved, .voided, .tallies:
             let first = try reader.fixed64()
             return (first, try reader.varint())
         }

@@ -96,9 +96,9 @@ extension TrayQueries {
                 before = after
                 try tracker.follow(state, store.fact(seq))
             }
-            for index in changes.indices { changes[index].by = tracker.events(of: changes[index].item) }
+            for index in changes.indices { changes[index].change.by = tracker.events(of: changes[index].change.item) }
             return TrayDifference(
-                user: user, before: try old.tray(), after: try new.tray(), items: changes, steps: steps)
+                user: user, before: try old.tray(), after: try new.tray(), items: changes.map(\.change), steps: steps)
         }
     }
 }
