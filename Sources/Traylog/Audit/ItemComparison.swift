@@ -40,7 +40,8 @@ struct ItemComparison {
     }
 
     /// Whether all items of a page stand as they did.
-    private static func isSame(_ old: ItemPage?, _ oldState: TrayState, _ new: ItemPage?, _ newState: TrayState) -> Bool {
+    private static func isSame(_ old: ItemPage?, _ oldState: TrayState, _ new: ItemPage?, _ newState: TrayState) -> Bool
+    {
         guard let old, let new, old.entries == new.entries, old.overrides == new.overrides else { return false }
         return oldState.seenMark == newState.seenMark || old.entries.last?.position ?? 0 <= oldState.seenMark
     }
@@ -109,12 +110,16 @@ struct ChangeTracker {
             for page in [state.tail] + state.pages.filter({ $0.changedBy == fact.seq }) {
                 for entry in page.entries { note(entry, isSeen: state.isSeen(entry), after: fact) }
             }
-        case .traySeen, .undone:
+        case .undone:
             for item in items.keys { try look(at: item, in: state, after: fact) }
+        case .traySeen:
+            for (item, tracked) in items where tracked.standing?.seen == false {
+                try look(at: item, in: state, after: fact)
+            }
         case .allMarked:
             guard let mark = RangeMark(fact) else { return }
             for (item, tracked) in items where mark.matches(thread: tracked.thread, category: tracked.category) {
-                try look(at: item, in: state, after: fact)
+                if tracked.standing?.mayChange(by: mark) == true { try look(at: item, in: state, after: fact) }
             }
         case .muted, .unmuted, .subscribed, .unsubscribed, .erased, .compacted:
             break
@@ -133,6 +138,17 @@ struct ChangeTracker {
         guard tracked.standing != standing || fact.kind == .edited || fact.kind == .snoozed else { return }
         items[entry.seq]?.standing = standing
         items[entry.seq]?.by.append(Seq(fact.seq))
+    }
+}
+
+extension ItemStanding {
+    /// Whether a mark that covers the item changes it.
+    fileprivate func mayChange(by mark: RangeMark) -> Bool {
+        switch mark.mark {
+        case .seen: !seen
+        case .read: !seen || !read
+        case .archived, .deleted: !(deleted || gone || archived || snoozed)
+        }
     }
 }
 

@@ -71,19 +71,26 @@ package struct ItemPage: Hashable, Sendable {
     package mutating func catchUp(with marks: [RangeMark]) {
         guard let newest = marks.last?.seq, newest > markedThrough else { return }
         let lowest = entries.first?.position ?? .max
-        // Identities are random: most threads that are not here have no bit here.
-        var threads = InlineArray<16, UInt64>(repeating: 0)
-        for entry in entries { threads[Int(entry.thread >> 6 & 15)] |= 1 << (entry.thread & 63) }
+        var threads = IdentityFilter()
+        for entry in entries { threads.insert(entry.thread) }
         for place in marks.bisect({ $0.seq <= markedThrough })..<marks.count {
             let mark = marks[place]
-            guard mark.upTo >= lowest else { continue }
-            if mark.thread != 0, threads[Int(mark.thread >> 6 & 15)] >> (mark.thread & 63) & 1 == 0 { continue }
+            guard mark.upTo >= lowest, mark.thread == 0 || threads.mayHold(mark.thread) else { continue }
             for index in entries.indices where mark.covers(entries[index]) {
                 mark.apply(to: &entries[index].flags)
             }
         }
         markedThrough = newest
     }
+}
+
+/// Tells of most identities that they are not in a page: identities are random, and so are their lowest bits.
+struct IdentityFilter {
+    private var bits = InlineArray<16, UInt64>(repeating: 0)
+
+    mutating func insert(_ identity: UInt64) { bits[Int(identity >> 6 & 15)] |= 1 << (identity & 63) }
+
+    func mayHold(_ identity: UInt64) -> Bool { bits[Int(identity >> 6 & 15)] >> (identity & 63) & 1 != 0 }
 }
 
 /// One item in a tray: its position, its flags, and the identities that counts need.

@@ -79,16 +79,17 @@ extension TrayState {
             count(tail.entries[index], adding: true)
             return
         }
-        if pages.index(atOrBelow: position).flatMap({ pages[$0].index(at: position) }) == nil {
+        var place = pages.index(atOrBelow: position)
+        var index = place.flatMap { pages[$0].index(at: position) }
+        if index == nil {
             // Held from the first change on, so that a mark of many items reads no page twice.
-            guard let page = try sealedPage(at: position, stored: stored), let index = page.index(at: position),
-                page.entries[index].seq == item
+            guard let page = try sealedPage(at: position, stored: stored), let found = page.index(at: position),
+                page.entries[found].seq == item
             else { return }
             replace(page)
+            (place, index) = (pages.index(atOrBelow: position), found)
         }
-        guard let place = pages.index(atOrBelow: position), let index = pages[place].index(at: position),
-            pages[place].entries[index].seq == item
-        else { return }
+        guard let place, let index, pages[place].entries[index].seq == item else { return }
         pages[place].catchUp(with: rangeMarks)
         let old = pages[place].entries[index]
         body(&pages[place], index)

@@ -175,10 +175,9 @@ extension TrayState {
     private mutating func postpone(_ mark: RangeMark, stored: some StatePages) throws {
         guard sealedPages > 0 else { return }
         // What is archived or deleted depends on what the other of both did before.
-        let start =
-            mark.takesFromInbox
-            ? (rangeMarks.lastIndex { $0.takesFromInbox && $0.mark != mark.mark } ?? -1) + 1 : 0
-        rangeMarks[start...].removeAll { mark.subsumes($0) }
+        let other = mark.takesFromInbox ? rangeMarks.last { $0.takesFromInbox && $0.mark != mark.mark } : nil
+        let start = other?.seq ?? 0
+        rangeMarks.removeAll { $0.seq > start && mark.subsumes($0) }
         rangeMarks.append(mark)
         if sweepBelow > 0 || rangeMarks.count > waitingMarks { try sweep(by: mark.seq, stored: stored) }
     }

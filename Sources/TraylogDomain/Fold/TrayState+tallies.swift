@@ -186,8 +186,15 @@ extension KeyIndex.Page {
     /// Applies the range marks that the tallies lack, as marks of all items.
     fileprivate mutating func catchUp(with marks: [RangeMark]) {
         guard let newest = marks.last?.seq, newest > markedThrough else { return }
-        for mark in marks[marks.bisect({ $0.seq <= markedThrough })...] {
+        let threads = (entries.first?.identity ?? 0)...(entries.last?.identity ?? 0)
+        var categories = IdentityFilter()
+        for entry in entries { categories.insert(entry.seq) }
+        for place in marks.bisect({ $0.seq <= markedThrough })..<marks.count {
+            let mark = marks[place]
             let isOfThread = mark.thread != 0 || mark.onlyUnthreaded
+            // Most marks are of threads or categories in other pages.
+            guard !isOfThread || threads.contains(mark.thread), mark.category == 0 || categories.mayHold(mark.category)
+            else { continue }
             var index = isOfThread ? firstIndex(of: mark.thread) : 0
             while index < entries.count, !isOfThread || entries[index].identity == mark.thread {
                 if mark.matches(thread: entries[index].identity, category: entries[index].seq) {

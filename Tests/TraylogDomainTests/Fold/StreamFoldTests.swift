@@ -38,7 +38,10 @@ import Testing
     }
 
     /// Large trays, where marks by thread and category, undo, collapse, snooze and wake meet.
-    @Test(arguments: [StreamFold.Way(landmarkDistance: 40), StreamFold.Way(landmarkDistance: 60, flushes: 40, reloads: 30)],
+    @Test(
+        arguments: [
+            StreamFold.Way(landmarkDistance: 40), StreamFold.Way(landmarkDistance: 60, flushes: 40, reloads: 30),
+        ],
         seeds(2, long: 60))
     func largeTraysAgreeWithTheNaiveFold(way: StreamFold.Way, seed: UInt64) throws {
         var generator = HistoryGenerator(seed: seed, mix: HistoryMix.bulky.with(.all))
