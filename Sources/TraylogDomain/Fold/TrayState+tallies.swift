@@ -89,9 +89,15 @@ extension TrayState {
 
     /// The page of the thread's tallies, with every mark applied; nil when there are no tallies.
     private func talliesPage(holding thread: UInt64, stored: some StatePages) throws -> KeyIndex.Page? {
-        guard isTallied, var page = try tallies.page(holding: thread, load: stored.load(.tallies)) else { return nil }
+        var page = try unmarkedTalliesPage(holding: thread, stored: stored)
+        page?.catchUp(with: rangeMarks)
+        return page
+    }
+
+    /// The same page as it was kept, without the marks that wait for it.
+    private func unmarkedTalliesPage(holding thread: UInt64, stored: some StatePages) throws -> KeyIndex.Page? {
+        guard isTallied, let page = try tallies.page(holding: thread, load: stored.load(.tallies)) else { return nil }
         guard page.tallies.count == page.entries.count else { throw PackedError.damaged("tallies") }
-        page.catchUp(with: rangeMarks)
         return page
     }
 
@@ -145,9 +151,9 @@ extension TrayState {
 
     /// Holds the pages of tallies that waiting marks change.
     mutating func settleTallies(stored: some StatePages) throws {
-        guard isTallied, let newest = rangeMarks.last?.seq else { return }
+        guard let newest = rangeMarks.last?.seq else { return }
         var bound = UInt64.max
-        while let page = try tallies.page(holding: bound, load: stored.load(.tallies)) {
+        while let page = try unmarkedTalliesPage(holding: bound, stored: stored) {
             var settled = page
             settled.catchUp(with: rangeMarks)
             if settled.entries != page.entries || settled.tallies != page.tallies {

@@ -21,6 +21,10 @@ struct CountRun {
         try read(store, &counts)
         try appendOneByOne(store, &counts)
         store.close()
+        // Each page and each fact that is looked at takes memory: what costs the tray and not a page shows here.
+        for cost in try GrowthRun(directory: directory + "-large", items: 20_000).run() {
+            counts["large tray: \(cost.name): allocations"] = cost.allocations
+        }
         return Figures(counts)
     }
 
