@@ -138,8 +138,12 @@ extension Store {
         guard !commands.isEmpty else { return [] }
         var prepared = PreparedCommands(commands, hasher: hasher)
         if prepared.hasUndo {
-            let queries = queries
-            prepared.undos = try await queries.pool.run { () throws(TraylogError) in queries.undos(of: commands) }
+            let (source, plain) = (queries.source, prepared)
+            prepared = try await queries.pool.run { () throws(TraylogError) in
+                var prepared = plain
+                prepared.prepareUndos(source)
+                return prepared
+            }
         }
         let outcome = await withCheckedContinuation { continuation in
             writer.append(AppendRequest(prepared, mode: .atomic) { continuation.resume(returning: $0) })
@@ -151,7 +155,7 @@ extension Store {
     public func perform(_ commands: [Command]) throws(TraylogError) -> [Receipt] {
         guard !commands.isEmpty else { return [] }
         var prepared = PreparedCommands(commands, hasher: hasher)
-        if prepared.hasUndo { prepared.undos = queries.undos(of: commands) }
+        if prepared.hasUndo { prepared.prepareUndos(queries.source) }
         return try wait(prepared, .atomic).receipts()
     }
 
@@ -164,7 +168,7 @@ extension Store {
     ) throws(TraylogError) -> [Result<Receipt, Refusal>] {
         guard !commands.isEmpty else { return [] }
         var prepared = PreparedCommands(commands, hasher: hasher, areValid: areValid)
-        if prepared.hasUndo { prepared.undos = queries.undos(of: commands) }
+        if prepared.hasUndo { prepared.prepareUndos(queries.source) }
         return try wait(prepared, stopAtRefusal ? .untilRefusal : .skippingRefusals).get()
     }
 

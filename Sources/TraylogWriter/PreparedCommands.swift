@@ -40,7 +40,7 @@ package struct PreparedCommands: Sendable {
     /// Commands that are refused whatever the state is, by index.
     private(set) var refusals: [Int: Refusal] = [:]
     /// Whether an undo is among them.
-    private(set) var hasUndo = false
+    package private(set) var hasUndo = false
     var undos: [PreparedUndo] = []
 
     /// - Parameter areValid: every command was checked before.
