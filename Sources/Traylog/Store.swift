@@ -173,7 +173,15 @@ extension Store {
     @discardableResult
     public func perform(_ commands: [Command]) async throws(TraylogError) -> [Receipt] {
         guard !commands.isEmpty else { return [] }
-        let prepared = PreparedCommands(commands, hasher: hasher)
+        var prepared = PreparedCommands(commands, hasher: hasher)
+        if prepared.hasUndo {
+            let (source, plain) = (queries.source, prepared)
+            prepared = try await queries.pool.run { () throws(TraylogError) in
+                var prepared = plain
+                prepared.prepareUndos(source)
+                return prepared
+            }
+        }
         let outcome = await withCheckedContinuation { continuation in
             writer.append(AppendRequest(prepared, mode: .atomic) { continuation.resume(returning: $0) })
         }
@@ -184,7 +192,9 @@ extension Store {
     @discardableResult
     public func perform(_ commands: [Command]) throws(TraylogError) -> [Receipt] {
         guard !commands.isEmpty else { return [] }
-        return try wait(PreparedCommands(commands, hasher: hasher), .atomic).receipts()
+        var prepared = PreparedCommands(commands, hasher: hasher)
+        if prepared.hasUndo { prepared.prepareUndos(queries.source) }
+        return try wait(prepared, .atomic).receipts()
     }
 
     /// Performs all commands as one transaction, and says which of them was refused.
@@ -232,7 +242,8 @@ extension Store {
         _ commands: [Command], stopAtRefusal: Bool, areValid: Bool = false
     ) throws(TraylogError) -> [Result<Receipt, Refusal>] {
         guard !commands.isEmpty else { return [] }
-        let prepared = PreparedCommands(commands, hasher: hasher, areValid: areValid)
+        var prepared = PreparedCommands(commands, hasher: hasher, areValid: areValid)
+        if prepared.hasUndo { prepared.prepareUndos(queries.source) }
         return try wait(prepared, stopAtRefusal ? .untilRefusal : .skippingRefusals).get()
     }
 

@@ -24,8 +24,11 @@ package struct LogFold: Sendable {
         package let name: StreamName
         package var state: TrayState
         package var events = 0
-        /// The newest landmarks: the last one, and the one before while that is handed over.
-        package var landmark: TrayState?
+        /// The newest landmark; the one before while that is handed over.
+        package var landmark: TrayState? { landmarks.last }
+        /// The newest landmarks, ascending: an undo goes back to one of them, as a rule.
+        package var landmarks: [TrayState] = []
+        static let landmarkLimit = 8
         /// Times that events set, with the event.
         package var dues: [(seq: UInt64, entry: DueEntry)] = []
         /// Where the fold began; nil at the first event.

@@ -9,8 +9,8 @@ struct LogHistory: FoldHistory {
     let topics: TopicFacts
     /// Of the stream.
     let own: StreamFacts
-    /// The newest of the user.
-    let landmark: TrayState?
+    /// The newest of the user, ascending.
+    let landmarks: [TrayState]
     let base: FoldBase?
 
     func fact(_ seq: UInt64) throws -> Fact {
@@ -27,8 +27,7 @@ struct LogHistory: FoldHistory {
     }
 
     func landmark(atOrBefore seq: UInt64) throws -> Landmark<BasePages>? {
-        for state in [landmark, base?.state] {
-            guard let state, state.appliedSeq <= seq else { continue }
+        for state in landmarks.reversed() + [base?.state].compactMap({ $0 }) where state.appliedSeq <= seq {
             return Landmark(state: state, pages: BasePages(stored: base?.pages))
         }
         guard let older = try fold.older(own.stream), older.state.appliedSeq <= seq else { return nil }

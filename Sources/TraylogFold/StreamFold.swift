@@ -106,7 +106,7 @@ package struct StreamFold: Sendable {
         own: UInt64, through end: UInt64, _ facts: StreamFacts, _ folded: LogFold.Folded, _ state: inout TrayState,
         _ pages: some StatePages, _ taker: inout Taker, next: () -> UInt64
     ) throws {
-        let history = LogHistory(fold: fold, topics: topics, own: facts, landmark: folded.landmark, base: folded.base)
+        let history = LogHistory(fold: fold, topics: topics, own: facts, landmarks: folded.landmarks, base: folded.base)
         var reached: [TrayState] = []
         try state.catchUp(
             own: own, through: end, stored: pages, history: history, next: { _ in next() },
@@ -129,6 +129,7 @@ package struct StreamFold: Sendable {
         _ landmark: TrayState, _ folded: LogFold.Folded, _ taker: inout Taker
     ) throws {
         try taker.reached(landmark, of: folded, before: folded.landmark)
-        folded.landmark = landmark
+        if folded.landmarks.count == LogFold.Folded.landmarkLimit { folded.landmarks.removeFirst() }
+        folded.landmarks.append(landmark)
     }
 }

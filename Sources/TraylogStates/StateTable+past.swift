@@ -12,8 +12,9 @@ extension StateTable {
     ) throws -> [UInt8]? {
         var bound = number
         while true {
-            let current = try currentPage(stream, space, at: bound, unchangedSince: seq, in: transaction)
             let kept = try keptPage(stream, space, at: bound, after: seq, in: transaction)
+            let current = try currentPage(
+                stream, space, at: bound, notBelow: kept?.first ?? 0, unchangedSince: seq, in: transaction)
             var found = kept
             if let current, kept.map({ ($0.first, $0.changedBy) <= (current.first, current.changedBy) }) ?? true {
                 found = current
@@ -30,14 +31,14 @@ extension StateTable {
     typealias PageVersion = (first: UInt64, changedBy: UInt64, content: [UInt8])
 
     private func currentPage(
-        _ stream: UInt32, _ space: PageSpace, at number: UInt64, unchangedSince seq: UInt64,
+        _ stream: UInt32, _ space: PageSpace, at number: UInt64, notBelow least: UInt64, unchangedSince seq: UInt64,
         in transaction: borrowing ReadTransaction
     ) throws -> PageVersion? {
         var bound = number
         while let content = try floor(stream, .page(space), at: bound, in: transaction) {
             let (first, changedBy) = try StateTable.identity(of: content, space)
             if changedBy <= seq { return (first, changedBy, content) }
-            guard first > 0, first <= bound else { return nil }
+            guard first > least, first <= bound else { return nil }
             bound = first - 1
         }
         return nil
@@ -110,7 +111,11 @@ extension StateTable {
                         try Checked.check(value, key: key)
                         return false
                     }
-                    let (first, changedBy) = try StateTable.identity(of: Checked.open(value, key: key), space)
+                    try Checked.check(value, key: key)
+                    // What it needs stands first.
+                    var start: [UInt8] = []
+                    start.append(copying: value.extracting(0..<min(value.byteCount - Checked.checksumBytes, 40)))
+                    let (first, changedBy) = try StateTable.identity(of: start, space)
                     try body(first, changedBy)
                     return true
                 }
@@ -132,7 +137,7 @@ extension StateTable {
             return (first, try reader.varint())
         case .events:
             return (try reader.varint(), 0)
-        case .keys, .collapseKeys, .moved, .voided:
+        case .keys, .collapseKeys, .moved, .voided, .tallies:
             let first = try reader.fixed64()
             return (first, try reader.varint())
         }

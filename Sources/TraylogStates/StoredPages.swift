@@ -48,6 +48,11 @@ package struct StoredPages: StateSource {
             categoryNames: categoryNames)
     }
 
+    /// The same as of the event that the pages are read for; nil for those of the present.
+    package var moment: UInt64? {
+        if case .past(let seq) = view { seq } else { nil }
+    }
+
     package func items(at position: UInt64) throws -> ItemPage? {
         try page(.items, at: position) { try ItemPage(from: &$0) }
     }

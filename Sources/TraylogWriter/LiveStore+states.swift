@@ -141,7 +141,8 @@ extension LiveStore {
             next = tail.next(after: next)
         }
         guard isBehind(state, of: stream, through: seq) else { return }
-        let history = LiveStoreHistory(store: self, stored: source, landmarks: state.landmarks)
+        let history = LiveStoreHistory(
+            store: self, stream: stream.number, stored: source, landmarks: state.landmarks)
         try state.state.catchUp(
             own: next, through: seq, stored: source, history: history, next: { tail.next(after: $0) },
             landmark: { state.keep($0) })
@@ -172,6 +173,7 @@ extension LiveStore {
 /// The past as the writing process has it: the tail and the states in memory, and the file. Used with the lock held.
 private struct LiveStoreHistory: FoldHistory {
     let store: LiveStore
+    let stream: UInt32
     let stored: StoredPages
     /// Of the user, not stored yet, ascending.
     let landmarks: [TrayState]
@@ -192,5 +194,11 @@ private struct LiveStoreHistory: FoldHistory {
 
     func firsts(of space: PageSpace, changedSince seq: UInt64) throws -> [UInt64] {
         try stored.firsts(of: space, changedSince: seq)
+    }
+
+    func refolded(without voided: Set<UInt64>) -> Landmark<StoredPages>? {
+        let floor = store.record.floor.seq.rawValue
+        let undo = store.undos.first { $0.stream == stream && $0.floor == floor && $0.voided == voided }
+        return undo.map { Landmark(state: $0.state, pages: stored.viewing(.past($0.landmark))) }
     }
 }

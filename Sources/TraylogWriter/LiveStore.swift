@@ -22,6 +22,9 @@ package struct LiveStore {
     /// As long as the store is being copied: what changed meanwhile.
     var capture: CopyCapture?
 
+    /// What the request in turn brought along for its undos.
+    var undos: [PreparedUndo] = []
+
     var directory: StreamDirectory
     var states: StateCache
     private(set) var tail: LogTail

@@ -154,9 +154,21 @@ extension PendingTransaction {
         of stream: LiveStream, since old: TrayState, by seq: UInt64, store: inout LiveStore
     ) throws {
         let (new, stored) = try state(of: stream, store: &store)
-        let pages = new.pages.filter { $0.changedBy == seq } + [new.tail]
-        for entry in pages.flatMap(\.entries) where !entry.flags.contains(.gone) {
-            guard try old.entry(of: entry.seq, stored: stored)?.flags.contains(.gone) ?? false else { continue }
+        for page in new.pages.filter({ $0.changedBy == seq }) + [new.tail] {
+            try reviveDues(of: page, stream: stream, new, old, stored, by: seq)
+        }
+    }
+
+    private mutating func reviveDues(
+        of page: ItemPage, stream: LiveStream, _ new: TrayState, _ old: TrayState, _ stored: PendingSource,
+        by seq: UInt64
+    ) throws {
+        // As a rule the item stood in the same page before.
+        let before = try old.page(at: page.first, stored: stored)
+        for entry in page.entries where !entry.flags.contains(.gone) {
+            let place = before?.index(at: entry.position).flatMap { before?.entries[$0] }
+            let known = try place?.seq == entry.seq ? place : old.entry(of: entry.seq, stored: stored)
+            guard known?.flags.contains(.gone) ?? false else { continue }
             let shown = try new.shown(entry, stored: stored)
             if let until = try shown.snoozedUntil(from: stored) {
                 addDue(DueEntry(due: until, item: entry.seq, kind: .wake, stream: stream.number), by: seq)

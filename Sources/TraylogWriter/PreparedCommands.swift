@@ -39,6 +39,9 @@ package struct PreparedCommands: Sendable {
     private var salts: [UInt64] = []
     /// Commands that are refused whatever the state is, by index.
     private(set) var refusals: [Int: Refusal] = [:]
+    /// Whether an undo is among them.
+    package private(set) var hasUndo = false
+    var undos: [PreparedUndo] = []
 
     /// - Parameter areValid: every command was checked before.
     package init(_ commands: [Command], hasher: IdentityHasher, areValid: Bool = false) {
@@ -88,6 +91,7 @@ package struct PreparedCommands: Sendable {
         // Of a command in its array a field can be had by itself; as a whole it would be copied, with two atomic
         // changes for each of its strings.
         guard case .notify(let content) = commands[index].action else {
+            if case .undo = commands[index].action { hasUndo = true }
             if !isValid { try commands[index].validate() }
             var entry = Entry()
             entry.identify(commands[index], hasher)

@@ -164,6 +164,7 @@ final class CachedState {
             + state.pages.count * (TrayState.sealedEntries * MemoryLayout<ItemEntry>.stride)
             + state.events.open.packed.capacity + state.events.sealed.count * 600
             + (state.keys.recent.capacity + state.collapseKeys.recent.capacity) * 16
-            + (state.keys.pages.count + state.collapseKeys.pages.count) * 2_048 + landmarks.count * 8_192
+            + (state.keys.pages.count + state.collapseKeys.pages.count + state.tallies.pages.count) * 2_048 + landmarks
+            .count * 8_192
     }
 }

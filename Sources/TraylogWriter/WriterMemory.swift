@@ -36,6 +36,8 @@ package struct WriterMemory: ~Copyable {
         let start = transaction.head + 1
         var results: [Result<Receipt, Refusal>] = []
         results.reserveCapacity(request.prepared.commands.count)
+        store.undos = request.prepared.undos
+        defer { store.undos = [] }
         for index in request.prepared.commands.indices {
             do {
                 let receipt = try transaction.perform(request.prepared, index, store: &store, random: &random)

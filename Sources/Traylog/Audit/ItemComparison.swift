@@ -9,44 +9,65 @@ struct ItemComparison {
         var overrides: [ItemOverride]
     }
 
-    private let new: UserSnapshot
+    /// The items of pages that are not the same at both moments.
     private var before: [UInt64: Known] = [:]
+    private var after: [(page: ItemPage, entry: ItemEntry)] = []
+    private let new: UserSnapshot
 
+    /// - Complexity: O(pages of items); only those that differ are looked into.
     init(_ old: UserSnapshot, _ new: UserSnapshot) throws {
         self.new = new
-        var before: [UInt64: Known] = [:]
-        try old.state.forEachItem(below: .max, stored: old.pages) { page, entry in
-            before[entry.seq] = Known(
-                standing: ItemStanding(entry, isSeen: old.state.isSeen(entry)),
-                overrides: Array(page.overrides(of: entry.seq)))
-            return true
+        var (oldPage, newPage) = (try old.page(below: .max), try new.page(below: .max))
+        while oldPage != nil || newPage != nil {
+            let (oldFirst, newFirst) = (oldPage?.first, newPage?.first)
+            if let oldPage, newPage?.first != oldPage.first || !Self.isSame(oldPage, old.state, newPage, new.state) {
+                if oldPage.first >= newFirst ?? 0 { note(oldPage, old.state) }
+            }
+            if let newPage, oldPage?.first != newPage.first || !Self.isSame(oldPage, old.state, newPage, new.state) {
+                if newPage.first >= oldFirst ?? 0 { after += newPage.entries.map { (newPage, $0) } }
+            }
+            if let first = oldFirst, first >= newFirst ?? 0 { oldPage = try old.page(below: first) }
+            if let first = newFirst, first >= oldFirst ?? 0 { newPage = try new.page(below: first) }
         }
-        self.before = before
     }
 
-    /// The items that differ, ascending, still without the events that changed them.
-    func changes() throws -> [ItemChange] {
-        var changes: [ItemChange] = []
-        try new.state.forEachItem(below: .max, stored: new.pages) { page, entry in
+    private mutating func note(_ page: ItemPage, _ state: TrayState) {
+        for entry in page.entries {
+            before[entry.seq] = Known(
+                standing: ItemStanding(entry, isSeen: state.isSeen(entry)),
+                overrides: Array(page.overrides(of: entry.seq)))
+        }
+    }
+
+    /// Whether all items of a page stand as they did.
+    private static func isSame(_ old: ItemPage?, _ oldState: TrayState, _ new: ItemPage?, _ newState: TrayState) -> Bool
+    {
+        guard let old, let new, old.entries == new.entries, old.overrides == new.overrides else { return false }
+        return oldState.seenMark == newState.seenMark || old.entries.last?.position ?? 0 <= oldState.seenMark
+    }
+
+    /// The items that differ, ascending, still without the events that changed them; each as it is after them.
+    func changes() throws -> [(change: ItemChange, entry: ItemEntry)] {
+        var changes: [(change: ItemChange, entry: ItemEntry)] = []
+        for (page, entry) in after {
             let isSeen = new.state.isSeen(entry)
-            let after = ItemStanding(entry, isSeen: isSeen)
+            let standing = ItemStanding(entry, isSeen: isSeen)
             let overrides = Array(page.overrides(of: entry.seq))
             let known = before[entry.seq]
-            guard known?.standing != after || known?.overrides != overrides else { return true }
+            guard known?.standing != standing || known?.overrides != overrides else { continue }
             // Marks on what is gone say nothing.
-            guard known?.standing.isGone != true else { return true }
+            guard known?.standing.isGone != true else { continue }
             let wasListed = known?.standing.isListed ?? false
             let shown = ShownItem(entry: entry, isSeen: isSeen, overrides: overrides)
-            changes.append(
-                ItemChange(
-                    item: Seq(entry.seq),
-                    kind: wasListed == after.isListed ? .changed : wasListed ? .disappeared : .appeared,
-                    before: known?.standing, after: after,
-                    isEdited: Self.edits(known?.overrides ?? []) != Self.edits(overrides),
-                    content: try shown.content(from: new.pages).content, by: []))
-            return true
+            let change = ItemChange(
+                item: Seq(entry.seq),
+                kind: wasListed == standing.isListed ? .changed : wasListed ? .disappeared : .appeared,
+                before: known?.standing, after: standing,
+                isEdited: Self.edits(known?.overrides ?? []) != Self.edits(overrides),
+                content: try shown.content(from: new.pages).content, by: [])
+            changes.append((change, entry))
         }
-        return changes.sorted { $0.item < $1.item }
+        return changes.sorted { $0.entry.seq < $1.entry.seq }
     }
 
     private static func edits(_ overrides: [ItemOverride]) -> [ItemOverride] {
@@ -57,6 +78,8 @@ struct ItemComparison {
 /// Finds the events that changed certain items, as a fold goes on.
 struct ChangeTracker {
     private struct Tracked {
+        let thread: UInt64
+        let category: UInt64
         var standing: ItemStanding?
         var by: [Seq] = []
     }
@@ -67,9 +90,11 @@ struct ChangeTracker {
     /// - Parameters:
     ///   - items: the items, and how they were before the first event.
     ///   - pages: those of the tray at that moment.
-    init(_ items: [(item: Seq, before: ItemStanding?)], pages: StoredPages) {
+    init(_ items: [(entry: ItemEntry, before: ItemStanding?)], pages: StoredPages) {
         self.pages = pages
-        for (item, before) in items { self.items[item.rawValue] = Tracked(standing: before) }
+        for (entry, before) in items {
+            self.items[entry.seq] = Tracked(thread: entry.thread, category: entry.category, standing: before)
+        }
     }
 
     func events(of item: Seq) -> [Seq] { items[item.rawValue]?.by ?? [] }
@@ -84,8 +109,22 @@ struct ChangeTracker {
             try look(at: fact.target, in: state, after: fact)
         case .notified where fact.collapse == 0, .broadcast:
             try look(at: fact.seq, in: state, after: fact)
-        case .notified, .traySeen, .allMarked, .undone:
-            try lookAtAll(state, after: fact)
+        case .notified:
+            // It may have superseded others: they are in the newest items, or in pages that it changed.
+            for page in [state.tail] + state.pages.filter({ $0.changedBy == fact.seq }) {
+                for entry in page.entries { note(entry, isSeen: state.isSeen(entry), after: fact) }
+            }
+        case .undone:
+            for item in items.keys { try look(at: item, in: state, after: fact) }
+        case .traySeen:
+            for (item, tracked) in items where tracked.standing?.isSeen == false {
+                try look(at: item, in: state, after: fact)
+            }
+        case .allMarked:
+            guard let mark = RangeMark(fact) else { return }
+            for (item, tracked) in items where mark.matches(thread: tracked.thread, category: tracked.category) {
+                if tracked.standing?.mayChange(by: mark) == true { try look(at: item, in: state, after: fact) }
+            }
         case .muted, .unmuted, .subscribed, .unsubscribed, .erased, .compacted:
             break
         }
@@ -96,21 +135,6 @@ struct ChangeTracker {
         note(entry, isSeen: state.isSeen(entry), after: fact)
     }
 
-    private mutating func lookAtAll(_ state: borrowing TrayState, after fact: Fact) throws {
-        // A few are found sooner one by one.
-        guard items.count > 16 else {
-            for item in items.keys { try look(at: item, in: state, after: fact) }
-            return
-        }
-        var found: [(ItemEntry, Bool)] = []
-        let state = copy state
-        try state.forEachItem(below: .max, stored: pages) { _, entry in
-            if items[entry.seq] != nil { found.append((entry, state.isSeen(entry))) }
-            return true
-        }
-        for (entry, isSeen) in found { note(entry, isSeen: isSeen, after: fact) }
-    }
-
     private mutating func note(_ entry: ItemEntry, isSeen: Bool, after fact: Fact) {
         guard let tracked = items[entry.seq], tracked.standing?.isGone != true else { return }
         let standing = ItemStanding(entry, isSeen: isSeen)
@@ -118,5 +142,29 @@ struct ChangeTracker {
         guard tracked.standing != standing || fact.kind == .edited || fact.kind == .snoozed else { return }
         items[entry.seq]?.standing = standing
         items[entry.seq]?.by.append(Seq(fact.seq))
+    }
+}
+
+extension ItemStanding {
+    /// Whether a mark that covers the item changes it.
+    fileprivate func mayChange(by mark: RangeMark) -> Bool {
+        switch mark.mark {
+        case .seen: !isSeen
+        case .read: !isSeen || !isRead
+        case .archived, .deleted: !(isDeleted || isGone || isArchived || isSnoozed)
+        }
+    }
+}
+
+extension UserSnapshot {
+    /// The newest page of items that begins below a position; the newest items count as one.
+    fileprivate func page(below limit: UInt64) throws -> ItemPage? {
+        if !state.tail.entries.isEmpty, state.tail.first < limit { return state.tail }
+        var found: ItemPage?
+        try state.forEachSealedPage(below: limit, stored: pages) { page in
+            found = page
+            return false
+        }
+        return found
     }
 }

@@ -89,16 +89,16 @@ extension TrayQueries {
             var steps: [AuditStep] = []
             let fold = try StepFold(now, after: start, through: end)
             var before = TrayCounts(fold.base.state)
-            var tracker = ChangeTracker(changes.map { ($0.item, $0.before) }, pages: fold.base.pages)
+            var tracker = ChangeTracker(changes.map { ($0.entry, $0.change.before) }, pages: fold.base.pages)
             _ = try fold.run { state, seq in
                 let after = TrayCounts(state)
                 steps.append(AuditStep(seq: Seq(seq), before: before, after: after))
                 before = after
                 try tracker.follow(state, store.fact(seq))
             }
-            for index in changes.indices { changes[index].by = tracker.events(of: changes[index].item) }
+            for index in changes.indices { changes[index].change.by = tracker.events(of: changes[index].change.item) }
             return TrayDifference(
-                user: user, before: try old.tray(), after: try new.tray(), items: changes, steps: steps)
+                user: user, before: try old.tray(), after: try new.tray(), items: changes.map(\.change), steps: steps)
         }
     }
 }

@@ -52,6 +52,7 @@ extension UserSnapshot {
 
     /// The events through `end` that changed an item, ascending, as far as the log holds them.
     fileprivate func events(of item: UInt64, through end: UInt64) throws -> [UInt64] {
+        guard let entry = try state.entry(of: item, stored: pages) else { return [] }
         let start = max(item - 1, store.record.floor.seq.rawValue)
         let fold = try StepFold(self, after: start, through: end)
         let base = fold.base
@@ -63,7 +64,7 @@ extension UserSnapshot {
             // Below the floor the log holds what the item's content comes from.
             kept = Set([item] + shown.overrides.map(\.event)).sorted()
         }
-        var tracker = ChangeTracker([(Seq(item), standing)], pages: base.pages)
+        var tracker = ChangeTracker([(entry, standing)], pages: base.pages)
         _ = try fold.run { state, seq in try tracker.follow(state, store.fact(seq)) }
         return kept + tracker.events(of: Seq(item)).map(\.rawValue)
     }

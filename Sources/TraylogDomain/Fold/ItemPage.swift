@@ -21,13 +21,7 @@ package struct ItemPage: Hashable, Sendable {
 
     /// The number of entries below `position`. O(log n).
     package func firstIndex(atOrAbove position: UInt64) -> Int {
-        var low = 0
-        var high = entries.count
-        while low < high {
-            let middle = (low &+ high) / 2
-            if entries[middle].position < position { low = middle &+ 1 } else { high = middle }
-        }
-        return low
+        entries.bisect { $0.position < position }
     }
 
     package func overrides(of item: UInt64) -> ArraySlice<ItemOverride> {
@@ -72,14 +66,31 @@ package struct ItemPage: Hashable, Sendable {
     }
 
     /// Applies the range marks that the entries lack.
+    ///
+    /// - Complexity: O(marks), and O(entries) for each mark that may cover one of them.
     package mutating func catchUp(with marks: [RangeMark]) {
-        for mark in marks where mark.seq > markedThrough {
+        guard let newest = marks.last?.seq, newest > markedThrough else { return }
+        let lowest = entries.first?.position ?? .max
+        var threads = IdentityFilter()
+        for entry in entries { threads.insert(entry.thread) }
+        for place in marks.bisect({ $0.seq <= markedThrough })..<marks.count {
+            let mark = marks[place]
+            guard mark.upTo >= lowest, mark.thread == 0 || threads.mayHold(mark.thread) else { continue }
             for index in entries.indices where mark.covers(entries[index]) {
                 mark.apply(to: &entries[index].flags)
             }
-            markedThrough = mark.seq
         }
+        markedThrough = newest
     }
+}
+
+/// Tells of most identities that they are not in a page: identities are random, and so are their lowest bits.
+struct IdentityFilter {
+    private var bits = InlineArray<16, UInt64>(repeating: 0)
+
+    mutating func insert(_ identity: UInt64) { bits[Int(identity >> 6 & 15)] |= 1 << (identity & 63) }
+
+    func mayHold(_ identity: UInt64) -> Bool { bits[Int(identity >> 6 & 15)] >> (identity & 63) & 1 != 0 }
 }
 
 /// One item in a tray: its position, its flags, and the identities that counts need.

@@ -15,6 +15,10 @@ package struct KeyIndex: Hashable, Sendable {
         package var first: UInt64
         package var changedBy: UInt64 = 0
         package var entries: [Entry] = []
+        /// Of ``TrayState/tallies``: what the entries count, one for each, and the seq of the newest range mark that they
+        /// show. Their identities are threads, their seqs categories.
+        package var tallies: [Tally] = []
+        package var markedThrough: UInt64 = 0
 
         package init(first: UInt64) { self.first = first }
     }
@@ -94,9 +98,11 @@ package struct KeyIndex: Hashable, Sendable {
     }
 
     /// The page that holds `identity` if any does: that with the greatest `first` at or below it, in memory or stored.
-    private func page(holding identity: UInt64, load: (UInt64) throws -> Page?) throws -> Page? {
-        let near = pages.last { $0.first <= identity }
+    func page(holding identity: UInt64, load: (UInt64) throws -> Page?) throws -> Page? {
+        let near = pages.index(atOrBelow: identity).map { pages[$0] }
         guard UInt64(pages.count) < pageCount else { return near }
+        // All entries of an identity are in one page.
+        if let near, near.holds(identity) { return near }
         var bound = identity
         var stored = try load(bound)
         while let found = stored {
@@ -129,13 +135,8 @@ package struct KeyIndex: Hashable, Sendable {
 
     /// Holds a changed page until it is stored.
     package mutating func keep(_ page: Page) {
-        obsolete.removeAll { $0.first == page.first }
-        let index = pages.firstIndex { $0.first >= page.first } ?? pages.count
-        if index < pages.count, pages[index].first == page.first {
-            pages[index] = page
-        } else {
-            pages.insert(page, at: index)
-        }
+        if !obsolete.isEmpty { obsolete.removeAll { $0.first == page.first } }
+        pages.keep(page)
     }
 
     mutating func forgetPages(storedThrough seq: UInt64) {
@@ -146,18 +147,15 @@ package struct KeyIndex: Hashable, Sendable {
 
 extension KeyIndex.Page {
     /// The number of entries with smaller identities. O(log n).
-    func firstIndex(of identity: UInt64) -> Int {
-        var low = 0
-        var high = entries.count
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].identity < identity { low = middle + 1 } else { high = middle }
-        }
-        return low
+    func firstIndex(of identity: UInt64) -> Int { entries.bisect { $0.identity < identity } }
+
+    func holds(_ identity: UInt64) -> Bool {
+        let index = firstIndex(of: identity)
+        return index < entries.count && entries[index].identity == identity
     }
 
     /// The upper half as a page of its own; nil when one identity fills the page.
-    fileprivate mutating func split() -> KeyIndex.Page? {
+    mutating func split() -> KeyIndex.Page? {
         var index = firstIndex(of: entries[entries.count / 2].identity)
         if index == 0 {
             index = entries.firstIndex { $0.identity != entries[0].identity } ?? entries.count
@@ -167,6 +165,10 @@ extension KeyIndex.Page {
         upper.changedBy = changedBy
         upper.entries = Array(entries[index...])
         entries.removeSubrange(index...)
+        guard index < tallies.count else { return upper }
+        upper.markedThrough = markedThrough
+        upper.tallies = Array(tallies[index...])
+        tallies.removeSubrange(index...)
         return upper
     }
 }
@@ -202,6 +204,13 @@ extension KeyIndex.Page {
             bytes.appendFixed64(entry.identity)
             bytes.appendVarint(entry.seq)
         }
+        guard markedThrough != 0 || !tallies.isEmpty else { return }
+        bytes.appendVarint(markedThrough)
+        for tally in tallies {
+            bytes.appendVarint(tally.listed)
+            bytes.appendVarint(tally.unseen)
+            bytes.appendVarint(tally.unread)
+        }
     }
 
     package init(from reader: inout PackedReader) throws(PackedError) {
@@ -213,6 +222,13 @@ extension KeyIndex.Page {
             let identity = try reader.fixed64()
             guard identity >= entries.last?.identity ?? first else { throw .damaged("key order") }
             entries.append(KeyIndex.Entry(identity: identity, seq: try reader.varint()))
+        }
+        guard !reader.isAtEnd else { return }
+        markedThrough = try reader.varint()
+        tallies.reserveCapacity(count)
+        for _ in 0..<count {
+            let (listed, unseen) = (try reader.varint(), try reader.varint())
+            tallies.append(Tally(listed: listed, unseen: unseen, unread: try reader.varint()))
         }
     }
 }

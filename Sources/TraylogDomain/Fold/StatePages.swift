@@ -69,6 +69,13 @@ package protocol FoldHistory {
     func landmark(atOrBefore seq: UInt64) throws -> Landmark<Pages>?
     /// The `first` of each stored page that `seq` or a later event changed.
     func firsts(of space: PageSpace, changedSince seq: UInt64) throws -> [UInt64]
+    /// A state of this user that was folded before the undo of an event was stored, without exactly these events, and the
+    /// pages that it was folded over; nil when there is none, as a rule.
+    func refolded(without voided: Set<UInt64>) throws -> Landmark<Pages>?
+}
+
+extension FoldHistory {
+    package func refolded(without voided: Set<UInt64>) throws -> Landmark<Pages>? { nil }
 }
 
 /// A state that was kept, with its pages as they were then.
@@ -106,11 +113,57 @@ package enum PageSpace: UInt8, Hashable, Sendable, CaseIterable {
     case moved = 5
     /// Maps events that were undone to the events that undid them.
     case voided = 6
+    /// Counts what item pages hold of each thread and category (``TrayState/tallies``).
+    case tallies = 7
+}
+
+/// A page of a state: loaded, changed and stored as a whole.
+protocol StatePage {
+    /// Names the page among those of its kind, which ascend by it.
+    var first: UInt64 { get }
+    /// The seq of the event that changed the page last.
+    var changedBy: UInt64 { get set }
+}
+
+extension ItemPage: StatePage {}
+extension KeyIndex.Page: StatePage {}
+
+extension Array {
+    /// The number of elements that are in front, all of which come first. O(log n).
+    @inline(__always)
+    func bisect(_ isInFront: (borrowing Element) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low &+ high) / 2
+            if isInFront(self[middle]) { low = middle &+ 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+extension Array where Element: StatePage {
+    /// The page with the greatest `first` at or below `number`. O(log n).
+    @inline(__always)
+    func index(atOrBelow number: UInt64) -> Int? {
+        let index = bisect { $0.first <= number } - 1
+        return index < 0 ? nil : index
+    }
+
+    /// Puts a page in its place, or in that of the one with the same `first`.
+    mutating func keep(_ page: Element) {
+        let index = bisect { $0.first < page.first }
+        if index < count, self[index].first == page.first {
+            self[index] = page
+        } else {
+            insert(page, at: index)
+        }
+    }
 }
 
 extension TrayState {
     /// The indexes by identity, each with the space of its stored pages.
     package static let keyIndexes: [(space: PageSpace, index: WritableKeyPath<TrayState, KeyIndex> & Sendable)] = [
         (.keys, \.keys), (.collapseKeys, \.collapseKeys), (.moved, \.moved), (.voided, \.voided),
+        (.tallies, \.tallies),
     ]
 }

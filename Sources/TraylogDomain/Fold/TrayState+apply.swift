@@ -7,10 +7,10 @@ extension TrayState {
     ///
     /// - Throws: what `stored` throws; the state is then unusable.
     /// - Complexity: O(1) amortised for `notified`; O(items named) for a mark; for a range mark, O(items in the tail and
-    ///   in the pages above the position).
+    ///   in the pages above the position), and O(pairs of thread and category) where it archives or deletes a category.
     package mutating func apply(_ fact: borrowing Fact, stored: some StatePages) throws {
         guard fact.seq > appliedSeq else { return }
-        step(to: fact.seq)
+        step(to: fact.seq, items: fact.items.count)
         try carryOut(fact, stored: stored)
         try index(fact, stored: stored)
     }
@@ -18,14 +18,14 @@ extension TrayState {
     /// Folds in an event that was undone: it can be looked up, but has no effect.
     package mutating func pass(_ fact: borrowing Fact, stored: some StatePages) throws {
         guard fact.seq > appliedSeq else { return }
-        step(to: fact.seq)
+        step(to: fact.seq, items: fact.items.count)
         try index(fact, stored: stored)
     }
 
     /// Folds in one event of a topic that the user is subscribed to or has items from.
     package mutating func apply(_ fact: borrowing Fact, ofTopic topic: UInt64, stored: some StatePages) throws {
         guard fact.seq > appliedSeq else { return }
-        step(to: fact.seq)
+        step(to: fact.seq, items: 0)
         guard let place = subscription(to: topic) else { return }
         if fact.kind == .broadcast {
             guard topics[place].isActive else { return }
@@ -34,10 +34,13 @@ extension TrayState {
         try carryOut(fact, stored: stored)
     }
 
-    private mutating func step(to seq: UInt64) {
+    /// - Parameter items: how many items the event names. A mark of many counts as several events, so that folding
+    ///   from one landmark to the next takes the same time whatever the events are.
+    private mutating func step(to seq: UInt64, items: Int) {
         appliedSeq = seq
-        folded &+= 1
-        if folded % landmarkDistance == 0 { lastLandmark = seq }
+        let before = folded / landmarkDistance
+        folded &+= 1 &+ UInt64(items / TrayState.itemsPerFact)
+        if folded / landmarkDistance != before { lastLandmark = seq }
     }
 
     /// Adds the event to the indexes.
@@ -81,7 +84,7 @@ extension TrayState {
         case .snoozed:
             let seq = fact.seq
             let item = fact.item
-            try changeUnlessGone(item, by: seq, stored: stored) { page, index in
+            try changeUnlessGone(item, by: seq, growing: true, stored: stored) { page, index in
                 page.entries[index].flags.insert(.snoozed)
                 page.override(item, .snoozedUntil, by: seq)
             }
@@ -109,15 +112,15 @@ extension TrayState {
         let entry = ItemEntry(
             seq: fact.seq, position: fact.seq, thread: fact.thread, category: fact.category,
             argument: fact.argument, summaryCount: fact.summaryCount, flags: flags)
-        append(entry)
+        try append(entry, stored: stored)
     }
 
     /// Adds an entry at the newest position: the seq of the event being folded.
-    mutating func append(_ entry: ItemEntry) {
+    mutating func append(_ entry: ItemEntry, stored: some StatePages) throws {
         if tail.entries.isEmpty { tail.first = entry.position }
         tail.entries.append(entry)
         count(entry, adding: true)
-        if tail.entries.count >= TrayState.tailLimit { seal(by: entry.position) }
+        if tail.entries.count >= TrayState.tailLimit { try seal(by: entry.position, stored: stored) }
     }
 
     private mutating func supersede(
@@ -159,7 +162,7 @@ extension TrayState {
         let edited = fact.edited
         let argument = fact.argument
         let summaryCount = fact.summaryCount
-        try changeUnlessGone(item, by: seq, stored: stored) { page, index in
+        try changeUnlessGone(item, by: seq, growing: true, stored: stored) { page, index in
             for bit in 0..<7 {
                 let field = ContentFields(rawValue: 1 << bit)
                 if edited.contains(field) { page.override(item, field, by: seq) }
@@ -188,22 +191,12 @@ extension Mark {
 
 extension [UInt64] {
     func containsSorted(_ value: UInt64) -> Bool {
-        let index = sortedIndex(of: value)
+        let index = bisect { $0 < value }
         return index < count && self[index] == value
     }
 
     mutating func insertSorted(_ value: UInt64) {
-        let index = sortedIndex(of: value)
+        let index = bisect { $0 < value }
         if index == count || self[index] != value { insert(value, at: index) }
-    }
-
-    private func sortedIndex(of value: UInt64) -> Int {
-        var low = 0
-        var high = count
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle] < value { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 }

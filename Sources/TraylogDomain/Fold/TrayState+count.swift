@@ -21,8 +21,8 @@ extension TrayState {
         }
     }
 
-    private mutating func count(_ category: UInt64, namedBy seq: UInt64, unseen: UInt64, unread: UInt64) {
-        let index = categories.firstIndex { $0.category >= category } ?? categories.count
+    mutating func count(_ category: UInt64, namedBy seq: UInt64, unseen: UInt64, unread: UInt64) {
+        let index = categories.bisect { $0.category < category }
         if index == categories.count || categories[index].category != category {
             let new = CategoryCount(category: category, namedBy: seq, unseen: unseen, unread: unread)
             categories.insert(new, at: index)

@@ -26,6 +26,11 @@ extension TrayState {
         }
         bytes.appendVarint(UInt64(rangeMarks.count))
         for mark in rangeMarks { mark.pack(into: &bytes) }
+        if !rangeMarks.isEmpty {
+            bytes.appendVarint(sweepBelow)
+            bytes.appendVarint(sweepThrough)
+        }
+        if sealedPages >= TrayState.talliedPages { bytes.appendVarint(tallies.pageCount) }
         bytes.appendVarint(seenBy &- seenUpTo)
         bytes.appendVarint(events.count)
         bytes.appendVarint(events.last)
@@ -73,6 +78,11 @@ extension TrayState {
         for _ in 0..<(try reader.count(minimumBytes: 8)) { mutedCategories.append(try reader.fixed64()) }
         for _ in 0..<(try reader.count(minimumBytes: 9)) { topics.append(try Subscription(from: &reader)) }
         for _ in 0..<(try reader.count(minimumBytes: 19)) { rangeMarks.append(try RangeMark(from: &reader)) }
+        if !rangeMarks.isEmpty {
+            sweepBelow = try reader.varint()
+            sweepThrough = try reader.varint()
+        }
+        if sealedPages >= TrayState.talliedPages { tallies.pageCount = try reader.varint() }
         seenBy = seenUpTo &+ (try reader.varint())
         events.count = try reader.varint()
         events.last = try reader.varint()

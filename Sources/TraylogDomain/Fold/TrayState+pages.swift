@@ -22,13 +22,23 @@ extension TrayState {
 
     /// The sealed page with the greatest `first` at or below `position`, with every mark applied.
     func sealedPage(at position: UInt64, stored: some StatePages) throws -> ItemPage? {
-        guard sealedPages > 0 else { return nil }
-        var found = pages.last { $0.first <= position }
-        if UInt64(pages.count) < sealedPages, let other = try storedPage(at: position, stored: stored) {
-            if found.map({ $0.first < other.first }) ?? true { found = other }
-        }
+        var found = try unmarkedPage(at: position, stored: stored)
         found?.catchUp(with: rangeMarks)
         return found
+    }
+
+    /// The same page as it was kept, without the marks that wait for it.
+    func unmarkedPage(at position: UInt64, stored: some StatePages) throws -> ItemPage? {
+        guard sealedPages > 0 else { return nil }
+        let near = pages.index(atOrBelow: position)
+        // An item is in one page, and a page in memory takes the place of a stored one.
+        let isNear = near.map { UInt64(pages.count) == sealedPages || pages[$0].index(at: position) != nil } ?? false
+        if !isNear, UInt64(pages.count) < sealedPages, let other = try storedPage(at: position, stored: stored),
+            near.map({ pages[$0].first < other.first }) ?? true
+        {
+            return other
+        }
+        return near.map { pages[$0] }
     }
 
     private func storedPage(at position: UInt64, stored: some StatePages) throws -> ItemPage? {
@@ -55,8 +65,10 @@ extension TrayState {
     }
 
     /// Changes one item in place and keeps the counts right. An item that was never in the tray is left alone.
+    ///
+    /// - Parameter growing: the page may take more bytes than before, which other flags alone do not bring about.
     mutating func change(
-        _ item: UInt64, by seq: UInt64, stored: some StatePages,
+        _ item: UInt64, by seq: UInt64, growing: Bool = false, stored: some StatePages,
         _ body: (inout ItemPage, Int) -> Void
     ) throws {
         let position = try position(of: item, stored: stored)
@@ -67,22 +79,35 @@ extension TrayState {
             count(tail.entries[index], adding: true)
             return
         }
-        guard var page = try sealedPage(at: position, stored: stored), let index = page.index(at: position),
-            page.entries[index].seq == item
-        else { return }
-        count(page.entries[index], adding: false)
-        body(&page, index)
-        count(page.entries[index], adding: true)
-        page.changedBy = seq
-        keep(page)
+        var place = pages.index(atOrBelow: position)
+        var index = place.flatMap { pages[$0].index(at: position) }
+        if index == nil {
+            // Held from the first change on, so that a mark of many items reads no page twice.
+            guard let page = try sealedPage(at: position, stored: stored), let found = page.index(at: position),
+                page.entries[found].seq == item
+            else { return }
+            replace(page)
+            (place, index) = (pages.index(atOrBelow: position), found)
+        }
+        guard let place, let index, pages[place].entries[index].seq == item else { return }
+        pages[place].catchUp(with: rangeMarks)
+        let old = pages[place].entries[index]
+        body(&pages[place], index)
+        pages[place].changedBy = seq
+        let new = pages[place].entries[index]
+        if growing { keep(pages[place]) }
+        guard old.flags != new.flags else { return }
+        count(old, adding: false)
+        count(new, adding: true)
+        if isTallied { try tally(new, by: tally(of: new) &- tally(of: old), stored: stored) }
     }
 
-    /// Like ``change(_:by:stored:_:)``, but leaves an item alone that is gone.
+    /// Like ``change(_:by:growing:stored:_:)``, but leaves an item alone that is gone.
     mutating func changeUnlessGone(
-        _ item: UInt64, by seq: UInt64, stored: some StatePages,
+        _ item: UInt64, by seq: UInt64, growing: Bool = false, stored: some StatePages,
         _ body: (inout ItemPage, Int) -> Void
     ) throws {
-        try change(item, by: seq, stored: stored) { page, index in
+        try change(item, by: seq, growing: growing, stored: stored) { page, index in
             if !page.entries[index].flags.contains(.gone) { body(&page, index) }
         }
     }
@@ -98,7 +123,7 @@ extension TrayState {
         entry.flags.subtract([.snoozed, .seen, .read])
         overrides.removeAll { $0.field == .snoozedUntil }
         for override in overrides { tail.override(item, override.field, by: override.event) }
-        append(entry)
+        try append(entry, stored: stored)
     }
 
     /// Takes an entry out of its page and out of the counts.
@@ -114,7 +139,8 @@ extension TrayState {
         else { return nil }
         let taken = page.remove(at: index)
         page.changedBy = seq
-        keep(page)
+        replace(page)
+        if isTallied { try tally(entry, by: Tally() &- tally(of: entry), stored: stored) }
         return taken
     }
 
@@ -128,24 +154,29 @@ extension TrayState {
         keep(upper)
     }
 
-    private mutating func replace(_ page: ItemPage) {
+    mutating func replace(_ page: ItemPage) {
         if !obsoletePages.isEmpty { obsoletePages.removeAll { $0.first == page.first } }
-        let index = pages.firstIndex { $0.first >= page.first } ?? pages.count
-        if index < pages.count, pages[index].first == page.first {
-            pages[index] = page
-        } else {
-            pages.insert(page, at: index)
-        }
+        pages.keep(page)
     }
 
     /// Moves the oldest entries of the tail into a sealed page.
-    mutating func seal(by seq: UInt64) {
+    mutating func seal(by seq: UInt64, stored: some StatePages) throws {
         var sealed = tail
         tail = sealed.split(at: TrayState.sealedEntries)
         sealed.markedThrough = rangeMarks.last?.seq ?? 0
         sealed.changedBy = seq
         sealedPages &+= 1
         keep(sealed)
+        if isTallied {
+            try tally(sealed.entries, stored: stored)
+        } else if sealedPages >= TrayState.talliedPages {
+            var entries: [ItemEntry] = []
+            try forEachSealedPage(below: .max, stored: stored) { page in
+                entries += page.entries
+                return true
+            }
+            try tally(entries, stored: stored)
+        }
     }
 
     /// Drops the pages that were stored after the state had applied `seq`.
@@ -157,6 +188,7 @@ extension TrayState {
         collapseKeys.forgetPages(storedThrough: seq)
         moved.forgetPages(storedThrough: seq)
         voided.forgetPages(storedThrough: seq)
+        tallies.forgetPages(storedThrough: seq)
     }
 
     /// Makes room for the entries and seqs of `count` events, so that the arrays do not move while they grow.

@@ -33,8 +33,7 @@ package struct RangeMark: Hashable, Sendable {
     package var takesFromInbox: Bool { mark == .archived || mark == .deleted }
 
     package func matches(_ entry: ItemEntry) -> Bool {
-        (thread == 0 || entry.thread == thread) && (category == 0 || entry.category == category)
-            && (!onlyUnthreaded || entry.thread == 0)
+        matches(thread: entry.thread, category: entry.category)
     }
 
     package func covers(_ entry: ItemEntry) -> Bool {
@@ -52,8 +51,10 @@ package struct RangeMark: Hashable, Sendable {
 
     /// Whether a page that gets this mark no longer needs the earlier mark `other`.
     func subsumes(_ other: RangeMark) -> Bool {
-        mark == other.mark && upTo >= other.upTo && thread == other.thread && category == other.category
-            && onlyUnthreaded == other.onlyUnthreaded
+        (mark == other.mark || (mark == .read && other.mark == .seen)) && upTo >= other.upTo
+            && (category == 0 || category == other.category)
+            && (thread == 0 && !onlyUnthreaded
+                || (thread == other.thread && onlyUnthreaded == other.onlyUnthreaded))
     }
 }
 
@@ -66,23 +67,45 @@ extension TrayState {
     }
 
     /// Applies a mark to every item that it covers.
+    ///
+    /// Pages that are not in memory get it when they are next loaded. The counts become right at once: those of the whole
+    /// tray, and of a category, become those of the items above the position, of which there are usually few or none; the
+    /// tallies tell the others.
     mutating func apply(_ mark: RangeMark, stored: some StatePages) throws {
         // The newest items may be among those that leave: they are looked for again.
         if mark.takesFromInbox { newest = NewestItems() }
-        // These counts become those of the items above the position, of which there are usually few or none.
-        if mark.isUnfiltered || (mark.isCategoryOnly && !mark.takesFromInbox) {
+        let isCounted = mark.isUnfiltered || (mark.isCategoryOnly && !mark.takesFromInbox)
+        if isCounted {
             let above = try counts(above: mark.upTo, category: mark.category, stored: stored)
             markTail(mark, counting: false)
             if mark.isUnfiltered { keepOnly(above, of: mark) } else { keepOnly(above, inCategoryOf: mark) }
-            if mark.isUnfiltered, mark.mark == .seen {
-                seenMark = max(seenMark, mark.upTo)
-            } else {
-                try postpone(mark, stored: stored)
-            }
         } else {
             markTail(mark, counting: true)
-            try markSealedPages(mark, stored: stored)
         }
+        if isTallied {
+            let above = try tallies(above: mark, stored: stored)
+            if !isCounted {
+                for (entry, tally) in try tallies(of: mark, stored: stored) {
+                    let taken = mark.taken(of: tally) &- (above[entry] ?? Tally())
+                    total &-= taken.listed
+                    uncount(entry.seq, taken)
+                }
+            }
+            try postpone(mark, stored: stored)
+            try restore(above, stored: stored)
+        } else if !isCounted {
+            try markSealedPages(mark, stored: stored)
+        } else if !(mark.isUnfiltered && mark.mark == .seen) {
+            try postpone(mark, stored: stored)
+        }
+        if mark.isUnfiltered, mark.mark == .seen { seenMark = max(seenMark, mark.upTo) }
+    }
+
+    private mutating func uncount(_ category: UInt64, _ taken: Tally) {
+        unseen &-= taken.unseen
+        unread &-= taken.unread
+        guard category != 0, taken.unseen != 0 || taken.unread != 0 else { return }
+        count(category, namedBy: 0, unseen: 0 &- taken.unseen, unread: 0 &- taken.unread)
     }
 
     private mutating func markTail(_ mark: RangeMark, counting: Bool) {
@@ -126,57 +149,62 @@ extension TrayState {
         if categories[index].unseen == 0, categories[index].unread == 0 { categories.remove(at: index) }
     }
 
-    /// Applies a mark that the counts cannot be derived from: counts the items of each sealed page. A few pages are
-    /// changed at once; many get the mark at their next load.
+    /// Applies a mark to the sealed pages, as long as they are so few that there are no tallies.
     private mutating func markSealedPages(_ mark: RangeMark, stored: some StatePages) throws {
-        guard sealedPages > 0 else { return }
-        var counts = self
-        counts.pages = []
         var changed: [ItemPage] = []
-        var changedPages = 0
         try forEachSealedPage(below: mark.upTo == .max ? .max : mark.upTo + 1, stored: stored) { original in
             var page = original
             for index in page.entries.indices where mark.covers(page.entries[index]) {
-                counts.count(page.entries[index], adding: false)
                 mark.apply(to: &page.entries[index].flags)
-                counts.count(page.entries[index], adding: true)
             }
             guard page.entries != original.entries else { return true }
-            changedPages += 1
-            if changedPages <= TrayState.directPageLimit { changed.append(page) }
+            page.changedBy = mark.seq
+            changed.append(page)
+            for (old, new) in zip(original.entries, page.entries) where old.flags != new.flags {
+                let taken = tally(of: old) &- tally(of: new)
+                total &-= taken.listed
+                uncount(old.category, taken)
+            }
             return true
         }
-        (total, unseen, unread) = (counts.total, counts.unseen, counts.unread)
-        categories = counts.categories
-        guard changedPages <= TrayState.directPageLimit else { return try postpone(mark, stored: stored) }
-        for var page in changed {
-            page.changedBy = mark.seq
-            keep(page)
-        }
+        for page in changed { replace(page) }
     }
+
+    /// Range marks that may wait: more are applied to all pages, some pages with each new mark, and go then.
+    private var waitingMarks: Int { min(max(32, Int(clamping: sealedPages / 4)), 1_024) }
 
     /// Leaves the mark to the next load of each sealed page.
     private mutating func postpone(_ mark: RangeMark, stored: some StatePages) throws {
         guard sealedPages > 0 else { return }
-        if mark.takesFromInbox {
-            if let last = rangeMarks.last, mark.subsumes(last) { rangeMarks.removeLast() }
-        } else {
-            rangeMarks.removeAll { mark.subsumes($0) }
-        }
+        // What is archived or deleted depends on what the other of both did before.
+        let other = mark.takesFromInbox ? rangeMarks.last { $0.takesFromInbox && $0.mark != mark.mark } : nil
+        let start = other?.seq ?? 0
+        rangeMarks.removeAll { $0.seq > start && mark.subsumes($0) }
         rangeMarks.append(mark)
-        if rangeMarks.count > TrayState.rangeMarkLimit { try settle(by: mark.seq, stored: stored) }
+        if sweepBelow > 0 || rangeMarks.count > waitingMarks { try sweep(by: mark.seq, stored: stored) }
     }
 
-    /// Applies the waiting marks to every sealed page, and forgets them.
-    private mutating func settle(by seq: UInt64, stored: some StatePages) throws {
-        var settled: [ItemPage] = []
-        try forEachSealedPage(below: .max, stored: stored) { original in
-            var page = original
-            page.changedBy = seq
-            settled.append(page)
-            return true
+    /// Applies the waiting marks to some more pages; after the last one the marks that all have are forgotten.
+    private mutating func sweep(by seq: UInt64, stored: some StatePages) throws {
+        if sweepBelow == 0 { (sweepBelow, sweepThrough) = (.max, seq) }
+        for _ in 0..<max(8, sealedPages / 512) {
+            guard sweepBelow > 0, let page = try unmarkedPage(at: sweepBelow - 1, stored: stored) else {
+                sweepBelow = 0
+                break
+            }
+            var settled = page
+            settled.catchUp(with: rangeMarks)
+            if settled.entries != page.entries {
+                settled.changedBy = seq
+                replace(settled)
+            }
+            guard page.first < sweepBelow else { throw PackedError.damaged("page order") }
+            sweepBelow = page.first
         }
-        for page in settled { keep(page) }
-        rangeMarks.removeAll()
+        guard sweepBelow == 0 else { return }
+        try settleTallies(stored: stored)
+        let through = sweepThrough
+        rangeMarks.removeAll { $0.seq <= through }
+        sweepThrough = 0
     }
 }

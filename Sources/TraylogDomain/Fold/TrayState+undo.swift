@@ -28,7 +28,8 @@ extension TrayState {
     package static func state<History: FoldHistory>(
         at seq: UInt64, of newer: TrayState, without voidings: [Voiding], stored: some StatePages, history: History
     ) throws -> (state: TrayState, pages: History.Pages?) {
-        let base = try landmark(atOrBefore: seq, voidings, history)
+        let voided = Set(voidings.map(\.event))
+        let base = try history.refolded(without: voided) ?? landmark(atOrBefore: seq, voidings, history)
         var state = base?.state ?? TrayState(landmarkDistance: newer.landmarkDistance)
         let own = try newer.events(from: state.appliedSeq + 1, through: seq, stored: stored)
         var index = 0
@@ -36,7 +37,6 @@ extension TrayState {
             index += 1
             return index < own.count ? own[index] : 0
         }
-        let voided = Set(voidings.map(\.event))
         if let pages = base?.pages {
             try state.catchUp(
                 own: own.first ?? 0, through: seq, stored: pages, history: history, skipping: voided, next: next)
@@ -81,7 +81,7 @@ extension TrayState {
         (pages, obsoletePages) = try change.pages(pages, old.pages, obsolete: old.obsoletePages) { first in
             try kept?.items(at: first)
         }
-        for (space, index) in TrayState.keyIndexes where space == .collapseKeys || space == .moved {
+        for (space, index) in TrayState.keyIndexes where space != .keys && space != .voided {
             let change = Replacement(
                 voiding: voiding, stored: try history.firsts(of: space, changedSince: voiding.event))
             let (new, old) = (self[keyPath: index], old[keyPath: index])
@@ -93,15 +93,6 @@ extension TrayState {
     }
 }
 
-/// A page that an undo can replace.
-private protocol ReplaceablePage {
-    var first: UInt64 { get }
-    var changedBy: UInt64 { get set }
-}
-
-extension ItemPage: ReplaceablePage {}
-extension KeyIndex.Page: ReplaceablePage {}
-
 /// Replaces the pages of the fold with an event by those of the fold without it.
 private struct Replacement {
     let voiding: Voiding
@@ -112,7 +103,7 @@ private struct Replacement {
     ///   - new: the pages in memory after the fold without the event.
     ///   - old: the pages in memory after the fold with it.
     ///   - kept: returns the stored page that the new fold found, with the greatest `first` at or below the one given.
-    func pages<Page: ReplaceablePage>(
+    func pages<Page: StatePage>(
         _ new: [Page], _ old: [Page], obsolete: [ObsoletePage], kept: (UInt64) throws -> Page?
     ) throws -> (pages: [Page], obsolete: [ObsoletePage]) {
         var pages: [UInt64: Page] = [:]

@@ -7,17 +7,17 @@ package struct TrayState: Hashable, Sendable {
     package static let tailLimit = 96
     /// Entries that a new sealed page gets.
     package static let sealedEntries = 64
-    /// Range marks that may wait for pages to be loaded.
-    static let rangeMarkLimit = 32
-    /// Sealed pages that a filtered mark changes at once; a mark that changes more waits for their next load.
-    static let directPageLimit = 8
+    /// A state with so many sealed pages keeps ``tallies``; one with fewer looks through its pages instead.
+    package static let talliedPages: UInt64 = 8
+    /// A mark of so many items counts as one fact more on the way to the next landmark.
+    static let itemsPerFact = 16
 
     /// Facts between two landmarks, unless the store says otherwise.
     package static let defaultLandmarkDistance: UInt64 = 2_048
 
     /// The newest event that the state holds, the user's own or a topic's.
     package var appliedSeq: UInt64 = 0
-    /// How many facts were folded in, with or without effect.
+    /// How many facts were folded in, with or without effect; a mark of many items counts as several.
     package var folded: UInt64 = 0
     /// The state is a landmark (``isLandmark``) after every so many facts.
     package var landmarkDistance = TrayState.defaultLandmarkDistance
@@ -42,6 +42,10 @@ package struct TrayState: Hashable, Sendable {
     package internal(set) var topics: [Subscription] = []
     /// Range marks that some sealed pages may lack, oldest first.
     package internal(set) var rangeMarks: [RangeMark] = []
+    /// While range marks are being applied to all pages, so that they can go: pages from here on have them. 0 otherwise.
+    package internal(set) var sweepBelow: UInt64 = 0
+    /// The newest range mark that goes then.
+    package internal(set) var sweepThrough: UInt64 = 0
     /// The newest items, with every mark applied.
     package internal(set) var tail = ItemPage(first: 0)
     /// The number of sealed pages, in memory and stored.
@@ -57,6 +61,8 @@ package struct TrayState: Hashable, Sendable {
     package internal(set) var moved = KeyIndex()
     /// Maps events that were undone to the events that undid them.
     package internal(set) var voided = KeyIndex()
+    /// What the sealed pages hold of each thread and category, in pages alone; none before ``talliedPages``.
+    package internal(set) var tallies = KeyIndex()
 
     package init() {}
 

@@ -155,11 +155,12 @@ extension TrayState {
             let identity = hasher.identity(of: collapseKey, as: .collapseKey)
             try collapseKeys.insert(identity, seq: seq) { _ in nil }
         }
-        append(
+        try append(
             ItemEntry(
                 seq: seq, position: position, thread: hasher.identity(of: content.thread, as: .thread),
                 category: hasher.identity(of: content.category, as: .category),
                 argument: hasher.identity(of: content.summaryArgument, as: .summaryArgument),
-                summaryCount: content.summaryCount, flags: flags))
+                summaryCount: content.summaryCount, flags: flags),
+            stored: NoStoredPages())
     }
 }

@@ -41,6 +41,12 @@ import TraylogDomain
         try play(seed, .heavy, tiny, steps: isLong ? 6_000 : 1_500, checkEvery: 250, finish: .sample(40))
     }
 
+    /// Marks by thread and category, undo, collapse, snooze and wake meet in a tray that keeps counts of them.
+    @Test(arguments: seeds(2, long: 40))
+    func aLargeTrayThatIsMarkedInBulkAgrees(seed: UInt64) throws {
+        try play(seed, .bulky, tiny, steps: isLong ? 4_000 : 1_300, checkEvery: 130, finish: .sample(30))
+    }
+
     @Test(arguments: seeds(2, long: 60))
     func transactionsAndGroupsAgree(seed: UInt64) throws {
         try withTemporaryDirectory { directory in

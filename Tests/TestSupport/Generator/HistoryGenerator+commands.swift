@@ -7,7 +7,7 @@ extension HistoryGenerator {
     }
 
     mutating func fresh(given store: NaiveStore) -> Command {
-        if random.chance(mix.notifyPercent) {
+        if store.events.count < mix.notifiesFirst || random.chance(mix.notifyPercent) {
             if mix.features.contains(.topics), random.chance(20) {
                 var content = content()
                 content.collapseKey = nil
@@ -42,7 +42,7 @@ extension HistoryGenerator {
 
     private var shapes: [(Shape, Int)] {
         var shapes: [(Shape, Int)] = [
-            (.see, 8), (.mark, 26), (.markAll, 6), (.mute, 3), (.unmute, 3), (.edit, 8), (.retract, 4),
+            (.see, 8), (.mark, 26), (.markAll, mix.bulkMarkWeight), (.mute, 3), (.unmute, 3), (.edit, 8), (.retract, 4),
         ]
         if mix.features.contains(.snoozes) { shapes += [(.snooze, 8), (.wake, 4)] }
         if mix.features.contains(.topics) {

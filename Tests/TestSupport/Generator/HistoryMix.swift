@@ -25,6 +25,10 @@ package struct HistoryMix: Sendable {
     package var heavyPercent = 30
     /// Notifies (and broadcasts) among the commands, in percent.
     package var notifyPercent = 40
+    /// As long as there are fewer events, there is nothing else.
+    package var notifiesFirst = 0
+    /// Of the other commands so many are bulk marks; there are 58 of other kinds beside them.
+    package var bulkMarkWeight = 6
     /// Commands that are malformed on purpose, in percent.
     package var invalidPercent = 3
     /// Commands sent again, the same or with a change, in percent.
@@ -53,6 +57,15 @@ package struct HistoryMix: Sendable {
         mix.heavyPercent = 95
         mix.notifyPercent = 85
         mix.invalidPercent = 1
+        return mix
+    }
+
+    /// One user with a large tray, who marks much of it at once, and takes marks back.
+    package static var bulky: HistoryMix {
+        var mix = HistoryMix()
+        (mix.users, mix.heavyPercent, mix.invalidPercent) = (1, 100, 1)
+        (mix.threads, mix.categories, mix.collapseKeys) = (40, 6, 12)
+        (mix.notifiesFirst, mix.notifyPercent, mix.bulkMarkWeight) = (700, 35, 60)
         return mix
     }
 

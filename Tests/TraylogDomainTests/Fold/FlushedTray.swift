@@ -24,10 +24,7 @@ struct FlushedTray {
         flushing = nil
         rows.absorb(newer)
         storedThrough = through
-        state.pages.removeAll { $0.changedBy <= through }
-        state.events.sealed.removeAll { $0.last <= through }
-        state.keys.pages.removeAll { $0.changedBy <= through }
-        state.collapseKeys.pages.removeAll { $0.changedBy <= through }
+        state.forgetPages(storedThrough: through)
     }
 
     mutating func flush() {

@@ -30,7 +30,7 @@ import Testing
         flushed.flush()
         let rows = PackedRows(of: run.whole)
         #expect(flushed.rows.root == rows.root, "seed \(run.seed)")
-        for space in [PageSpace.items, .events, .keys, .collapseKeys] {
+        for space in PageSpace.allCases {
             #expect(flushed.rows.pages[space] == rows.pages[space], "seed \(run.seed): \(space)")
         }
         try flushed.reload([])

@@ -108,8 +108,8 @@ import Testing
         #expect(try script.flushedSource.items(at: 64)?.entries[63].flags == .seen)
     }
 
-    /// A mark by thread changes up to eight pages at once; it is left to more of them.
-    @Test(arguments: [8, 9])
+    /// A mark by thread changes up to seven pages at once; it is left to more of them, which have tallies.
+    @Test(arguments: [7, 8])
     func marksOfAThreadInFewAndManyPages(pages: Int) throws {
         var script = Script()
         try script.notify(pages * 64 + 32, Content(thread: "t", category: "c"))
@@ -117,11 +117,32 @@ import Testing
         let all = UInt64(pages * 64 + 32)
         try script.mark(.read, 7)
         try script.markAll(.archived, Selection(thread: .named("t"), upTo: Seq(all - 10)))
-        #expect(script.flushed.state.rangeMarks.count == (pages > 8 ? 1 : 0))
+        #expect(script.flushed.state.tallies.pageCount == (pages > 7 ? 1 : 0))
+        #expect(script.flushed.state.rangeMarks.count == (pages > 7 ? 1 : 0))
         try expectCounts(script, total: 10, unseen: 10, unread: 10)
         #expect(try script.tray()[category: "c"].unread == 10)
         try script.mark(.unarchived, 7, 8)
         try expectCounts(script, total: 12, unseen: 11, unread: 11)
+    }
+
+    /// A mark goes when a later one covers it, and when every page has it; those that wait stay few.
+    @Test func marksThatCoverNothingAnyMoreGo() throws {
+        var script = Script()
+        for thread in 0..<100 { try script.notify(12, Content(thread: "t\(thread)", category: "c\(thread % 3)")) }
+        let pages = script.state.sealedPages
+        for round in 0..<3 {
+            for thread in 0..<100 {
+                try script.markAll(.seen, Selection(thread: .named("t\(thread)")))
+                try script.markAll(.read, Selection(thread: .named("t\(thread)")))
+                #expect(script.flushed.state.rangeMarks.count <= 32 + 2 * Int(pages) / 8)
+            }
+            try expectCounts(script, total: 1_200, unseen: 0, unread: 0)
+            if round == 0 { try script.mark(.unread, 5, 700) }
+        }
+        try script.markAll(.read, Selection(category: "c1"))
+        try script.markAll(.read)
+        #expect(script.flushed.state.rangeMarks.count == 1)
+        #expect(try script.entry(5)?.flags == [.seen, .read])
     }
 
     @Test func pagesWithManyEditsAreSplit() throws {

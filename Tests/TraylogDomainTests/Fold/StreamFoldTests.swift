@@ -37,6 +37,38 @@ import Testing
         #expect(!way.keepsLandmarks || fold.landmarkCount > 2, "seed \(seed)")
     }
 
+    /// Large trays, where marks by thread and category, undo, collapse, snooze and wake meet.
+    @Test(
+        arguments: [
+            StreamFold.Way(landmarkDistance: 40), StreamFold.Way(landmarkDistance: 60, flushes: 40, reloads: 30),
+        ],
+        seeds(2, long: 60))
+    func largeTraysAgreeWithTheNaiveFold(way: StreamFold.Way, seed: UInt64) throws {
+        var generator = HistoryGenerator(seed: seed, mix: HistoryMix.bulky.with(.all))
+        var naive = NaiveStore()
+        let user = generator.heavyUser
+        var log = StreamLog(user: user, hasher: IdentityHasher(key0: seed, key1: 7))
+        var fold = StreamFold(way)
+        var random = SeededRandom(seed: ~seed)
+        var mostMarks = 0
+        for step in 1...1_700 {
+            generator.advance(&naive)
+            guard random.chance(15) || step == 1_700 else { continue }
+            log.take(naive.events)
+            try fold.catchUp(log, &random)
+            mostMarks = max(mostMarks, fold.state.rangeMarks.count)
+            let tray = try fold.state.tray(of: user, asOf: naive.head, source: fold.source(log))
+            #expect(tray == naive.tray(of: user, asOf: naive.head), "seed \(seed), after \(naive.head)")
+            guard random.chance(8) || step == 1_700 else { continue }
+            try expectSame(fold.state, fold.source(log), naive, user, nil, seed)
+            let seq = UInt64(random.below(naive.events.count + 1))
+            let past = try fold.past(seq, log)
+            try expectSame(past.state, past.source, naive, user, Seq(seq), seed)
+        }
+        #expect(naive.events.count { $0.kind == .undone } > 3, "seed \(seed)")
+        #expect(fold.state.tallies.pageCount > 1 && mostMarks > 20, "seed \(seed): \(mostMarks)")
+    }
+
     private func expectSame(
         _ state: TrayState, _ source: some StateSource, _ naive: NaiveStore, _ user: String, _ moment: Seq?,
         _ seed: UInt64

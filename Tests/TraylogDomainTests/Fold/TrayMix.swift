@@ -27,8 +27,8 @@ struct TrayMix: Sendable, CustomTestStringConvertible {
     static let all = [
         TrayMix(testDescription: "plain", isWorthwhile: { $0.sealedPages > 4 && $0.eventPages > 0 }),
         TrayMix(
-            testDescription: "many range marks", mark: 12, markAll: 30, unfilteredMarks: 8, moreCategories: 40,
-            isWorthwhile: { $0.settled > 0 }),
+            testDescription: "many range marks", notify: 90, mark: 12, markAll: 40, unfilteredMarks: 1,
+            moreCategories: 60, steps: 1_700, isWorthwhile: { $0.settled > 0 && $0.talliesPages > 0 }),
         TrayMix(
             testDescription: "deep", notify: 85, mark: 8, markAll: 5, unfilteredMarks: 5, steps: 1_800,
             isWorthwhile: { $0.sealedPages > 16 && $0.postponedFiltered > 0 }),

@@ -117,6 +117,7 @@ struct Reached {
     var settled = 0
     /// Sealed pages that do not hold the number of items that they were sealed with.
     var splitPages = 0
+    var talliesPages: UInt64 = 0
     /// Marks by thread that were left to the pages' next load.
     var postponedFiltered = 0
 
@@ -125,8 +126,10 @@ struct Reached {
         keyPages = state.keys.pageCount
         collapsePages = state.collapseKeys.pageCount
         eventPages = state.events.sealed.count
-        if marksBefore == TrayState.rangeMarkLimit, state.rangeMarks.isEmpty { settled += 1 }
+        let isFiltered = state.rangeMarks.last.map { !$0.isUnfiltered } ?? true
+        if marksBefore >= 32, state.rangeMarks.count < marksBefore / 2, isFiltered { settled += 1 }
         splitPages = state.pages.count { $0.entries.count != TrayState.sealedEntries }
+        talliesPages = state.tallies.pageCount
         if let last = state.rangeMarks.last, last.seq == state.appliedSeq, last.thread != 0 || last.onlyUnthreaded {
             postponedFiltered += 1
         }

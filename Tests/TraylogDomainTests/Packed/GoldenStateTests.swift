@@ -20,6 +20,7 @@ import Testing
         try expectGolden("items", GoldenStates.items)
         try expectGolden("events", GoldenStates.events)
         try expectGolden("keys", GoldenStates.keys)
+        try expectGolden("tallies", GoldenStates.tallies)
     }
 
     private func expectGolden<Form: PackedForm>(_ name: String, _ value: Form) throws {

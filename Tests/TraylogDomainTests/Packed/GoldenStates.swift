@@ -6,7 +6,7 @@ enum GoldenStates {
         var state = TrayState(landmarkDistance: 300)
         (state.appliedSeq, state.folded, state.lastLandmark) = (70_000, 1_234, 69_000)
         (state.total, state.unseen, state.unread) = (129, 65, 128)
-        (state.seenUpTo, state.seenMark, state.sealedPages) = (40_000, 40_001, 3)
+        (state.seenUpTo, state.seenMark, state.sealedPages) = (40_000, 40_001, 9)
         (state.seenBy, state.newest.listed, state.newest.counted) = (40_300, 65_000, 60_056)
         state.categories = [
             CategoryCount(category: 11, namedBy: 12, unseen: 13, unread: 14),
@@ -22,6 +22,8 @@ enum GoldenStates {
         var other = RangeMark(seq: 50_001, mark: .read, upTo: 50_000)
         other.onlyUnthreaded = true
         state.rangeMarks = [mark, other]
+        (state.sweepBelow, state.sweepThrough) = (49_999, 50_001)
+        state.tallies.pageCount = 3
         for seq: UInt64 in [60_000, 60_001, 60_200, 70_000] { state.events.append(seq) }
         state.keys.recent = [KeyIndex.Entry(identity: 51, seq: 52)]
         state.keys.pageCount = 2
@@ -49,6 +51,14 @@ enum GoldenStates {
         for bit: UInt8 in 0..<8 {
             page.override(60_007, ContentFields(rawValue: 1 << bit), by: 68_000 + UInt64(bit))
         }
+        return page
+    }
+
+    static var tallies: KeyIndex.Page {
+        var page = KeyIndex.Page(first: 100)
+        (page.changedBy, page.markedThrough) = (69_998, 50_001)
+        page.entries = [KeyIndex.Entry(identity: 101, seq: 0), KeyIndex.Entry(identity: 101, seq: 200)]
+        page.tallies = [Tally(listed: 300, unseen: 2, unread: 129), Tally(listed: 1)]
         return page
     }
 

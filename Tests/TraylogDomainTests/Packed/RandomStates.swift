@@ -81,7 +81,9 @@ extension SeededRandom {
             subscription.hasItems = chance(50)
             return subscription
         }
-        for (_, key) in TrayState.keyIndexes {
+        if !state.rangeMarks.isEmpty { (state.sweepBelow, state.sweepThrough) = (number(), number()) }
+        if state.sealedPages >= TrayState.talliedPages { state.tallies.pageCount = number() }
+        for (space, key) in TrayState.keyIndexes where space != .tallies {
             state[keyPath: key].pageCount = number()
             state[keyPath: key].recent = keyEntries()
         }

@@ -5,6 +5,10 @@ struct CountRun {
     private static let events = 20_000
     private static let users = 1_000
     private static let pageBytes = 4_096.0
+    private static let inLargeTrays = [
+        "`markAll` of a thread", "`markAll` of a category", "`markAll` of everything", "`mark` of 1,000 items",
+        "`tray --as-of` five events back", "`audit` of 100 events", "`undo` of a mark",
+    ]
 
     let directory: String
 
@@ -21,6 +25,11 @@ struct CountRun {
         try read(store, &counts)
         try appendOneByOne(store, &counts)
         store.close()
+        // Each page and each fact that is looked at takes memory: what costs the tray and not a page shows here.
+        for cost in try GrowthRun(directory: directory + "-large", items: 20_000).run()
+        where Self.inLargeTrays.contains(cost.name) {
+            counts["large tray: \(cost.name): allocations"] = cost.allocations
+        }
         return Figures(counts)
     }
 

@@ -1,0 +1,49 @@
+import TraylogDomain
+import TraylogQueries
+import TraylogStates
+
+/// The state of a user without an event that is about to be undone, folded beside the writer.
+///
+/// The writer folds in what came after it. Whatever happened to the user meanwhile, it only saves work: where it does not fit
+/// any more, the writer folds anew.
+struct PreparedUndo: Sendable {
+    let stream: UInt32
+    /// Of the store, when it was folded: what it was folded over is still there as long as the floor is.
+    let floor: UInt64
+    /// Every event that it leaves out.
+    let voided: Set<UInt64>
+    let state: TrayState
+    /// The landmark whose pages those are that the state does not hold itself.
+    let landmark: UInt64
+
+    /// - Returns: nil when there is nothing to undo; the writer says why.
+    init?(of event: UInt64, _ now: UserSnapshot) throws {
+        guard now.stream != 0, event > 0, event <= now.asOf, let past = now.past else { return nil }
+        guard !now.store.record.floor.isAbove(event) else { return nil }
+        let undone = try now.pages.event(event)
+        guard undone.kind.isUndoable, undone.user.hasSameBytes(as: now.user) else { return nil }
+        let earlier = try now.state.voidings(stored: now.pages)
+        guard !earlier.contains(where: { $0.event == event }) else { return nil }
+        let voidings = earlier + [Voiding(event: event, undone: .max)]
+        let found = try TrayState.state(
+            at: now.asOf, of: now.state, without: voidings, stored: now.pages, history: now.history(past))
+        stream = now.stream
+        floor = now.store.record.floor.seq.rawValue
+        voided = Set(voidings.map(\.event))
+        state = found.state
+        landmark = found.pages?.moment ?? 0
+    }
+}
+
+extension PreparedCommands {
+    /// Folds what the undos among the commands need, so that the writer does not have to.
+    ///
+    /// - Complexity: for an undo, that of a query `asOf` the moment before the event undone, and the user's events since.
+    package mutating func prepareUndos(_ source: any SnapshotSource) {
+        undos = commands.compactMap { command in
+            guard case .undo(let event) = command.action, let user = command.user else { return nil }
+            // What cannot be read here is the writer's to report.
+            return try? source.read(.past, of: user) { try PreparedUndo(of: event.rawValue, $0) }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import ArgumentParser
+import Foundation
+import Traylog
+
+/// Measures what an operation costs in trays of growing size.
+struct GrowthCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "growth",
+        abstract: "Measures what operations cost as one tray grows.",
+        discussion: """
+            Each size is the number of items of one user, in a tenth as many threads, a hundredth as many categories and \
+            topics. Prints a table: processor time in microseconds, of all threads, for one operation.
+            """
+    )
+
+    @Option(help: "Items of the tray; may be given several times.")
+    var items: [Int] = [10_000, 100_000]
+
+    @Option(help: "Where the stores are made and removed.")
+    var directory = FileManager.default.temporaryDirectory.path
+
+    func run() throws {
+        var columns: [[GrowthRun.Cost]] = []
+        for count in items {
+            let directory = try RunDirectory(under: directory)
+            defer { directory.remove() }
+            columns.append(try GrowthRun(directory: directory.fresh(), items: count).run())
+        }
+        print("| operation | " + items.map { "\($0) items" }.joined(separator: " | ") + " |")
+        print("|---|" + items.map { _ in "--:|" }.joined())
+        for (row, cost) in (columns.first ?? []).enumerated() {
+            let cells = columns.map { String(format: "%.1f", $0[row].microseconds) }
+            print("| \(cost.name) | " + cells.joined(separator: " | ") + " |")
+        }
+    }
+}
+
+/// One tray of a given size, and everything that can be done with it.
+struct GrowthRun {
+    struct Cost {
+        let name: String
+        let microseconds: Double
+        /// Of memory; 0 where nobody counts.
+        let allocations: Double
+    }
+
+    let directory: String
+    let items: Int
+    private static let user = "busy"
+    private static let batch = 1_000
+
+    init(directory: String, items: Int) {
+        self.directory = directory
+        self.items = items
+    }
+
+    private var threads: Int { max(items / 10, 1) }
+    private var categories: Int { max(items / 100, 1) }
+
+    private var options: StoreOptions {
+        var options = StoreOptions()
+        (options.durability, options.ticking) = (.relaxed, .manual)
+        options.mapSizeBytes = 64 << 30
+        return options
+    }
+
+    func run() throws -> [Cost] {
+        // Opened anew, so that no flush of the items runs beside what is measured.
+        let filled = try Store.open(directory, options: options)
+        try fill(filled)
+        filled.close()
+        let store = try Store.open(directory, options: options)
+        defer { store.close() }
+        return try look(store) + mark(store) + lookBack(store) + wake(store) + widen(store)
+    }
+
+    private func command(_ action: Command.Action) -> Command { Command(user: Self.user, action) }
+
+    private func fill(_ store: Store) throws {
+        for start in stride(from: 0, to: items, by: Self.batch) {
+            _ = try store.perform(
+                (start..<min(start + Self.batch, items)).map { index in
+                    command(
+                        .notify(
+                            Content(
+                                thread: "thread-\(index % threads)", category: "category-\(index % categories)",
+                                title: "Title \(index)")))
+                })
+        }
+    }
+
+    private func look(_ store: Store) throws -> [Cost] {
+        _ = try store.tray(of: Self.user)
+        return [
+            try cost("`notify`, then `tray`", 50) { index in
+                _ = try store.perform(command(.notify(Content(thread: "thread-\(index)", title: "New"))))
+                _ = try store.tray(of: Self.user)
+            },
+            try cost("`tray`, unchanged", 1_000) { _ in _ = try store.tray(of: Self.user) },
+            try cost("`inbox`, first page", 50) { _ in _ = try store.inbox(of: Self.user) },
+            try cost("`threads`, first page", 2) { _ in _ = try store.threads(of: Self.user) },
+        ]
+    }
+
+    private func mark(_ store: Store) throws -> [Cost] {
+        func bulk(_ name: String, _ mark: BulkMark, _ selection: @escaping (Int) -> Selection) throws -> Cost {
+            try cost(name, 100) { index in
+                _ = try store.perform(command(.markAll(mark, selection(index))))
+                _ = try store.tray(of: Self.user)
+            }
+        }
+        return [
+            try bulk("`markAll` of a thread", .read) { Selection(thread: .named("thread-\($0)")) },
+            try bulk("`markAll` of a category", .read) { Selection(category: "category-\($0)") },
+            try bulk("`markAll` archived, of a category", .archived) { Selection(category: "category-\($0)") },
+            try bulk("`markAll` of everything", .read) { _ in Selection() },
+            try cost("`mark` of 1,000 items", 5) { index in
+                let first = index * 1_000 % items + 1
+                let references = (first..<min(first + 1_000, items)).map { ItemReference.seq(Seq(UInt64($0))) }
+                _ = try store.perform(command(.mark(index % 2 == 0 ? .unread : .read, references)))
+                _ = try store.tray(of: Self.user)
+            },
+        ]
+    }
+
+    private func lookBack(_ store: Store) throws -> [Cost] {
+        let head = try store.head().rawValue
+        return [
+            try cost("`tray --as-of` five events back", 5) { _ in
+                _ = try store.tray(of: Self.user, asOf: .seq(Seq(head - 5)))
+            },
+            try cost("`audit` of 100 events", 2) { _ in
+                _ = try store.audit(of: Self.user, from: .seq(Seq(head - 99)))
+            },
+            try cost("`diff` over 100 events", 2) { _ in
+                _ = try store.difference(of: Self.user, from: .seq(Seq(head - 100)), to: .seq(Seq(head)))
+            },
+            try cost("`undo` of a mark", 5) { index in
+                _ = try store.perform(command(.undo(event: Seq(head - 120 + UInt64(index)))))
+                _ = try store.tray(of: Self.user)
+            },
+        ]
+    }
+
+    private func wake(_ store: Store) throws -> [Cost] {
+        let until = Timestamp(milliseconds: 4_000_000_000_000)
+        let count = max(items / 10, 1)
+        return [
+            try cost("`snooze`, each of a tenth", 1, divisor: count) { _ in
+                for start in stride(from: 1, through: count, by: Self.batch) {
+                    let items = start..<min(start + Self.batch, count + 1)
+                    _ = try store.perform(items.map { command(.snooze(.seq(Seq(UInt64($0))), until: until)) })
+                }
+            },
+            try cost("tick, each of those", 1, divisor: count) { _ in _ = try store.tick(now: until) },
+        ]
+    }
+
+    /// Much that a state holds beside its items.
+    private func widen(_ store: Store) throws -> [Cost] {
+        let count = max(items / 100, 1)
+        _ = try store.perform((0..<count).map { command(.mute(.thread("muted-\($0)"))) })
+        let muted = try cost("`notify`, then `tray`, with a mute for 100 items", 50) { _ in
+            _ = try store.perform(command(.notify(Content(thread: "thread-1", title: "New"))))
+            _ = try store.tray(of: Self.user)
+        }
+        _ = try store.perform((0..<count).map { command(.subscribe(topic: "topic-\($0)")) })
+        _ = try store.tray(of: Self.user)
+        let subscribed = try cost("broadcast, then `tray`, with a topic for 100 items", 20) { index in
+            let content = Content(title: "News")
+            _ = try store.perform(Command(user: nil, .broadcast(topic: "topic-\(index % count)", content)))
+            _ = try store.tray(of: Self.user)
+        }
+        return [muted, subscribed]
+    }
+
+    private func cost(_ name: String, _ count: Int, divisor: Int = 1, _ body: (Int) throws -> Void) throws -> Cost {
+        let allocations = try? LibraryCounts.now().allocations
+        let start = Stopwatch.processorSeconds
+        for index in 0..<count { try body(index) }
+        let seconds = Stopwatch.processorSeconds - start
+        let more = try allocations.map { try LibraryCounts.now().allocations - $0 } ?? 0
+        let divisor = Double(count * divisor)
+        return Cost(name: name, microseconds: seconds * 1e6 / divisor, allocations: more / divisor)
+    }
+}
