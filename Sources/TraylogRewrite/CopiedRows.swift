@@ -11,7 +11,6 @@ struct CopiedRows {
     private var bytes: [UInt8] = []
     private var rows: [(start: Int, value: Int, end: Int)] = []
 
-    var count: Int { rows.count }
     var isEmpty: Bool { rows.isEmpty }
     var isFull: Bool { bytes.count >= CopiedRows.bytesAtOnce }
 

@@ -12,7 +12,6 @@ package struct RowBuffer: Sendable {
     package init() {}
 
     package var count: Int { rows.count }
-    var isEmpty: Bool { rows.isEmpty }
     /// What keys and values take together.
     package var byteCount: Int { bytes.count }
     /// What the last value takes, checksum included.

@@ -201,11 +201,6 @@ struct WriterTask: Sendable {
     let isWrite: Bool
     /// Answers by itself.
     let run: @Sendable (inout WriterLoop) -> Void
-
-    init(isWrite: Bool, run: @escaping @Sendable (inout WriterLoop) -> Void) {
-        self.isWrite = isWrite
-        self.run = run
-    }
 }
 
 extension TraylogError {
