@@ -109,7 +109,7 @@ struct StoreCopy {
         try target.write { transaction in
             try put(changes, in: &transaction)
             if let erasure { try states.writeErased(erasure.stream, log.erasedSeqs, in: &transaction) }
-            try finalRecord(late.record, archive: archive, dropped: log.dropped.count)
+            try finalRecord(late.record, archive: archive, dropped: log.droppedCount)
                 .write(tables.meta, to: &transaction)
         }
     }
@@ -126,7 +126,7 @@ struct StoreCopy {
             try putBack(&changes, in: &transaction)
             try states.renew(changes.streams, in: &transaction)
             try put(changes, in: &transaction)
-            record = finalRecord(late.record, archive: archive, dropped: log.dropped.count)
+            record = finalRecord(late.record, archive: archive, dropped: log.droppedCount)
             if let erasure {
                 head = try tables.log.append(
                     .erased, of: Pseudonym.name(ofStream: erasure.stream), stream: erasure.stream,
@@ -135,7 +135,7 @@ struct StoreCopy {
             }
             if appendsEvent {
                 let body = Event.Body.compacted(
-                    through: Seq(floor - 1), dropped: log.dropped.count, archive: archive)
+                    through: Seq(floor - 1), dropped: log.droppedCount, archive: archive)
                 head = try tables.log.append(body, after: head, to: &transaction)
             }
             if let archive, let directory { try tables.archives.add(archive, in: directory, to: &transaction) }

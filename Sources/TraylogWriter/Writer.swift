@@ -1,7 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogPlatform
-import TraylogStates
 
 /// Hands work to the one thread that writes, ``WriterLoop``; safe to use from any thread.
 ///

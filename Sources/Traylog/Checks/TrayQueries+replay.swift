@@ -2,7 +2,6 @@ import TraylogChecks
 import TraylogDomain
 import TraylogPlatform
 import TraylogQueries
-import TraylogStates
 import TraylogWriter
 
 extension TrayQueries {
