@@ -47,20 +47,6 @@ import TraylogPages
         return unsafe try body(Entry.buffer(value).bytes)
     }
 
-    /// Lends a cursor without a position over `database`; nothing can be written while it exists.
-    @inlinable
-    package borrowing func withCursor<R: ~Copyable>(
-        _ database: Database, _ body: (inout WriteCursor) throws -> R
-    ) throws -> R {
-        var opened: OpaquePointer?
-        let result = unsafe mdb_cursor_open(handle, database.handle, &opened)
-        guard result == 0, let opened = unsafe opened else { throw unsafe environment.failure(result, "open a cursor") }
-        defer { unsafe mdb_cursor_close(opened) }
-        var cursor = unsafe try WriteCursor(opened, check, database)
-        defer { unsafe precondition(cursor.handle == opened, "A cursor was swapped out of its transaction.") }
-        return try body(&cursor)
-    }
-
     /// The value of a key as LMDB's pointer, valid until the transaction ends or writes; nil when there is none.
     @usableFromInline
     @unsafe func find(_ database: Database, _ key: UnsafeRawBufferPointer) throws(LMDBError) -> MDB_val? {
