@@ -37,7 +37,7 @@ package enum Replay {
     /// Compares every stored state with the fold of the log.
     ///
     /// - Parameters:
-    ///   - limit: how many differences to name.
+    ///   - limit: the number of differences to name.
     ///   - skipsDamage: goes on without events that cannot be read.
     package static func compare(
         _ directory: String, _ environment: Environment, limit: Int = 1, eventsPerPass: Int = LogFold.eventsPerPass,

@@ -7,7 +7,7 @@ struct StateComparison {
     let stored: TrayState
     /// Of the stored state.
     let pages: StoredPages
-    /// With all of its pages at hand.
+    /// With all of its pages.
     let folded: TrayState
 
     /// The first difference in words; nil when there is none.

@@ -4,7 +4,7 @@ import TraylogPages
 import TraylogQueries
 import TraylogStates
 
-/// What is stored of one stream, held against what the log gives.
+/// Compares the stored rows of one stream with the fold of the log.
 struct StreamCheck: Sendable {
     let source: FileSource
     /// The last event that was folded; a store that is being written may hold later ones.

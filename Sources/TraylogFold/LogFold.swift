@@ -38,7 +38,7 @@ package struct LogFold: Sendable {
             state = base?.state ?? TrayState(landmarkDistance: landmarkDistance)
         }
 
-        /// What is not at hand of the state's pages.
+        /// The state's pages that have not changed since the base.
         package var pages: BasePages { BasePages(stored: base?.pages) }
     }
 

@@ -59,7 +59,7 @@ extension Environment {
     /// It reads the whole file but the inside of large values, beside a writer; it is a long read transaction.
     ///
     /// - Parameter progress: gets how many pages are done, and how many there are.
-    /// - Returns: what is wrong, in words.
+    /// - Returns: the faults, in words.
     /// - Throws: ``LMDBError`` when the header makes no sense, or the environment is closed.
     package func checkPages(
         progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }

@@ -30,7 +30,7 @@ extension Environment {
     ///
     /// It happens by itself at opening, every 30 seconds of writing, and when slots or map run out.
     ///
-    /// - Returns: how many slots were freed.
+    /// - Returns: the number of slots that were freed.
     @discardableResult
     package func reapDeadReaders() -> Int {
         (try? use("reap readers") { $0.reap() }) ?? 0

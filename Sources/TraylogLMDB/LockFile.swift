@@ -9,7 +9,7 @@ struct LockFile: Sendable {
 
     /// Opens or creates it with mode 0600 for the owner of the store.
     ///
-    /// - Parameter owner: who gets a file that root creates, so that root's visit does not lock out the application.
+    /// - Parameter owner: the owner of a file that root creates, so that root does not lock out the application.
     init(path: String, owner: FileStatus?) throws(SystemError) {
         file = try FileDescriptor(openingOrCreating: path, owner: owner)
         self.path = path

@@ -136,7 +136,7 @@ struct LogCopy {
 
     /// Puts an event back that was left out and is needed after all.
     ///
-    /// - Returns: what the event is; nil when it was not left out.
+    /// - Returns: the event; nil when it was not left out.
     mutating func restore(
         _ seq: UInt64, in transaction: inout WriteTransaction
     ) throws -> (stream: UInt32, body: Event.Body)? {

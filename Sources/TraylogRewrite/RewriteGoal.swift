@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// Whose events are to lose what they say.
+/// The user whose events are to lose their content.
 package struct Erasure {
     package let user: String
     package let stream: UInt32
@@ -18,7 +18,7 @@ package struct Erasure {
     }
 }
 
-/// What a rewrite of the store is for.
+/// The purpose of a rewrite of the store.
 package struct RewriteGoal {
     /// Moves the floor there; at or below the present one, it stays.
     package var floor: UInt64 = 0

@@ -6,7 +6,7 @@ import TraylogQueries
 import TraylogStates
 import TraylogTree
 
-/// A store on its way into a new file: what goes there first, and what follows while the writer goes on.
+/// A store on its way into a new file: the first copy, and the changes that follow while the writer goes on.
 struct StoreCopy {
     /// Streams that one transaction renews.
     private static let streamsAtOnce = 256
@@ -80,7 +80,7 @@ struct StoreCopy {
         }
     }
 
-    /// What only chores change: `meta`, values of projections, the tree.
+    /// The tables that only chores change: `meta`, values of projections, the tree.
     func copyChored() throws {
         // Values of projections may hold what is erased; they are folded anew.
         var tableCopy = TableCopy(from: environment, to: target)
@@ -145,7 +145,7 @@ struct StoreCopy {
         return RewrittenStore(record: record, head: head)
     }
 
-    /// What a restored item needs, which had been left out.
+    /// Puts back the events that a restored item needs and that were left out.
     private mutating func putBack(_ changes: inout CopyCapture, in transaction: inout WriteTransaction) throws {
         for seq in changes.needed where log.dropped.contains(seq) {
             states.keep(seq)

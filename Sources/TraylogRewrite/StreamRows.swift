@@ -122,7 +122,7 @@ struct StreamRows {
     }
 }
 
-/// From where a stream is folded once the floor has moved.
+/// The start of a stream's fold once the floor has moved.
 enum StreamBase: Hashable, Sendable {
     /// From its first event, or from where it is folded now.
     case asBefore

@@ -1,7 +1,7 @@
 import TraylogDomain
 import TraylogPages
 
-/// What a compaction kept of a stream, for a fold of the events that are left.
+/// The state that a compaction kept of a stream, for a fold of the events that are left.
 package struct FoldBase {
     package let name: StreamName
     package let state: TrayState
@@ -32,7 +32,7 @@ extension FoldBase {
     }
 }
 
-/// The pages of a state that is folded from the log: all that changed are at hand, others as the base has them.
+/// The pages of a state that is folded from the log, as far as they did not change since the base.
 package struct BasePages: StatePages {
     package let stored: StoredPages?
 
@@ -89,7 +89,7 @@ package struct BaseRows {
     package let stream: UInt32
     package let floor: UInt64
     package let base: FoldBase
-    /// The state that was folded over it, with all pages at hand that changed since.
+    /// The state that was folded over it, with all pages that changed since.
     package let folded: TrayState
 
     package init(stream: UInt32, floor: UInt64, base: FoldBase, folded: TrayState) {
@@ -125,13 +125,13 @@ package struct BaseRows {
                 try full(&rows)
             }
         }
-        try base.forEachEventPage(before: firstEventAtHand) { page in
+        try base.forEachEventPage(before: firstFoldedEvent) { page in
             rows.append(stream, .page(.events), page.first) { page.pack(into: &$0) }
             try full(&rows)
         }
     }
 
-    private var firstEventAtHand: UInt64 {
+    private var firstFoldedEvent: UInt64 {
         folded.events.sealed.first?.first ?? (folded.events.open.packed.isEmpty ? .max : folded.events.open.first)
     }
 

@@ -73,10 +73,10 @@ package final class TreeTail: Sendable {
     }
 }
 
-/// Nodes of a tree for many proofs in a row: what one proof hashed, the next one finds.
+/// Nodes of a tree for many proofs in a row: each proof finds the hashes of those before it.
 package final class CachedNodes: MerkleNodes {
     /// Some 16 KB each.
-    private static let tilesAtHand = 512
+    private static let tilesInMemory = 512
 
     private struct Place: Hashable {
         let level: Int
@@ -113,7 +113,7 @@ package final class CachedNodes: MerkleNodes {
     private func tile(_ base: Int, _ index: UInt64) throws -> [[MerkleHash]] {
         let place = Place(level: base, index: index)
         if let known = tiles[place] { return known }
-        if tiles.count >= CachedNodes.tilesAtHand { tiles.removeAll() }
+        if tiles.count >= CachedNodes.tilesInMemory { tiles.removeAll() }
         let width = MerkleTable.tileWidth
         var level = try nodes.hashes(level: base, (index * width)..<((index + 1) * width))
         var levels = [level]

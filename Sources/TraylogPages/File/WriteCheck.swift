@@ -1,4 +1,4 @@
-/// What LMDB is about to trust in a write transaction, looked at before.
+/// Looks at the pages that LMDB is about to trust in a write transaction.
 ///
 /// LMDB reads and changes pages of the last commit without a look at their bytes. Whoever writes asks here first, and
 /// each page is looked at once in a transaction. Pages that the transaction has changed already are LMDB's own.

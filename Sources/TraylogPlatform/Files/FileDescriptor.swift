@@ -66,7 +66,7 @@ package struct FileDescriptor: Hashable, Sendable {
 
     /// Reads from `offset` on until `bytes` are full or the file ends.
     ///
-    /// - Returns: how many were read.
+    /// - Returns: the number of bytes read.
     package func read(into bytes: inout MutableRawSpan, at offset: Int64) throws(SystemError) -> Int {
         let (count, error): (Int, SystemError?) = unsafe bytes.withUnsafeMutableBytes { buffer in
             var filled = 0

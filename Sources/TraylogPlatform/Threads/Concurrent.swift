@@ -43,7 +43,7 @@ extension Handover where Value == () -> Void {
     }
 }
 
-/// Whether somebody does not want a long work to go on.
+/// A request to give up a long task.
 package final class Cancellation: Sendable {
     private let isCancelled = Monitor(false)
 
