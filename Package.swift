@@ -38,6 +38,7 @@ let package = Package(
         .systemLibrary(name: "CTraylogSystem"),
         .target(name: "TraylogDomain", swiftSettings: strict),
         .target(name: "TraylogJSON", dependencies: ["TraylogDomain"], swiftSettings: strict),
+        .target(name: "TraylogReplica", dependencies: ["TraylogDomain"], swiftSettings: strict),
         .target(name: "TraylogPlatform", dependencies: ["CTraylogSystem"], swiftSettings: strict),
         .target(name: "TraylogPages", dependencies: ["TraylogPlatform"], swiftSettings: strict),
         .target(
@@ -59,7 +60,9 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "TraylogFold",
-            dependencies: ["TraylogDomain", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogStates"],
+            dependencies: [
+                "TraylogDomain", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogReplica", "TraylogStates",
+            ],
             swiftSettings: strict),
         .target(
             name: "TraylogTree",
@@ -72,15 +75,14 @@ let package = Package(
             name: "TraylogQueries",
             dependencies: [
                 "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
-                "TraylogStates", "TraylogTree",
+                "TraylogReplica", "TraylogStates", "TraylogTree",
             ],
             swiftSettings: strict),
         .target(
             name: "TraylogWriter",
             dependencies: [
                 "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
-                "TraylogQueries",
-                "TraylogStates",
+                "TraylogQueries", "TraylogStates",
             ],
             swiftSettings: strict),
         .target(
@@ -101,8 +103,8 @@ let package = Package(
             name: "Traylog",
             dependencies: [
                 "TraylogArchive", "TraylogAudit", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON",
-                "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogRewrite",
-                "TraylogStates", "TraylogTree", "TraylogWriter",
+                "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogReplica",
+                "TraylogRewrite", "TraylogStates", "TraylogTree", "TraylogWriter",
             ],
             swiftSettings: strict),
         .target(name: "TraylogFoundation", dependencies: ["Traylog"], swiftSettings: strict),

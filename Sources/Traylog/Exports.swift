@@ -5,6 +5,7 @@
 @_exported import TraylogDomain
 @_exported import TraylogJSON
 @_exported import TraylogQueries
+@_exported import TraylogReplica
 @_exported import TraylogRewrite
 @_exported import TraylogStates
 @_exported import TraylogWriter

@@ -5,9 +5,11 @@ import TraylogJSON
 /// A tree head that was kept elsewhere than the store: as JSON, or as a signed checkpoint.
 package struct KeptTreeHead: Hashable, Sendable {
     package let head: TreeHead
-    /// What was signed, with its signatures; nil for a tree head without.
+    /// The signed text with its signatures; nil for a tree head without.
     package let note: SignedNote?
+}
 
+extension KeptTreeHead {
     /// - Parameter text: what `traylog tree-head` printed, with `--json` or `--sign` or both.
     /// - Throws: ``Refusal`` `invalid`, field `tree-head`.
     package init(_ text: String) throws(Refusal) {
@@ -26,18 +28,13 @@ package struct KeptTreeHead: Hashable, Sendable {
         guard let root = MerkleHash(hex: try members.string("rootHash", in: span)) else {
             throw .invalid(field: "rootHash", reason: "must be 64 hexadecimal digits")
         }
-        self.init(TreeHead(size: size, root: root), note: nil)
-    }
-
-    private init(_ head: TreeHead, note: SignedNote?) {
-        self.head = head
-        self.note = note
+        self.init(head: TreeHead(size: size, root: root), note: nil)
     }
 
     private static func signed(_ text: String) throws(Refusal) -> KeptTreeHead {
         do {
             let note = try SignedNote(parsing: text)
-            return KeptTreeHead(try Checkpoint(note.body).head, note: note)
+            return KeptTreeHead(head: try Checkpoint(note.body).head, note: note)
         } catch {
             throw .invalid(field: "tree-head", reason: error.description)
         }

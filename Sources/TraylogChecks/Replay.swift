@@ -8,22 +8,20 @@ import TraylogStates
 /// Folds the log anew and compares what is stored with what comes out.
 package enum Replay {
     /// - Parameters:
-    ///   - scope: what to compare.
     ///   - threads: one or two; as many as there are processors when nil. The outcome does not depend on it.
     ///   - progress: called with the number of events folded and of all events; throws to give up.
-    /// - Throws: ``TraylogError``: as for opening, `damaged` for an event that cannot be read, refused for a scope that
-    ///   cannot be.
+    /// - Throws: ``TraylogError``: as for opening, `damaged` for an event that cannot be read.
     package static func run(
-        directory: String, options: StoreOptions = StoreOptions(), scope: ReplayScope = ReplayScope(),
-        threads: Int? = nil,
+        directory: String, options: StoreOptions = StoreOptions(), threads: Int? = nil,
         progress: (_ done: UInt64, _ total: UInt64) throws -> Void
     ) throws(TraylogError) -> ReplayReport {
         do {
+            var configuration = Environment.Configuration(options)
+            configuration.creates = false
             let environment = try Environment.open(
-                directory: directory, access: .readOnly, databases: Tables.allNames,
-                configuration: existing(options))
+                directory: directory, access: .readOnly, databases: Tables.allNames, configuration: configuration)
             defer { environment.close() }
-            return try timed { try compare(directory, environment, scope, threads: threads, progress: progress) }
+            return try timed { try compare(directory, environment, threads: threads, progress: progress) }
         } catch {
             throw TraylogError(error, in: directory)
         }
@@ -36,34 +34,13 @@ package enum Replay {
         return report
     }
 
-    private static func existing(_ options: StoreOptions) -> Environment.Configuration {
-        var configuration = Environment.Configuration(options)
-        configuration.creates = false
-        return configuration
-    }
-
-    /// Compares what is stored with the fold of the log.
-    package static func compare(
-        _ directory: String, _ environment: Environment, _ scope: ReplayScope, threads: Int?,
-        progress: (UInt64, UInt64) throws -> Void
-    ) throws -> ReplayReport {
-        if scope.isWhole {
-            return try compare(directory, environment, limit: 1, threads: threads, progress: progress)
-        }
-        // A compaction or an erasure that ends meanwhile takes nothing away.
-        let source = FileSource(
-            directory: directory, environment: environment, tables: Tables(environment),
-            pinned: try PinnedFile(environment))
-        return try ScopedReplay(source, scope).run(threads: threads, progress)
-    }
-
     /// Compares every stored state with the fold of the log.
     ///
     /// - Parameters:
-    ///   - limit: how many differences to name.
+    ///   - limit: the number of differences to name.
     ///   - skipsDamage: goes on without events that cannot be read.
     package static func compare(
-        _ directory: String, _ environment: Environment, limit: Int, eventsPerPass: Int = LogFold.eventsPerPass,
+        _ directory: String, _ environment: Environment, limit: Int = 1, eventsPerPass: Int = LogFold.eventsPerPass,
         skipsDamage: Bool = false, threads: Int? = nil, progress: (UInt64, UInt64) throws -> Void
     ) throws -> ReplayReport {
         // A compaction or an erasure that ends meanwhile takes nothing away.
@@ -84,7 +61,7 @@ package enum Replay {
 }
 
 extension ReplayReport {
-    /// What checks found that had one part of the streams each.
+    /// The findings of checks that had one part of the streams each.
     ///
     /// Of each the differences are in order; those of different passes lie between each other.
     fileprivate init(_ checks: [StateCheck], limit: Int) throws {

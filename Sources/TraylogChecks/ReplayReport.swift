@@ -1,4 +1,4 @@
-/// What a replay found.
+/// The findings of a replay.
 public struct ReplayReport: Hashable, Sendable {
     /// Events that were folded.
     public var events: UInt64 = 0

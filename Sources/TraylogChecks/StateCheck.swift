@@ -2,17 +2,17 @@ import TraylogDomain
 import TraylogFold
 import TraylogStates
 
-/// Holds what is stored of each stream against what the log gives.
+/// Compares the stored rows of each stream with the fold of the log.
 ///
-/// What the log gives is packed as a flush would pack it: where the stored rows are the same bytes, nothing has to be
+/// The folded state is packed as a flush would pack it: where the stored rows are the same bytes, nothing has to be
 /// unpacked. Only the others are looked at closely (``StreamCheck``): the store may be ahead by then, or they differ.
 struct StateCheck: FoldTaker {
-    /// What is held against the store in one read transaction.
+    /// The work of one read transaction.
     private static let bytesPerTransaction = 256 << 10
     private static let streamsPerTransaction = 64
 
     let check: StreamCheck
-    /// How many differences to name.
+    /// The number of differences to name.
     let limit: Int
     private(set) var events: UInt64 = 0
     private(set) var users: UInt64 = 0

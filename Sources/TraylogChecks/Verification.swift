@@ -6,7 +6,7 @@ import TraylogPages
 import TraylogStates
 import TraylogTree
 
-/// What a verification found.
+/// The findings of a verification.
 package struct VerificationReport: Hashable, Sendable {
     /// One for each thing that is wrong, in words: which event or user, what, and what to do.
     package var findings: [String] = []

@@ -41,7 +41,7 @@ package struct LogFold: Sendable {
             state = base?.state ?? TrayState(landmarkDistance: landmarkDistance)
         }
 
-        /// What is not at hand of the state's pages.
+        /// The state's pages that have not changed since the base.
         package var pages: BasePages { BasePages(stored: base?.pages) }
     }
 
@@ -59,8 +59,6 @@ package struct LogFold: Sendable {
     package var foldsTopicsThroughHead = false
     /// What a compaction kept of a stream; nil for one that is folded from its first event.
     package var base: @Sendable (UInt32) throws -> FoldBase? = { _ in nil }
-    /// What a stream is folded from when its base already shows an event that is undone; nil for its first event.
-    package var older: @Sendable (UInt32) throws -> FoldBase? = { _ in nil }
     /// Whether the fold goes on without events that cannot be read, and does not end with the error.
     package var skipsDamage = false
     /// On how many threads, one or two.

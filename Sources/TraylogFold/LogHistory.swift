@@ -26,12 +26,11 @@ struct LogHistory: FoldHistory {
         Array(topics.events(of: topic, after: seq, through: end))
     }
 
-    func landmark(atOrBefore seq: UInt64) throws -> Landmark<BasePages>? {
+    func landmark(atOrBefore seq: UInt64) -> Landmark<BasePages>? {
         for state in landmarks.reversed() + [base?.state].compactMap({ $0 }) where state.appliedSeq <= seq {
             return Landmark(state: state, pages: BasePages(stored: base?.pages))
         }
-        guard let older = try fold.older(own.stream), older.state.appliedSeq <= seq else { return nil }
-        return Landmark(state: older.state, pages: BasePages(stored: older.pages))
+        return nil
     }
 
     func firsts(of space: PageSpace, changedSince seq: UInt64) -> [UInt64] { [] }

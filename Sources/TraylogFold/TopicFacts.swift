@@ -9,13 +9,6 @@ package struct TopicFacts: Sendable {
     /// Of all topics, ascending by seq.
     private var facts: [Fact] = []
 
-    package init() {}
-
-    /// Of some topics, by identity; ascending by seq.
-    package init(_ events: [(topic: UInt64, fact: Fact)]) {
-        for (topic, fact) in events { append(fact, of: topic) }
-    }
-
     private mutating func append(_ fact: Fact, of topic: UInt64) {
         seqs[topic, default: []].append(fact.seq)
         facts.append(fact)

@@ -35,12 +35,6 @@ struct CopyTarget: ~Copyable {
         }
     }
 
-    private init(directory: String, isNew: Bool, file: FileDescriptor) {
-        self.directory = directory
-        self.isNew = isNew
-        self.file = file
-    }
-
     deinit {
         file.close()
     }

@@ -40,9 +40,6 @@ import Synchronization
     /// Reader slots of the store; the first process to open it decides, so all must agree.
     package static let maximumReaders = 1024
 
-    /// The greatest length of a key in bytes; the least is 1.
-    package static let maximumKeyBytes = 511
-
     init(
         _ opened: OpenedEnvironment, directory: String, access: Access, databases: [String],
         configuration: Configuration, temporary: EnvironmentDirectory? = nil

@@ -3,18 +3,15 @@ struct EnvironmentDirectory: Hashable, Sendable {
     /// The store's directory.
     let store: String
     let name: String
+}
 
+extension EnvironmentDirectory {
     var path: String { "\(store)/\(name)" }
     var dataPath: String { path + "/data.mdb" }
     /// Never to be opened by us while the store is open: closing it would drop LMDB's locks in this process.
     var lockPath: String { path + "/lock.mdb" }
 
     private static let prefix = "data-"
-
-    init(store: String, name: String) {
-        self.store = store
-        self.name = name
-    }
 
     /// - Parameter number: numbers of one store only rise, so that a name never means two environments.
     init(store: String, number: UInt64) {

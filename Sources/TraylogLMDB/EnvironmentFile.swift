@@ -2,8 +2,8 @@ import CTraylogLMDB
 import TraylogPages
 import TraylogPlatform
 
-/// LMDB's environment for one data file and one lock file: what an ``Environment`` works on until another takes its
-/// place.
+/// LMDB's environment for one data file and one lock file: the pair that an ``Environment`` works on until another takes
+/// its place.
 ///
 /// A transaction stays with the file it began on. A file that was replaced is closed when its last transaction ends.
 @safe
@@ -156,4 +156,13 @@ import TraylogPlatform
         let state = mapState()
         headroom.extend(behind: state.lastPage, mapBytes: state.sizeBytes)
     }
+}
+
+/// What LMDB tells of an environment without a transaction.
+struct MapState: Sendable {
+    var sizeBytes: Int
+    var lastPage: Int
+    var lastTransaction: UInt64
+    var usedReaders: Int
+    var maximumReaders: Int
 }

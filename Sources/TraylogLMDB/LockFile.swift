@@ -9,7 +9,7 @@ struct LockFile: Sendable {
 
     /// Opens or creates it with mode 0600 for the owner of the store.
     ///
-    /// - Parameter owner: who gets a file that root creates, so that root's visit does not lock out the application.
+    /// - Parameter owner: the owner of a file that root creates, so that root does not lock out the application.
     init(path: String, owner: FileStatus?) throws(SystemError) {
         file = try FileDescriptor(openingOrCreating: path, owner: owner)
         self.path = path
@@ -39,5 +39,93 @@ struct LockFile: Sendable {
         let operation = "write a lock file"
         try LMDBError.attempt(operation, path, file: file, file.write(RawSpan(_elements: bytes.span), at: 0))
         try LMDBError.attempt(operation, path, file: file, file.setSize(Int64(bytes.count)))
+    }
+}
+
+/// Room on the disk for all of LMDB's lock file.
+///
+/// LMDB maps the file and writes to it, and makes it with a hole for each page. On a full disk the first touch of a
+/// hole ends the process by a signal: that of the reader who gets the next slot, or whoever opens a store whose lock
+/// file is gone. With its space reserved the worst that can happen is an error at opening.
+enum LockSpace {
+    /// A little more than LMDB needs for ``Environment/maximumReaders``: a cache line each, and a few in front.
+    private static let bytes = Int64(Environment.maximumReaders * 64 + 4_096)
+
+    /// Takes the space, where that was not done before.
+    ///
+    /// The caller knows that this process does not have the store open: closing the file drops its locks.
+    ///
+    /// - Throws: ``LMDBError/Code/diskFull``. What else is wrong with the file is for LMDB to find.
+    static func reserve(_ path: String, owner: FileStatus?) throws(LMDBError) {
+        let taken = (try? FileStatus(path: path))?.allocatedBytes ?? 0
+        guard taken < bytes, let file = try? FileDescriptor(openingOrCreating: path, owner: owner) else { return }
+        defer { file.close() }
+        do {
+            // Beyond its end, because LMDB goes by the size of the file.
+            try file.reserve(bytes)
+        } catch {
+            // File systems that cannot reserve mostly need not: they copy on write, and may be full in any case.
+            guard error == .noSpace || error == .quotaExceeded else { return }
+            throw LMDBError(
+                .diskFull, operation: "open", path: path,
+                message:
+                    "Disk full (or the quota): there is no room for LMDB's lock file, which readers need, too; free "
+                    + "some space and open the store again.")
+        }
+    }
+}
+
+/// A lock on `open.lock`, held while LMDB opens or closes the store.
+///
+/// Releases 0.9.26 to 0.9.31 of LMDB destroy shared mutexes on closing, which breaks a process that opens just then.
+/// It also lets only one process create the files.
+struct OpenLock: Sendable {
+    /// Nil on a read-only file system, where LMDB uses no locks either.
+    private let file: LockFile?
+    static let limitMilliseconds = 10_000
+
+    init(directory: String, access: Environment.Access, owner: FileStatus?) throws(LMDBError) {
+        let path = directory + "/open.lock"
+        do {
+            file = try LockFile(path: path, owner: owner)
+        } catch {
+            guard access == .readOnly, error == .readOnlyFileSystem else {
+                throw .system(error, operation: "open a file", path: path)
+            }
+            file = nil
+        }
+    }
+
+    /// Waits up to 10 seconds for the lock.
+    ///
+    /// - Throws: ``LMDBError/Code/openLocked`` after that; the holder has stopped in the middle of opening.
+    func acquire() throws(LMDBError) {
+        guard tryAcquire() else { throw Self.failure(path: file?.path) }
+    }
+
+    static func failure(path: String?) -> LMDBError {
+        LMDBError(
+            .openLocked, operation: "open", path: path,
+            message:
+                "Another process has been opening or closing the store for long: find it with `fuser` and continue or "
+                + "end it.")
+    }
+
+    /// The same, giving false instead of an error.
+    func tryAcquire(milliseconds: Int = limitMilliseconds) -> Bool {
+        guard let file else { return true }
+        for _ in 0..<milliseconds {
+            if file.tryLock() { return true }
+            OSThread.sleep(milliseconds: 1)
+        }
+        return false
+    }
+
+    func release() {
+        file?.unlock()
+    }
+
+    func close() {
+        file?.close()
     }
 }

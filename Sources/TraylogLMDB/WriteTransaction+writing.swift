@@ -76,30 +76,6 @@ extension WriteTransaction {
         }
     }
 
-    /// Appends a value that `fill` writes straight into the page.
-    ///
-    /// - Parameters:
-    ///   - byteCount: the size of the value.
-    ///   - fill: gets `byteCount` zero bytes; what it does not write stays zero.
-    /// - Throws: as ``append(_:_:_:)``.
-    @inlinable
-    package mutating func append(
-        _ database: Database, _ key: UInt64, byteCount: Int, _ fill: (inout MutableRawSpan) -> Void
-    ) throws(LMDBError) {
-        try prepareAppend(database)
-        var value = unsafe MDB_val(mv_size: byteCount, mv_data: nil)
-        let result = unsafe withUnsafeBytes(of: key.bigEndian) { key in
-            var key = unsafe Entry.value(key)
-            return unsafe mdb_put(handle, database.handle, &key, &value, UInt32(MDB_APPEND | MDB_RESERVE))
-        }
-        if result != 0 { throw poisoned(result, "append") }
-        let buffer = unsafe UnsafeMutableRawBufferPointer(start: value.mv_data, count: byteCount)
-        // LMDB hands out recycled heap pages, and what is left in them would reach the file.
-        unsafe buffer.initializeMemory(as: UInt8.self, repeating: 0)
-        var span = unsafe buffer.mutableBytes
-        fill(&span)
-    }
-
     /// Removes `key`.
     ///
     /// - Returns: whether it was stored.

@@ -47,20 +47,6 @@ import TraylogPages
         return unsafe try body(Entry.buffer(value).bytes)
     }
 
-    /// Lends a cursor without a position over `database`; nothing can be written while it exists.
-    @inlinable
-    package borrowing func withCursor<R: ~Copyable>(
-        _ database: Database, _ body: (inout WriteCursor) throws -> R
-    ) throws -> R {
-        var opened: OpaquePointer?
-        let result = unsafe mdb_cursor_open(handle, database.handle, &opened)
-        guard result == 0, let opened = unsafe opened else { throw unsafe environment.failure(result, "open a cursor") }
-        defer { unsafe mdb_cursor_close(opened) }
-        var cursor = unsafe try WriteCursor(opened, check, database)
-        defer { unsafe precondition(cursor.handle == opened, "A cursor was swapped out of its transaction.") }
-        return try body(&cursor)
-    }
-
     /// The value of a key as LMDB's pointer, valid until the transaction ends or writes; nil when there is none.
     @usableFromInline
     @unsafe func find(_ database: Database, _ key: UnsafeRawBufferPointer) throws(LMDBError) -> MDB_val? {
@@ -71,5 +57,20 @@ import TraylogPages
         if result == 0 { return unsafe value }
         if result == MDB_NOTFOUND { return nil }
         throw unsafe environment.failure(result, "get")
+    }
+}
+
+/// Conversions between spans and LMDB's pointers.
+///
+/// LMDB never writes through the pointers it is given as keys and values, though their type would allow it.
+@usableFromInline enum Entry {
+    @inlinable
+    @unsafe static func value(_ bytes: UnsafeRawBufferPointer) -> MDB_val {
+        unsafe MDB_val(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+    }
+
+    @inlinable
+    @unsafe static func buffer(_ value: MDB_val) -> UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(start: value.mv_data, count: value.mv_size)
     }
 }

@@ -95,13 +95,6 @@ package struct FileSnapshot {
     }
 
     private var unstored: UnstoredPast { UnstoredPast(topics: TailTopics(tail: tail, head: store.head)) }
-
-    /// Whose a stream is; nil for one that never had an event.
-    package func name(of stream: UInt32) throws -> StreamName? {
-        if let stored = try store.root(stream) { return stored.name }
-        guard let seq = tail.seqs(of: stream, through: store.head).first else { return nil }
-        return try store.tables.log.streamName(of: seq, in: store)
-    }
 }
 
 /// Events of topics in a known tail.

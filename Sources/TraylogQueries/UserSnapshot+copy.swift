@@ -1,6 +1,7 @@
 import TraylogDomain
 import TraylogFold
 import TraylogStates
+import TraylogReplica
 
 extension UserSnapshot {
     package func snapshot(after position: UInt64, limit: Int, contents: Int) throws -> TraySnapshot {

@@ -1,6 +1,7 @@
 import TraylogDomain
+import TraylogStates
 
-/// Which events below a floor some query at or above it needs, and which streams keep all of theirs.
+/// The events below a floor that some query at or above it needs, and the streams that keep all of theirs.
 struct KeptEvents {
     let floor: UInt64
     private(set) var seqs = SeqSet()

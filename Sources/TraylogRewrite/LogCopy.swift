@@ -4,7 +4,6 @@ import TraylogLog
 import TraylogPages
 import TraylogQueries
 import TraylogStates
-import TraylogTree
 
 /// Copies the log into a new file, and leaves out what nobody needs below the floor.
 struct LogCopy {
@@ -20,7 +19,7 @@ struct LogCopy {
     let wholeTopics: Set<UInt32>
     /// The next event to copy.
     private(set) var next: UInt64 = 1
-    /// What was left out, and how much of each kind.
+    /// The events that were left out, and their number by kind.
     private(set) var dropped = SeqSet()
     private(set) var droppedKinds: [UInt8: UInt64] = [:]
     /// The stream whose events lose their payloads; nil for none.
@@ -43,6 +42,7 @@ struct LogCopy {
     }
 
     private var log: EventLog { source.tables.log }
+    var droppedCount: UInt64 { UInt64(dropped.count) }
 
     /// Copies the events through `end`, in transactions of bounded size.
     mutating func run(through end: UInt64, progress: (UInt64) throws -> Void) throws {
@@ -136,7 +136,7 @@ struct LogCopy {
 
     /// Puts an event back that was left out and is needed after all.
     ///
-    /// - Returns: what the event is; nil when it was not left out.
+    /// - Returns: the event; nil when it was not left out.
     mutating func restore(
         _ seq: UInt64, in transaction: inout WriteTransaction
     ) throws -> (stream: UInt32, body: Event.Body)? {

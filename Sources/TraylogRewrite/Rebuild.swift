@@ -1,12 +1,9 @@
 import TraylogChecks
 import TraylogDomain
-import TraylogFold
 import TraylogLMDB
 import TraylogLog
 import TraylogPages
-import TraylogPlatform
 import TraylogStates
-import TraylogTree
 
 /// Writes the store anew beside itself, with names, states and due rows derived from the log, and lets the new
 /// environment take the place of the old one.

@@ -39,16 +39,10 @@ package struct RebuiltRows: FoldTaker {
         var fold = LogFold(rows: source, tables: tables, record: record, head: record.flushedThrough)
         fold.base = FoldBase.reader(of: record, tables, source)
         fold.threads = CurrentProcess.threads(threads)
-        var takers = [RebuiltRows(target, tables, record)]
+        var takers = [RebuiltRows(environment: target, tables: tables, record: record)]
         try fold.run(into: &takers, progress: progress)
         try takers[0].finish()
         return takers[0].record
-    }
-
-    private init(_ environment: Environment, _ tables: Tables, _ record: StoreRecord) {
-        self.environment = environment
-        self.tables = tables
-        self.record = record
     }
 
     package mutating func reached(_ landmark: TrayState, of folded: LogFold.Folded, before: TrayState?) throws {

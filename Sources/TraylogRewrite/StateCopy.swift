@@ -9,7 +9,7 @@ import TraylogStates
 /// Copies stored states into a new file, stream by stream, and leaves out what no moment from the floor on needs.
 ///
 /// When the floor moves, each stream is folded up to it, in one reading of the log below: that tells which events are
-/// still needed, and is kept as the base of later folds. Whatever is at hand already is held against it.
+/// still needed, and is kept as the base of later folds. A stored state that can serve as the base is held against it.
 struct StateCopy {
     /// Events that are folded in one reading, so that the states of a reading take some ten megabytes.
     static let eventsPerPass = 400_000
@@ -191,7 +191,7 @@ extension StateCopy {
                 rows.append(key, value)
             }
         }
-        for key in try keysInCopy(of: stream, in: transaction) where !present.contains(key) {
+        for key in try keysInCopy(of: stream) where !present.contains(key) {
             // What was made for the floor is only there.
             guard key[4] < 0x80, key[4] != StateTable.Space.base.rawValue else { continue }
             _ = try transaction.delete(targetStates, RawSpan(_elements: key.span))
@@ -199,21 +199,24 @@ extension StateCopy {
         try rows.put(to: targetStates, isAtEnd: false, in: &transaction)
     }
 
-    private func keysInCopy(of stream: UInt32, in transaction: borrowing WriteTransaction) throws -> [[UInt8]] {
+    /// The keys of a stream's states as of the copy's last commit: a transaction renews a stream once.
+    private func keysInCopy(of stream: UInt32) throws -> [[UInt8]] {
         let start = StateTable.key(stream, .root, 0)
         var keys: [[UInt8]] = []
-        try transaction.withCursor(targetStates) { cursor in
-            var found = try cursor.seek(RawSpan(_elements: start.span))
-            while found {
-                let isOurs = cursor.withEntry { key, _ in
-                    guard key.starts(with: RawSpan(_elements: start.span), count: 4) else { return false }
-                    var bytes: [UInt8] = []
-                    bytes.append(copying: key)
-                    keys.append(bytes)
-                    return true
+        try target.read { transaction in
+            try transaction.withCursor(targetStates) { cursor in
+                var found = try cursor.seek(RawSpan(_elements: start.span))
+                while found {
+                    let isOurs = cursor.withEntry { key, _ in
+                        guard key.starts(with: RawSpan(_elements: start.span), count: 4) else { return false }
+                        var bytes: [UInt8] = []
+                        bytes.append(copying: key)
+                        keys.append(bytes)
+                        return true
+                    }
+                    guard isOurs else { return }
+                    found = try cursor.next()
                 }
-                guard isOurs else { return }
-                found = try cursor.next()
             }
         }
         return keys

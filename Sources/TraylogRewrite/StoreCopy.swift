@@ -6,7 +6,7 @@ import TraylogQueries
 import TraylogStates
 import TraylogTree
 
-/// A store on its way into a new file: what goes there first, and what follows while the writer goes on.
+/// A store on its way into a new file: the first copy, and the changes that follow while the writer goes on.
 struct StoreCopy {
     /// Streams that one transaction renews.
     private static let streamsAtOnce = 256
@@ -80,7 +80,7 @@ struct StoreCopy {
         }
     }
 
-    /// What only chores change: `meta`, values of projections, the tree.
+    /// The tables that only chores change: `meta`, values of projections, the tree.
     func copyChored() throws {
         // Values of projections may hold what is erased; they are folded anew.
         var tableCopy = TableCopy(from: environment, to: target)
@@ -109,7 +109,7 @@ struct StoreCopy {
         try target.write { transaction in
             try put(changes, in: &transaction)
             if let erasure { try states.writeErased(erasure.stream, log.erasedSeqs, in: &transaction) }
-            try finalRecord(late.record, archive: archive, dropped: log.dropped.count)
+            try finalRecord(late.record, archive: archive, dropped: log.droppedCount)
                 .write(tables.meta, to: &transaction)
         }
     }
@@ -126,7 +126,7 @@ struct StoreCopy {
             try putBack(&changes, in: &transaction)
             try states.renew(changes.streams, in: &transaction)
             try put(changes, in: &transaction)
-            record = finalRecord(late.record, archive: archive, dropped: log.dropped.count)
+            record = finalRecord(late.record, archive: archive, dropped: log.droppedCount)
             if let erasure {
                 head = try tables.log.append(
                     .erased, of: Pseudonym.name(ofStream: erasure.stream), stream: erasure.stream,
@@ -135,7 +135,7 @@ struct StoreCopy {
             }
             if appendsEvent {
                 let body = Event.Body.compacted(
-                    through: Seq(floor - 1), dropped: log.dropped.count, archive: archive)
+                    through: Seq(floor - 1), dropped: log.droppedCount, archive: archive)
                 head = try tables.log.append(body, after: head, to: &transaction)
             }
             if let archive, let directory { try tables.archives.add(archive, in: directory, to: &transaction) }
@@ -145,7 +145,7 @@ struct StoreCopy {
         return RewrittenStore(record: record, head: head)
     }
 
-    /// What a restored item needs, which had been left out.
+    /// Puts back the events that a restored item needs and that were left out.
     private mutating func putBack(_ changes: inout CopyCapture, in transaction: inout WriteTransaction) throws {
         for seq in changes.needed where log.dropped.contains(seq) {
             states.keep(seq)

@@ -99,7 +99,7 @@ package final class StoreRewrite {
         // Without `finish` there will be no archive.
         defer { archive?.cancel() }
         try copy.copyLog(through: start.head, archive) { try progress(start.head + $0, total) }
-        let name = try finish(archive, copy.log.dropped.count)
+        let name = try finish(archive, copy.log.droppedCount)
         try copy.copyRest()
         return (copy, name)
     }
@@ -149,7 +149,7 @@ package final class StoreRewrite {
             try catchUp(successor, &copy, archive)
         }
         let bytes = UInt64(try successor.information().fileBytes)
-        var outcome = Outcome(dropped: copy.log.dropped.count, droppedKinds: copy.log.droppedKinds)
+        var outcome = Outcome(dropped: copy.log.droppedCount, droppedKinds: copy.log.droppedKinds)
         (outcome.bytes, outcome.archive) = (bytes, archive)
         guard !goal.isDryRun else {
             host.endCapture()
@@ -164,7 +164,7 @@ package final class StoreRewrite {
             try handover.value.0.finish(late, archive: archive, in: archiveDirectory, appendsEvent: movesFloor)
         }
         (copy, outcome) = handover.value
-        (outcome.dropped, outcome.droppedKinds) = (copy.log.dropped.count, copy.log.droppedKinds)
+        (outcome.dropped, outcome.droppedKinds) = (copy.log.droppedCount, copy.log.droppedKinds)
         outcome.erased = UInt64(copy.log.erasedSeqs.count)
         outcome.head = copy.head
         return outcome

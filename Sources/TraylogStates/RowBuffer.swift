@@ -12,10 +12,9 @@ package struct RowBuffer: Sendable {
     package init() {}
 
     package var count: Int { rows.count }
-    var isEmpty: Bool { rows.isEmpty }
-    /// What keys and values take together.
+    /// The size of keys and values together.
     package var byteCount: Int { bytes.count }
-    /// What the last value takes, checksum included.
+    /// The size of the last value with its checksum.
     package var lastValueBytes: Int { rows.last.map { $0.end - $0.value } ?? 0 }
 
     package mutating func removeAll() {

@@ -29,10 +29,6 @@ package struct StoreRecord: Hashable, Sendable {
     /// How many of the streams are those of users who were erased.
     package var erased: UInt64 = 0
 
-    package init(hasher: IdentityHasher) {
-        self.hasher = hasher
-    }
-
     /// - Returns: nil when the store was never written to.
     /// - Throws: ``StoreFailure`` `unfinished`, ``PackedError``.
     package static func read(_ database: Database, in transaction: borrowing ReadTransaction) throws -> StoreRecord? {

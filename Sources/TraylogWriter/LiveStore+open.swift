@@ -1,7 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
-import TraylogPlatform
 import TraylogStates
 
 extension LiveStore {

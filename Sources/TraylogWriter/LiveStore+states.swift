@@ -2,7 +2,6 @@ import TraylogDomain
 import TraylogFold
 import TraylogLog
 import TraylogPages
-import TraylogQueries
 import TraylogStates
 
 /// How the states of streams come into memory, and catch up with the log.

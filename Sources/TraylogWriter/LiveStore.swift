@@ -60,8 +60,6 @@ package struct LiveStore {
     // MARK: Users and topics
 
     /// The user's stream; nil for one who never had an event.
-    mutating func stream(of user: String) throws -> LiveStream? { try stream(of: UserName(user, hasher)) }
-
     mutating func stream(of user: UserName) throws -> LiveStream? {
         if let stream = directory[user] {
             stream.isRecent = true

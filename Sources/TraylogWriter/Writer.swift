@@ -1,7 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogPlatform
-import TraylogStates
 
 /// Hands work to the one thread that writes, ``WriterLoop``; safe to use from any thread.
 ///
@@ -201,11 +200,6 @@ struct WriterTask: Sendable {
     let isWrite: Bool
     /// Answers by itself.
     let run: @Sendable (inout WriterLoop) -> Void
-
-    init(isWrite: Bool, run: @escaping @Sendable (inout WriterLoop) -> Void) {
-        self.isWrite = isWrite
-        self.run = run
-    }
 }
 
 extension TraylogError {

@@ -1,6 +1,5 @@
 import TraylogDomain
 import TraylogLMDB
-import TraylogLog
 import TraylogPlatform
 import TraylogStates
 

@@ -10,6 +10,7 @@ struct ArchitectureTests {
     private static let allowedImports: [String: Set<String>] = [
         "TraylogDomain": [],
         "TraylogJSON": ["TraylogDomain"],
+        "TraylogReplica": ["TraylogDomain"],
         "TraylogPlatform": ["CTraylogSystem", "Glibc", "Synchronization"],
         "TraylogPages": ["TraylogPlatform", "Synchronization"],
         "TraylogLMDB": ["CTraylogLMDB", "TraylogPages", "TraylogPlatform", "Synchronization"],
@@ -20,7 +21,8 @@ struct ArchitectureTests {
             "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogArchive",
         ],
         "TraylogFold": [
-            "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLog", "TraylogStates", "Synchronization",
+            "TraylogDomain", "TraylogReplica", "TraylogPlatform", "TraylogPages", "TraylogLog", "TraylogStates",
+            "Synchronization",
         ],
         "TraylogTree": [
             "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogAudit",
@@ -29,7 +31,8 @@ struct ArchitectureTests {
         // The one library that knows Foundation, for programs that use it anyway.
         "TraylogFoundation": ["Foundation", "Traylog"],
         "TraylogQueries": [
-            "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogStates",
+            "TraylogDomain", "TraylogReplica", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog",
+            "TraylogStates",
             "TraylogFold", "TraylogTree",
         ],
         // These two know nothing of each other: a rewrite sees the writer as a `RewriteHost`.
@@ -48,7 +51,7 @@ struct ArchitectureTests {
         "Traylog": [
             "TraylogDomain", "TraylogJSON", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog",
             "TraylogArchive", "TraylogAudit", "TraylogStates", "TraylogFold", "TraylogTree", "TraylogQueries",
-            "TraylogWriter", "TraylogRewrite", "TraylogChecks", "Synchronization",
+            "TraylogWriter", "TraylogRewrite", "TraylogChecks", "TraylogReplica", "Synchronization",
         ],
     ]
 

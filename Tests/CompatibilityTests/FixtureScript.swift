@@ -34,9 +34,20 @@ struct FixtureScript {
         try perform("ann", .mute(.category("noise")))
         try perform("bob", .mute(.thread("loud")))
         try fillAnn()
+        try fillCleo()
         try wakeAndUndo()
         try theRest()
         try project()
+    }
+
+    /// Enough items for tallies of threads and categories, and marks of some of them at once.
+    private mutating func fillCleo() throws {
+        for index in 0..<640 {
+            var content = Content(thread: index % 3 == 0 ? nil : "t\(index % 7)", title: "Title \(index)")
+            content.category = ["build", nil, "mail"][index % 3]
+            try perform("cleo", .notify(content))
+            if index % 90 == 80 { try perform("cleo", .markAll(.read, Selection(thread: .named("t\(index % 7)")))) }
+        }
     }
 
     /// Item pages, key pages of keys and collapse keys, chunks, categories, threads.

@@ -13,6 +13,7 @@ let package = Package(
         .target(name: "CTraylogCRC"),
         .target(name: "TraylogDomain"),
         .target(name: "TraylogJSON", dependencies: ["TraylogDomain"]),
+        .target(name: "TraylogReplica", dependencies: ["TraylogDomain"]),
         .target(name: "TraylogPlatform", dependencies: ["CTraylogSystem"]),
         .target(name: "TraylogPages", dependencies: ["TraylogPlatform"]),
         .target(name: "TraylogLMDB", dependencies: ["CTraylogLMDB", "TraylogPages", "TraylogPlatform"]),
@@ -28,7 +29,9 @@ let package = Package(
             ]),
         .target(
             name: "TraylogFold",
-            dependencies: ["TraylogDomain", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogStates"]),
+            dependencies: [
+                "TraylogDomain", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogReplica", "TraylogStates",
+            ]),
         .target(
             name: "TraylogTree",
             dependencies: [
@@ -38,6 +41,7 @@ let package = Package(
         .target(
             name: "TraylogQueries",
             dependencies: [
+                "TraylogReplica",
                 "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
                 "TraylogStates", "TraylogTree",
             ]),
@@ -63,6 +67,7 @@ let package = Package(
         .target(
             name: "Traylog",
             dependencies: [
+                "TraylogReplica",
                 "TraylogArchive", "TraylogAudit", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON",
                 "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogRewrite",
                 "TraylogStates", "TraylogTree", "TraylogWriter",

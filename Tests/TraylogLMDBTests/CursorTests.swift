@@ -60,29 +60,6 @@ import TraylogPages
         }
     }
 
-    @Test func aWriterScansItsOwnChanges() throws {
-        try withEnvironment { environment in
-            let log = environment.database("log")
-            let count = try environment.write { transaction in
-                for key in UInt64(1)...100 { try transaction.append(log, key, [1]) }
-                return try transaction.withCursor(log) { cursor in
-                    var count = 0
-                    while try cursor.next() { count += 1 }
-                    while try cursor.previous() { count += 1 }
-                    #expect(try cursor.seek(40))
-                    #expect(cursor.withEntry { key, _ in key.copy } == [0, 0, 0, 0, 0, 0, 0, 40])
-                    #expect(try cursor.seek(101) == false)
-                    #expect(try cursor.previous())
-                    #expect(cursor.withEntry { key, _ in key.copy } == [0, 0, 0, 0, 0, 0, 0, 100])
-                    #expect(try cursor.first())
-                    #expect(try cursor.last())
-                    return count
-                }
-            }
-            #expect(count == 200)
-        }
-    }
-
     /// Random puts and deletes with aborts, against a dictionary; the seed is the argument.
     @Test(arguments: UInt64(0)..<8)
     func aStoreEqualsADictionary(seed: UInt64) throws {

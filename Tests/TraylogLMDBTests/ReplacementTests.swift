@@ -77,10 +77,7 @@ import TraylogPlatform
             let log = environment.database("log")
             let successor = try environment.openSuccessor()
             try environment.write { try $0.append(log, 1, [1]) }
-            try environment.replace(by: successor) {
-                var copy = TableCopy(from: environment, to: successor)
-                try copy.copy(environment.database("log"))
-            }
+            try environment.replace(by: successor) { try environment.copyRows(to: successor) }
             #expect(try environment.value("log", 1) == [1])
             #expect(try failureCode { try successor.read { _ in } } == .closed)
         }

@@ -90,25 +90,6 @@ import TraylogPages
         }
     }
 
-    @Test func whatFillLeavesOutIsZero() throws {
-        try withEnvironment { environment in
-            let log = environment.database("log")
-            for key in UInt64(1)...20 {
-                try environment.write { transaction in
-                    try transaction.append(log, key * 2, [UInt8](repeating: 0xAB, count: 12_000))
-                    _ = try transaction.delete(log, key * 2)
-                    try transaction.append(log, key * 2 + 1, byteCount: 12_000) { span in
-                        span.storeBytes(of: 7, as: UInt8.self)
-                    }
-                }
-                let value = try #require(try environment.value("log", key * 2 + 1))
-                #expect(value.count == 12_000)
-                #expect(value[0] == 7)
-                #expect(value.dropFirst().allSatisfy { $0 == 0 })
-            }
-        }
-    }
-
     @Test func anEmptyValueIsAValue() throws {
         try withEnvironment { environment in
             try environment.write { try $0.put(environment.database("log"), [1], []) }
@@ -188,7 +169,6 @@ import TraylogPages
             #expect(full.fileBytes >= (full.lastPage + 1) * full.pageSizeBytes)
             #expect(full.mapSizeBytes == 64 << 30)
             #expect(full.maximumReaderSlots == 1024)
-            #expect(try environment.lastTransactionHint() == empty.lastTransactionID)
         }
     }
 }

@@ -1,7 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogQueries
-import TraylogStates
 import TraylogWriter
 
 extension TrayQueries {

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogReplica
 
 // The same queries for tasks.
 extension TrayQueries {

@@ -1,6 +1,7 @@
 import TraylogDomain
 import TraylogQueries
 import TraylogStates
+import TraylogReplica
 
 extension TrayQueries {
     /// One page of a user's tray as it was right after an event, from which a copy elsewhere goes on by itself.

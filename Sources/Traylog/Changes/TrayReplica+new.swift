@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogReplica
 
 extension TrayReplica {
     /// - Parameter snapshot: all pages of one snapshot, in order.

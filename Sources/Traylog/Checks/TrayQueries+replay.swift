@@ -2,7 +2,6 @@ import TraylogChecks
 import TraylogDomain
 import TraylogPlatform
 import TraylogQueries
-import TraylogStates
 import TraylogWriter
 
 extension TrayQueries {
@@ -11,24 +10,20 @@ extension TrayQueries {
     /// Appends and queries go on meanwhile: a state that is stored newer than the replay began is compared as of then.
     ///
     /// - Parameters:
-    ///   - scope: what to compare; everything when nothing is said.
     ///   - threads: one or two, other numbers count as the nearer of them; as many as there are processors when nil. The
     ///     outcome does not depend on it.
-    ///   - progress: told on the calling thread how far it is and how far it goes, in events, or in users where a scope
-    ///     picks some; throws to give up.
+    ///   - progress: told on the calling thread how many events are folded, of how many; throws to give up.
     /// - Returns: the first difference, if there is one, in the order in which users came to the store.
-    /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `compacted` for a moment below the floor, `invalid` for a
-    ///   scope that contradicts itself; failed `damaged` for an event that cannot be read, `cancelled`.
-    /// - Complexity: O(events folded): about a microsecond for each; moments of the past cost a query for each user. Memory
-    ///   stays below 256 MiB, as long as no single user has millions of events.
+    /// - Throws: ``TraylogError``: failed `damaged` for an event that cannot be read, `cancelled`.
+    /// - Complexity: O(events): about a microsecond for each. Memory stays below 256 MiB, as long as no single user has
+    ///   millions of events.
     public func replay(
-        _ scope: ReplayScope = ReplayScope(), threads: Int? = nil,
-        progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
+        threads: Int? = nil, progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
     ) throws(TraylogError) -> ReplayReport {
         let source = queries.source
         do {
             return try Replay.timed {
-                try Replay.compare(source.directory, source.environment, scope, threads: threads, progress: progress)
+                try Replay.compare(source.directory, source.environment, threads: threads, progress: progress)
             }
         } catch {
             throw TraylogError(error, in: source.directory)
@@ -36,9 +31,9 @@ extension TrayQueries {
     }
 
     /// The same on a thread of its own, while the task waits. Cancelling the task gives it up.
-    public func replay(_ scope: ReplayScope = ReplayScope()) async throws(TraylogError) -> ReplayReport {
+    public func replay() async throws(TraylogError) -> ReplayReport {
         try await Waiting.onThread(named: "traylog-replay") { (cancellation) throws(TraylogError) in
-            try self.replay(scope, progress: { _, _ in try cancellation.check() })
+            try self.replay(progress: { _, _ in try cancellation.check() })
         }
     }
 }

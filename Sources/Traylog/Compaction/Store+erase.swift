@@ -6,7 +6,6 @@ import TraylogPlatform
 import TraylogQueries
 import TraylogRewrite
 import TraylogStates
-import TraylogTree
 import TraylogWriter
 
 extension Store {

@@ -5,7 +5,6 @@ import TraylogLog
 import TraylogPages
 import TraylogRewrite
 import TraylogStates
-import TraylogWriter
 
 /// Restores the log of an export byte for byte, line by line, in a store that is missing or empty. Then it derives the
 /// states from the log.

@@ -1,7 +1,6 @@
 import TraylogDomain
 import TraylogPlatform
 import TraylogStates
-import TraylogWriter
 
 /// A projection that runs in this process, whatever its type.
 protocol RunningProjection: AnyObject, Sendable {

@@ -132,7 +132,6 @@ package struct ArchiveSummary: Hashable, Sendable {
 
 /// Tells archives of one store from those of another; 16 bytes that the store derives from its secret key.
 package struct StoreIdentity: Hashable, Sendable {
-    package static let byteCount = 16
     /// The identity of an archive that fits every store.
     package static let none = StoreIdentity(0, 0)
 

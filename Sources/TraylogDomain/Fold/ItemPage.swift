@@ -105,6 +105,15 @@ package struct ItemEntry: Hashable, Sendable {
     package var argument: UInt64
     package var summaryCount: UInt32
     package var flags: ItemFlags
+
+    package init(
+        seq: UInt64, position: UInt64, thread: UInt64, category: UInt64, argument: UInt64, summaryCount: UInt32,
+        flags: ItemFlags
+    ) {
+        (self.seq, self.position) = (seq, position)
+        (self.thread, self.category, self.argument) = (thread, category, argument)
+        (self.summaryCount, self.flags) = (summaryCount, flags)
+    }
 }
 
 /// The state bits of an item. The raw values are stored.

@@ -116,7 +116,7 @@ extension TrayState {
     }
 
     /// Adds an entry at the newest position: the seq of the event being folded.
-    mutating func append(_ entry: ItemEntry, stored: some StatePages) throws {
+    package mutating func append(_ entry: ItemEntry, stored: some StatePages) throws {
         if tail.entries.isEmpty { tail.first = entry.position }
         tail.entries.append(entry)
         count(entry, adding: true)

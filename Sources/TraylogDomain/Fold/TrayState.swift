@@ -28,18 +28,18 @@ package struct TrayState: Hashable, Sendable {
     package internal(set) var unseen: UInt64 = 0
     package internal(set) var unread: UInt64 = 0
     /// The position of the newest `traySeen`.
-    package internal(set) var seenUpTo: UInt64 = 0
+    package var seenUpTo: UInt64 = 0
     /// The `traySeen` that moved ``seenUpTo`` there; 0 for none.
-    package internal(set) var seenBy: UInt64 = 0
+    package var seenBy: UInt64 = 0
     /// Items at or below this position are seen, whatever their flags say.
     package internal(set) var seenMark: UInt64 = 0
     package internal(set) var categories: [CategoryCount] = []
     package internal(set) var newest = NewestItems()
     /// Identities, ascending.
-    package internal(set) var mutedThreads: [UInt64] = []
-    package internal(set) var mutedCategories: [UInt64] = []
+    package var mutedThreads: [UInt64] = []
+    package var mutedCategories: [UInt64] = []
     /// Topics that the user is subscribed to or has items from, ascending by identity.
-    package internal(set) var topics: [Subscription] = []
+    package var topics: [Subscription] = []
     /// Range marks that some sealed pages may lack, oldest first.
     package internal(set) var rangeMarks: [RangeMark] = []
     /// While range marks are being applied to all pages, so that they can go: pages from here on have them. 0 otherwise.
@@ -47,7 +47,7 @@ package struct TrayState: Hashable, Sendable {
     /// The newest range mark that goes then.
     package internal(set) var sweepThrough: UInt64 = 0
     /// The newest items, with every mark applied.
-    package internal(set) var tail = ItemPage(first: 0)
+    package var tail = ItemPage(first: 0)
     /// The number of sealed pages, in memory and stored.
     package internal(set) var sealedPages: UInt64 = 0
     /// Sealed pages that changed since they were stored, ascending.
@@ -55,12 +55,12 @@ package struct TrayState: Hashable, Sendable {
     /// Stored item pages that no longer belong to the state, until they are deleted.
     package internal(set) var obsoletePages: [ObsoletePage] = []
     package var events = EventIndex()
-    package internal(set) var keys = KeyIndex()
-    package internal(set) var collapseKeys = KeyIndex()
+    package var keys = KeyIndex()
+    package var collapseKeys = KeyIndex()
     /// Maps items that were woken to their positions.
-    package internal(set) var moved = KeyIndex()
+    package var moved = KeyIndex()
     /// Maps events that were undone to the events that undid them.
-    package internal(set) var voided = KeyIndex()
+    package var voided = KeyIndex()
     /// What the sealed pages hold of each thread and category, in pages alone; none before ``talliedPages``.
     package internal(set) var tallies = KeyIndex()
 
@@ -126,7 +126,7 @@ extension TrayState {
         topics.firstIndex { $0.topic == topic }
     }
 
-    mutating func subscribe(to topic: UInt64) {
+    package mutating func subscribe(to topic: UInt64) {
         if let index = subscription(to: topic) {
             topics[index].isActive = true
         } else {

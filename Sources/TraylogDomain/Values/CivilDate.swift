@@ -3,13 +3,9 @@ struct CivilDate: Hashable, Sendable {
     var year: Int64
     var month: Int64
     var day: Int64
+}
 
-    init(year: Int64, month: Int64, day: Int64) {
-        self.year = year
-        self.month = month
-        self.day = day
-    }
-
+extension CivilDate {
     /// The date `days` after 1970-01-01, for any count that milliseconds in 64 bits can reach.
     ///
     /// Years are counted from March, so that the leap day comes last; eras have 400 years. After

@@ -25,7 +25,9 @@ package struct RecordHeader: Hashable, Sendable {
     package var kind: EventKind? { EventKind(rawValue: kindNumber) }
     package var isChunked: Bool { flags.contains(.chunked) }
     package var isErased: Bool { flags.contains(.erased) }
+}
 
+extension RecordHeader {
     /// Makes a header without flags and checksum, to decode a payload with.
     package init(
         kind: EventKind, stream: UInt32, recordedAt: Timestamp, occurredAt: Timestamp?, salt: Salt
@@ -33,19 +35,6 @@ package struct RecordHeader: Hashable, Sendable {
         self.init(
             crc: 0, kindNumber: kind.rawValue, flags: [], stream: stream, recordedAt: recordedAt,
             occurredAt: occurredAt, salt: salt)
-    }
-
-    init(
-        crc: UInt32, kindNumber: UInt8, flags: RecordFlags, stream: UInt32, recordedAt: Timestamp,
-        occurredAt: Timestamp?, salt: Salt
-    ) {
-        self.crc = crc
-        self.kindNumber = kindNumber
-        self.flags = flags
-        self.stream = stream
-        self.recordedAt = recordedAt
-        self.occurredAt = occurredAt
-        self.salt = salt
     }
 
     /// Checks that the stream can exist at `seq`, before memory is spent for each stream.

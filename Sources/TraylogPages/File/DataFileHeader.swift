@@ -88,3 +88,44 @@ package struct DataFileHeader: Sendable {
             root: page.integer(at: 128, as: UInt64.self))
     }
 }
+
+/// Bytes read from a file at a position.
+struct FileBytes {
+    let bytes: [UInt8]
+
+    /// Exactly `count` bytes at `offset`; nil when the file ends before or cannot be read.
+    init?(_ file: FileDescriptor, at offset: Int64, count: Int) {
+        guard let bytes = try? file.read(count, at: offset), bytes.count == count else { return nil }
+        self.bytes = bytes
+    }
+
+    /// The integer at `offset` in host byte order; the caller knows that it is inside.
+    func integer<Number: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: Number.Type) -> Number {
+        precondition(offset >= 0 && offset + MemoryLayout<Number>.size <= bytes.count, "Outside of the bytes read.")
+        return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: offset, as: type) }
+    }
+}
+
+/// One of the two pages of the header, as commits leave them alternately.
+struct MetaPage {
+    var transaction: UInt64
+    var lastPage: UInt64
+    var freeList: TableRecord
+    var tables: TableRecord
+
+    /// LMDB's flag for keys that are numbers.
+    static let integerKeys: UInt16 = 8
+
+    /// Nil when it makes no sense; see ``DataFileHeader`` for the offsets.
+    init?(_ page: Page) {
+        guard let transaction = page.number(at: 144), let lastPage = page.number(at: 136), lastPage < 1 << 47,
+            let freeList = TableRecord(
+                page, at: 40, name: .freePages, flags: Self.integerKeys, pageCount: lastPage + 1),
+            let tables = TableRecord(page, at: 88, name: .tables, flags: 0, pageCount: lastPage + 1)
+        else { return nil }
+        self.transaction = transaction
+        self.lastPage = lastPage
+        self.freeList = freeList
+        self.tables = tables
+    }
+}

@@ -1,4 +1,4 @@
-/// What LMDB is about to trust in a write transaction, looked at before.
+/// Looks at the pages that LMDB is about to trust in a write transaction.
 ///
 /// LMDB reads and changes pages of the last commit without a look at their bytes. Whoever writes asks here first, and
 /// each page is looked at once in a transaction. Pages that the transaction has changed already are LMDB's own.
@@ -55,7 +55,7 @@
         try checkValue(of: key, place, table)
     }
 
-    /// Before a value is deleted, or a cursor moves on from it: the same, and what lies beside the way, because LMDB
+    /// Before a value is deleted: the same, and what lies beside the way, because LMDB
     /// moves entries between neighbors there.
     package func checkNeighbors(of key: KeyBytes, in name: TableName) throws(LMDBError) {
         guard let table = try table(name) else { return }
@@ -73,15 +73,6 @@
         _ = try descend(table) { $0.count - 1 }
         endsExamined[index] = true
     }
-
-    /// The way to the first leaf.
-    package func checkFirst(_ name: TableName) throws(LMDBError) {
-        guard let table = try table(name) else { return }
-        _ = try descend(table) { _ in 0 }
-    }
-
-    /// Before a cursor goes through a table: that the file has it.
-    package func requireTable(_ database: Database) throws(LMDBError) { _ = try snapshot.record(database) }
 
     /// The table's record; nil when there was nothing in it.
     private func table(_ name: TableName) throws(LMDBError) -> TableRecord? {

@@ -25,7 +25,6 @@ package struct FileDescriptor: Hashable, Sendable {
         package static let creating = Options(rawValue: O_CREAT)
         /// Fails where there is one.
         package static let exclusive = Options(rawValue: O_EXCL)
-        package static let truncating = Options(rawValue: O_TRUNC)
         package static let refusingLinks = Options(rawValue: O_NOFOLLOW)
         package static let directory = Options(rawValue: O_DIRECTORY)
         /// Does not wait, as for the other end of a pipe.
@@ -67,7 +66,7 @@ package struct FileDescriptor: Hashable, Sendable {
 
     /// Reads from `offset` on until `bytes` are full or the file ends.
     ///
-    /// - Returns: how many were read.
+    /// - Returns: the number of bytes read.
     package func read(into bytes: inout MutableRawSpan, at offset: Int64) throws(SystemError) -> Int {
         let (count, error): (Int, SystemError?) = unsafe bytes.withUnsafeMutableBytes { buffer in
             var filled = 0

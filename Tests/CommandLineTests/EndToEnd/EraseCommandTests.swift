@@ -7,7 +7,7 @@ struct EraseCommandTests {
         try withStore { store in
             try store.append(
                 #"{"kind":"notify","user":"zq-ada-zq","title":"zq-title-zq","key":"zq-key-zq"}"#,
-                #"{"kind":"notify","user":"bob","title":"Two"}"#, #"{"kind":"seeTray","user":"zq-ada-zq"}"#,
+                #"{"kind":"notify","user":"bob","title":"Two"}"#, #"{"kind":"markAll","user":"zq-ada-zq","as":"read"}"#,
                 #"{"kind":"notify","user":"zq-ada-zq","title":"zq-title-zq"}"#,
                 #"{"kind":"notify","user":"bob","title":"Five"}"#)
             try body(store)

@@ -9,13 +9,20 @@ extension Environment {
     func rewrite(finishing: Bool = true, onStep: (ReplacementStep) throws -> Void = { _ in }) throws {
         let successor = try openSuccessor()
         defer { successor.close() }
-        try replace(
-            by: successor,
-            beforeRename: {
-                var copy = TableCopy(from: self, to: successor)
-                for name in databaseNames { try copy.copy(database(name)) }
-            }, onStep: onStep)
+        try replace(by: successor, beforeRename: { try copyRows(to: successor) }, onStep: onStep)
         if finishing { try finishReplacement { try? onStep($0) } }
+    }
+
+    /// Copies the rows of all tables in one transaction.
+    func copyRows(to successor: Environment) throws {
+        let tables = try allRows()
+        try successor.write { transaction in
+            for (name, rows) in tables {
+                for (key, value) in rows.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+                    try transaction.put(successor.database(name), key, value)
+                }
+            }
+        }
     }
 
     /// Makes a file with many rows of which most are taken away again.

@@ -8,6 +8,7 @@ import TraylogPlatform
 @testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogQueries
+@testable import TraylogRewrite
 @testable import TraylogStates
 
 /// A store's data file is replaced, again and again, under a reader that stays open.

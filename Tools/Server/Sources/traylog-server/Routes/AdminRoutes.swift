@@ -57,17 +57,8 @@ enum AdminRoutes {
     }
 
     private static var replays: Route {
-        job("replays", "Fold the log anew and compare", ["users", "from", "to"]) { members in
-            var scope = ReplayScope()
-            if let users = members["users"] {
-                guard let names = users.array?.compactMap(\.string), names.count == users.array?.count else {
-                    throw Problem.invalid("users", "must be an array of names")
-                }
-                scope.users = names
-            }
-            scope.from = try seq("from", members)
-            scope.to = try seq("to", members)
-            return { [scope] store in JSONValue(try await store.replay(scope)) }
+        job("replays", "Fold the log anew and compare", []) { _ in
+            { store in JSONValue(try await store.replay()) }
         }
     }
 
@@ -130,12 +121,6 @@ enum AdminRoutes {
         guard let value = members[name] else { return nil }
         guard let text = value.string else { throw Problem.invalid(name, "must be a string") }
         return text
-    }
-
-    private static func seq(_ name: String, _ members: JSONValue) throws -> Seq? {
-        guard let value = members[name] else { return nil }
-        guard let number = value.integer else { throw Problem.invalid(name, "must be a seq") }
-        return Seq(number)
     }
 
     private static func flag(_ name: String, _ members: JSONValue) throws -> Bool {

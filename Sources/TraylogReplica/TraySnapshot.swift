@@ -1,3 +1,5 @@
+import TraylogDomain
+
 /// One page of a user's tray as it was right after an event: all that a copy elsewhere needs to go on by itself.
 ///
 /// The pages of one snapshot are all as of the same event. ``TrayReplica`` is made from them.

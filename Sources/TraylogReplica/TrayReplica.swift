@@ -1,3 +1,5 @@
+import TraylogDomain
+
 /// A copy of one user's tray away from the store: a snapshot, and the changes after it.
 ///
 /// It folds them as the store does, so that every query has the store's answer at ``through``. It knows the content of

@@ -1,3 +1,5 @@
+import TraylogDomain
+
 /// The events that a ``TrayReplica`` knows, in the place of a log.
 ///
 /// An item of the snapshot stands here as the event that brought it, with its content as the snapshot has it.
