@@ -1,7 +1,7 @@
 import TraylogDomain
 
 /// The streams of a log that is being restored, in the order of their first events. Takes about 40 bytes for each.
-struct RestoredStreams {
+package struct RestoredStreams {
     private struct Stream {
         var identity: UInt64
         var isTopic: Bool
@@ -11,13 +11,13 @@ struct RestoredStreams {
     private var streams: [Stream] = []
     private var identities: Set<UInt64> = []
 
-    init(hasher: IdentityHasher) { self.hasher = hasher }
+    package init(hasher: IdentityHasher) { self.hasher = hasher }
 
     /// Checks the stream of the next event, and adds the stream if it is new.
     ///
     /// - Parameter streamOf: returns the stream of an earlier event.
     /// - Throws: ``Refusal`` when the stream does not belong to the event's user or topic.
-    mutating func add(
+    package mutating func add(
         _ event: borrowing Event, stream: UInt32, streamOf: (Seq) throws -> UInt32?
     ) throws {
         switch (event.body, event.user) {
@@ -71,7 +71,7 @@ struct RestoredStreams {
 
 extension Event.Body {
     /// The greatest seq that this event names; 0 when it names none.
-    var greatestNamed: Seq {
+    package var greatestNamed: Seq {
         switch self {
         case .notified, .broadcast, .muted, .unmuted, .subscribed, .unsubscribed, .erased, .redacted: 0
         case .traySeen(let upTo): upTo
