@@ -56,7 +56,7 @@ struct ItemComparison {
             let known = before[entry.seq]
             guard known?.standing != standing || known?.overrides != overrides else { continue }
             // Marks on what is gone say nothing.
-            guard known?.standing.isGone != true else { continue }
+            guard known?.standing.isGone != true || !standing.isGone else { continue }
             let wasListed = known?.standing.isListed ?? false
             let shown = ShownItem(entry: entry, isSeen: isSeen, overrides: overrides)
             let change = ItemChange(
@@ -136,8 +136,10 @@ struct ChangeTracker {
     }
 
     private mutating func note(_ entry: ItemEntry, isSeen: Bool, after fact: Fact) {
-        guard let tracked = items[entry.seq], tracked.standing?.isGone != true else { return }
+        guard let tracked = items[entry.seq] else { return }
         let standing = ItemStanding(entry, isSeen: isSeen)
+        // Marks on what is gone say nothing; an undo can bring it back.
+        guard tracked.standing?.isGone != true || !standing.isGone else { return }
         // An edit, and a new time to wake, leave the standing unchanged.
         guard tracked.standing != standing || fact.kind == .edited || fact.kind == .snoozed else { return }
         items[entry.seq]?.standing = standing

@@ -10,7 +10,7 @@ extension TrayQueries {
     public func item(
         _ item: ItemReference, of user: String, asOf: Moment? = nil
     ) throws(TraylogError) -> Item {
-        try queries.answer(asOf == nil ? .now : .past, of: user) { try $0.at(asOf).item(item) }
+        try queries.answer(asOf == nil ? .now : .past, of: user) { try $0.at(asOf).item(item, now: $0) }
     }
 
     /// One item with what was done to it, by whom and when.
@@ -22,7 +22,7 @@ extension TrayQueries {
     ) throws(TraylogError) -> ItemLife {
         try queries.answer(.past, of: user) { now in
             let then = try now.at(asOf)
-            let shown = try then.item(item)
+            let shown = try then.item(item, now: now)
             return ItemLife(
                 user: user, asOf: Seq(then.asOf), item: shown,
                 events: try now.events(of: shown.seq.rawValue, through: then.asOf).map { try now.pages.event($0) })
@@ -44,10 +44,18 @@ extension TrayQueries {
 }
 
 extension UserSnapshot {
-    fileprivate func item(_ reference: ItemReference) throws -> Item {
-        let entry = try state.entry(of: reference, hasher: hasher, source: pages)
-        if store.record.floor.isAbove(entry.seq), try !pages.holds(entry.seq) { throw store.record.floor.refusal }
-        return try state.shown(entry, stored: pages).item(from: pages)
+    /// - Parameter now: the same user at the head: keys are looked up in the present, for the past does not keep them.
+    fileprivate func item(_ reference: ItemReference, now: UserSnapshot) throws -> Item {
+        let seq = try now.state.entry(of: reference, hasher: hasher, source: now.pages).seq
+        guard seq <= asOf, let entry = try state.entry(of: seq, stored: pages) else {
+            throw Refusal.unknownItem(reference)
+        }
+        let shown = try state.shown(entry, stored: pages)
+        // Of an item that was gone at the floor, the log may hold its own event and not those that changed it.
+        for event in [entry.seq] + shown.overrides.map(\.event) where store.record.floor.isAbove(event) {
+            guard try pages.holds(event) else { throw store.record.floor.refusal }
+        }
+        return try shown.item(from: pages)
     }
 
     /// The events through `end` that changed an item, ascending, as far as the log holds them.
