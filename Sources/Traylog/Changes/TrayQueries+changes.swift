@@ -19,7 +19,7 @@ extension TrayQueries {
             guard (1...10_000).contains(limit) else {
                 throw Refusal.invalid(field: "limit", reason: "must be 1 to 10000, not \(limit)")
             }
-            _ = try now.store.seq(of: .seq(seq))
+            _ = try now.store.seq(of: .seq(seq), "after")
             return try now.changes(after: seq.rawValue, limit: limit)
         }
     }

@@ -39,6 +39,8 @@ import TraylogDomain
         return (item.rawValue...end.rawValue).map { Seq($0) }.filter { seq in
             let after = naive.state(of: user, asOf: seq).item(item)
             defer { before = after }
+            // An undo changes the marks of what is gone, too; they say nothing.
+            if before?.gone == true, after?.gone == true { return false }
             return after != before
         }
     }

@@ -145,6 +145,8 @@ private struct PlainItems {
         expected.categories = categories.enumerated().filter { $1 != (0, 0) }.map {
             Tray.CategoryCounts(category: "category \($0)", unseen: $1.unseen, unread: $1.unread)
         }
+        #expect((tray.seenAt != nil) == (seenUpTo > 0), "\(label)")
+        expected.seenAt = tray.seenAt
         #expect(tray == expected, "\(label)")
         for before in [count + 1, count / 2, 130] {
             try expectPages(InboxQuery(limit: 50), before: before, pages: 3, in: store, label)

@@ -13,7 +13,7 @@ import Traylog
             #expect(changes.stream == 0 && changes.events.isEmpty && changes.through == 1 && changes.isComplete)
             #expect(try TrayReplica([store.snapshot(of: "bob")]).tray() == store.tray(of: "bob"))
             #expect(try store.version(of: "bob").newestChange == 0)
-            #expect(throws: TraylogError.refused(.upToBeyondHead(2, head: 1))) {
+            #expect(throws: TraylogError.refused(.upToBeyondHead(2, head: 1, field: "after"))) {
                 try store.changes(of: "bob", after: 2)
             }
             store.close()
