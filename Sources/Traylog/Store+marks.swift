@@ -72,8 +72,8 @@ extension Store {
 
     /// Voids one earlier `traySeen`, `marked` or `allMarked` of the user: the state is as if it had never been stored.
     ///
-    /// What the user did meanwhile and changed nothing then was not stored, and does not come back: an item opened after the
-    /// `allMarked` that is undone is unread again.
+    /// The store kept no event for an action that changed nothing at its time, so undo cannot bring it back: an item that the
+    /// user opened after the `allMarked` is unread again when that is undone.
     ///
     /// - Throws: ``TraylogError``: refused `unknownEvent`, `notUndoable`, `compacted`; failed.
     @discardableResult

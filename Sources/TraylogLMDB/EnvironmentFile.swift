@@ -102,7 +102,7 @@ import TraylogPlatform
         mayBeRenumbered = false
     }
 
-    /// What LMDB tells without a transaction.
+    /// The file's size and map, which LMDB reports without a transaction.
     func mapState() -> MapState {
         var raw = unsafe MDB_envinfo()
         unsafe mdb_env_info(handle, &raw)
@@ -158,7 +158,7 @@ import TraylogPlatform
     }
 }
 
-/// What LMDB tells of an environment without a transaction.
+/// The size of an environment and its map, which LMDB reports without a transaction.
 struct MapState: Sendable {
     var sizeBytes: Int
     var lastPage: Int

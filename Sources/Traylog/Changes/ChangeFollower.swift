@@ -7,9 +7,10 @@ extension TrayQueries {
     /// for try await changes in store.followChanges(of: "ann", after: known) { known = changes.through }
     /// ```
     ///
-    /// The first element comes at once, even if it has no events; later ones have some, or come further than the one before.
+    /// The first element comes at once, even if it has no events; each later one has some. The sequence keeps the store open,
+    /// and ends when it is closed.
     public func followChanges(of user: String, after seq: Seq = .zero) -> ChangeFollower {
-        ChangeFollower(queries: queries, user: user, first: seq)
+        ChangeFollower(store: self, user: user, first: seq)
     }
 }
 
@@ -21,14 +22,15 @@ public struct ChangeFollower: AsyncSequence, Sendable {
     public typealias Element = Changes
     public typealias Failure = TraylogError
 
-    let queries: Queries
+    let store: any TrayQueries
     let user: String
     let first: Seq
 
-    public func makeAsyncIterator() -> Iterator { Iterator(queries: queries, user: user, through: first) }
+    public func makeAsyncIterator() -> Iterator { Iterator(store: store, user: user, through: first) }
 
     public struct Iterator: AsyncIteratorProtocol {
-        private let queries: Queries
+        /// Kept, so that it stays open.
+        private let store: any TrayQueries
         private let user: String
         private var observation: Observation?
         private var through: Seq
@@ -36,8 +38,8 @@ public struct ChangeFollower: AsyncSequence, Sendable {
         private var isAtHead = false
         private var hasEnded = false
 
-        init(queries: Queries, user: String, through: Seq) {
-            self.queries = queries
+        init(store: any TrayQueries, user: String, through: Seq) {
+            self.store = store
             self.user = user
             self.through = through
         }
@@ -60,12 +62,12 @@ public struct ChangeFollower: AsyncSequence, Sendable {
 
         private mutating func page(isolation actor: isolated (any Actor)?) async throws(TraylogError) -> Changes? {
             let isFirst = observation == nil
-            guard let observation = observation ?? queries.hub.observe(user: user) else { return nil }
+            guard let observation = observation ?? store.queries.hub.observe(user: user) else { return nil }
             self.observation = observation
             while true {
                 if isAtHead { guard await observation.signal.wait() else { return nil } }
                 guard !Task.isCancelled, !observation.signal.isEnded else { return nil }
-                let changes = try await BlockingQueries(queries).changes(of: user, after: through)
+                let changes = try await BlockingQueries(store.queries).changes(of: user, after: through)
                 isAtHead = changes.isComplete
                 through = changes.through
                 if isFirst || !changes.events.isEmpty { return changes }

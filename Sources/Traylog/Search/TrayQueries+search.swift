@@ -80,7 +80,7 @@ private struct EventScan {
     let queries: Queries
     let archives: Archives?
     let user: String?
-    /// What is left.
+    /// The part of the log that the search has not read yet.
     var range: (first: UInt64, last: UInt64)
     let newestFirst: Bool
 

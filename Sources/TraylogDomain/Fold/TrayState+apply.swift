@@ -38,9 +38,9 @@ extension TrayState {
     ///   from one landmark to the next takes the same time whatever the events are.
     private mutating func step(to seq: UInt64, items: Int) {
         appliedSeq = seq
-        let before = folded / landmarkDistance
-        folded &+= 1 &+ UInt64(items / TrayState.itemsPerFact)
-        if folded / landmarkDistance != before { lastLandmark = seq }
+        let facts = 1 &+ UInt64(items / TrayState.itemsPerFact)
+        if folded % landmarkDistance &+ facts >= landmarkDistance { lastLandmark = seq }
+        folded &+= facts
     }
 
     /// Adds the event to the indexes.

@@ -1,4 +1,4 @@
-/// How many of some items are listed, and how many of those are counted as unseen and as unread.
+/// Counts of a set of items: those listed, and of these the unseen and the unread ones.
 package struct Tally: Hashable, Sendable {
     package var listed: UInt64 = 0
     package var unseen: UInt64 = 0
@@ -113,7 +113,7 @@ extension TrayState {
         }
     }
 
-    /// What the sealed items of the threads and categories that the mark names count before it.
+    /// The tallies, before the mark, of the threads and categories that it names.
     func tallies(of mark: RangeMark, stored: some StatePages) throws -> [KeyIndex.Entry: Tally] {
         var found: [KeyIndex.Entry: Tally] = [:]
         func note(_ page: KeyIndex.Page) {
@@ -128,7 +128,7 @@ extension TrayState {
         return found
     }
 
-    /// What the sealed items above the mark's position count, of those that it would cover otherwise.
+    /// The tallies of sealed items that the mark names but does not reach, because they lie above its position.
     func tallies(above mark: RangeMark, stored: some StatePages) throws -> [KeyIndex.Entry: Tally] {
         var found: [KeyIndex.Entry: Tally] = [:]
         guard mark.upTo < tail.first &- 1 else { return found }

@@ -61,7 +61,7 @@ package struct TrayState: Hashable, Sendable {
     package var moved = KeyIndex()
     /// Maps events that were undone to the events that undid them.
     package var voided = KeyIndex()
-    /// What the sealed pages hold of each thread and category, in pages alone; none before ``talliedPages``.
+    /// The tallies of sealed items by thread and category, in pages alone; none before ``talliedPages``.
     package internal(set) var tallies = KeyIndex()
 
     package init() {}

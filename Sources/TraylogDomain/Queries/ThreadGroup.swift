@@ -93,7 +93,7 @@ private struct Group {
     var count = 0
     var unseen = 0
     var unread = 0
-    /// What the items but the newest stand for.
+    /// The sum of `summaryCount` over all items but the newest.
     private var more = 0
     private var names: Set<UInt64> = []
     /// One item for each name, newest first.
