@@ -15,6 +15,14 @@ enum Caller: Sendable {
     case key(id: String, scopes: Set<KeyScope>)
     case user(String, scopes: Set<TokenScope>)
 
+    /// The key's id, or the user.
+    var name: String {
+        switch self {
+        case .key(let id, _): id
+        case .user(let name, _): name
+        }
+    }
+
     /// What rate limits count by.
     var account: String {
         switch self {

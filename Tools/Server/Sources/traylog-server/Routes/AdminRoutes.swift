@@ -7,13 +7,14 @@ enum AdminRoutes {
     static var all: [Route] { [compactions, erasures, replays, ticks, backups, job, stats] }
 
     private static var compactions: Route {
-        job("compactions", "Compact the store", ["before", "keepDays", "archive", "dryRun"]) { members in
+        job("compactions", "Compact the store", ["before", "keepDays", "archive", "dryRun"]) { members, _ in
             let moment = try before(members)
             let (archive, isDryRun) = (try text("archive", members), try flag("dryRun", members))
             return { store in
                 let report = try await store.compact(before: moment, archive: archive, isDryRun: isDryRun)
                 return .present([
-                    ("floor", JSONValue(report.floor)), ("dropped", .int(report.dropped)),
+                    ("dryRun", isDryRun ? true : nil), ("floor", JSONValue(report.floor)),
+                    ("dropped", .int(report.dropped)),
                     ("archive", report.archive.map { .string($0) }), ("bytesBefore", .int(report.bytesBefore)),
                     ("bytesAfter", .int(report.bytesAfter)),
                 ])
@@ -40,14 +41,14 @@ enum AdminRoutes {
     }
 
     private static var erasures: Route {
-        job("erasures", "Erase a person", ["user", "confirm", "archive"]) { members in
+        job("erasures", "Erase a person", ["user", "confirm", "archive"]) { members, name in
             guard let user = try text("user", members) else { throw Problem.invalid("user", "must be given") }
             guard try text("confirm", members).map({ $0.utf8.elementsEqual(user.utf8) }) ?? false else {
                 throw Problem.invalid("confirm", "must be the user's name again")
             }
             let archive = try text("archive", members)
             return { store in
-                let report = try await store.erase(user, archives: archive)
+                let report = try await store.erase(user, actor: name, archives: archive)
                 return .present([
                     ("seq", report.seq.map { JSONValue($0) }), ("pseudonym", report.pseudonym.map { .string($0) }),
                     ("events", .int(report.events)), ("archives", .array(report.archives.map { .string($0) })),
@@ -57,13 +58,13 @@ enum AdminRoutes {
     }
 
     private static var replays: Route {
-        job("replays", "Fold the log anew and compare", []) { _ in
+        job("replays", "Fold the log anew and compare", []) { _, _ in
             { store in JSONValue(try await store.replay()) }
         }
     }
 
     private static var ticks: Route {
-        job("ticks", "Wake and expire what is due", ["now"]) { members in
+        job("ticks", "Wake and expire what is due", ["now"]) { members, _ in
             var now: Timestamp?
             if let text = try text("now", members) {
                 now = Timestamp(rfc3339: text)
@@ -77,7 +78,7 @@ enum AdminRoutes {
     }
 
     private static var backups: Route {
-        job("backups", "Copy the store", ["directory"]) { members in
+        job("backups", "Copy the store", ["directory"]) { members, _ in
             guard let directory = try text("directory", members), directory.hasPrefix("/") else {
                 throw Problem.invalid("directory", "must be an absolute path")
             }
@@ -105,14 +106,15 @@ enum AdminRoutes {
 
     /// A route that starts a job.
     ///
-    /// - Parameter prepare: makes the work of the members, or refuses them.
+    /// - Parameter prepare: makes the work of the members and the name of the key, or refuses them.
     private static func job(
         _ name: String, _ summary: String, _ members: [String],
-        _ prepare: @escaping @Sendable (JSONValue) throws -> @Sendable (Store) async throws -> JSONValue
+        _ prepare: @escaping @Sendable (JSONValue, String) throws -> @Sendable (Store) async throws -> JSONValue
     ) -> Route {
         Route(.post, "/v1/admin/\(name)", summary, .key(.admin), body: .object(members), status: 202) { call in
-            let work = try prepare(try await call.members(Set(members)))
-            let id = call.service.jobs.start(name, work)
+            let caller = call.caller?.name ?? ""
+            let work = try prepare(try await call.members(Set(members)), caller)
+            let id = call.service.jobs.start(name, by: caller, work)
             return .json(["id": .string(id)], .accepted, headers: [.location: "/v1/admin/jobs/\(id)"])
         }
     }

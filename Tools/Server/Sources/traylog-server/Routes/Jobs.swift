@@ -6,6 +6,10 @@ final class Jobs: Sendable {
     struct Job: Sendable {
         let id: String
         let kind: String
+        /// The name of the key that asked for it.
+        let by: String
+        let startedAt: Timestamp
+        var endedAt: Timestamp?
         var state = "running"
         var outcome: JSONValue = .null
 
@@ -24,11 +28,14 @@ final class Jobs: Sendable {
 
     init(_ store: Store) { self.store = store }
 
+    /// Newest first.
+    var all: [Job] { jobs.withLock { $0.reversed() } }
+
     func find(_ id: String) -> Job? { jobs.withLock { $0.first { $0.id == id } } }
 
     /// Starts a job, and returns its id.
-    func start(_ kind: String, _ work: @escaping @Sendable (Store) async throws -> JSONValue) -> String {
-        let job = Job(id: [UInt8].random(8).hex, kind: kind)
+    func start(_ kind: String, by name: String, _ work: @escaping @Sendable (Store) async throws -> JSONValue) -> String {
+        let job = Job(id: [UInt8].random(8).hex, kind: kind, by: name, startedAt: .now)
         jobs.withLock { jobs in
             jobs.append(job)
             if jobs.count > Self.kept { jobs.removeFirst() }
@@ -46,7 +53,7 @@ final class Jobs: Sendable {
     private func finish(_ id: String, _ state: String, _ outcome: JSONValue) {
         jobs.withLock { jobs in
             guard let index = jobs.firstIndex(where: { $0.id == id }) else { return }
-            (jobs[index].state, jobs[index].outcome) = (state, outcome)
+            (jobs[index].state, jobs[index].outcome, jobs[index].endedAt) = (state, outcome, .now)
         }
     }
 }

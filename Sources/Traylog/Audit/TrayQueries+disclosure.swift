@@ -1,0 +1,49 @@
+import TraylogDomain
+import TraylogLog
+import TraylogQueries
+import TraylogStates
+
+/// What the leaf of an event commits to: the last 32 bytes of the leaf are SHA-256(salt ‖ payload) (Docs/format.md, "Leaf").
+///
+/// Give it only to those who may read the event: without the salt, the leaf reveals nothing.
+public struct EventDisclosure: Hashable, Sendable {
+    /// 16 bytes.
+    public var salt: [UInt8]
+    /// The Protocol Buffers message of Docs/format/event.proto, as it is stored.
+    public var payload: [UInt8]
+
+    public init(salt: [UInt8], payload: [UInt8]) {
+        self.salt = salt
+        self.payload = payload
+    }
+}
+
+extension TrayQueries {
+    /// The salt and the payload of an event; nil when its person was erased.
+    ///
+    /// - Throws: ``TraylogError/refused(_:)``: `unknownEvent` for a seq that the log never had, `compacted` for an event that
+    ///   left it; ``TraylogError/failed(_:)``.
+    public func disclosure(of seq: Seq) throws(TraylogError) -> EventDisclosure? {
+        if case .redacted = try event(seq).body { return nil }
+        return try queries.answer { store in
+            let log = store.tables.log
+            return try store.read { transaction in
+                let found = try log.record(seq.rawValue, in: transaction) { record -> EventDisclosure? in
+                    guard try EventLog.skeleton(seq.rawValue, record) == nil else { return nil }
+                    return try log.withPayload(of: seq.rawValue, record, in: transaction) { header, payload in
+                        var bytes: [UInt8] = []
+                        bytes.append(copying: payload)
+                        return EventDisclosure(salt: header.salt.bytes, payload: bytes)
+                    }
+                }
+                guard let found else { throw store.record.floor.refusal }
+                return found
+            }
+        }
+    }
+
+    /// The same, while the task waits.
+    public func disclosure(of seq: Seq) async throws(TraylogError) -> EventDisclosure? {
+        try await asking { store throws(TraylogError) in try store.disclosure(of: seq) }
+    }
+}
