@@ -86,6 +86,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "TraylogObservation",
+            dependencies: [
+                "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries",
+                "TraylogStates", "TraylogWriter",
+            ],
+            swiftSettings: strict),
+        .target(
             name: "TraylogChecks",
             dependencies: [
                 "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB",
@@ -103,8 +110,8 @@ let package = Package(
             name: "Traylog",
             dependencies: [
                 "TraylogArchive", "TraylogAudit", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON",
-                "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogReplica",
-                "TraylogRewrite", "TraylogStates", "TraylogTree", "TraylogWriter",
+                "TraylogLMDB", "TraylogLog", "TraylogObservation", "TraylogPages", "TraylogPlatform", "TraylogQueries",
+                "TraylogReplica", "TraylogRewrite", "TraylogStates", "TraylogTree", "TraylogWriter",
             ],
             swiftSettings: strict),
         .target(name: "TraylogFoundation", dependencies: ["Traylog"], swiftSettings: strict),
@@ -138,7 +145,8 @@ let package = Package(
         .testTarget(
             name: "TraylogTests",
             dependencies: [
-                "TraylogChecks", "TraylogJSON", "TraylogQueries", "TraylogRewrite", "TraylogWriter",
+                "TraylogChecks", "TraylogJSON", "TraylogObservation", "TraylogQueries", "TraylogRewrite",
+                "TraylogWriter",
                 "TestSupport", "Traylog", "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogLMDB",
                 "TraylogLog",
                 "TraylogFold", "TraylogFoundation", "TraylogPages", "TraylogPlatform", "TraylogStates", "TraylogTree",

@@ -1,6 +1,8 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogObservation
 import TraylogPlatform
+import TraylogQueries
 import TraylogRewrite
 import TraylogStates
 import TraylogWriter

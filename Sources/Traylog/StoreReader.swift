@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogObservation
 import TraylogPlatform
 import TraylogQueries
 import TraylogStates

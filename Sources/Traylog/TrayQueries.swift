@@ -1,3 +1,4 @@
+import TraylogObservation
 import TraylogQueries
 import TraylogTree
 

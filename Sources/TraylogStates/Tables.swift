@@ -12,6 +12,7 @@ package struct Tables: Sendable {
     package let log: EventLog
     package let meta: Database
     package let archives: ArchiveList
+    package let source: SourceTable
     /// The table of projections, and that of the tree: higher floors know their rows.
     package let projectionDatabase: Database
     package let fingerprints: FingerprintTable
@@ -24,6 +25,7 @@ package struct Tables: Sendable {
         log = EventLog(environment)
         meta = environment.database("meta")
         archives = ArchiveList(database: meta)
+        source = SourceTable(database: meta)
         projectionDatabase = environment.database("projections")
         fingerprints = FingerprintTable(database: environment.database("fingerprints"))
         treeDatabase = environment.database("tree")

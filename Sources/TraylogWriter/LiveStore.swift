@@ -143,6 +143,9 @@ package struct LiveStore {
         if fact.key != 0 { knownKeys.insert(fact.key, of: tail) }
     }
 
+    /// Appends an event of the store itself to the transaction in the making.
+    mutating func append(_ fact: Fact) { tail.append(fact, to: 0, isTopic: false) }
+
     /// Appends an event that is durable, and whose fact must be read from the log.
     ///
     /// - Parameters:

@@ -136,7 +136,7 @@ extension PendingTransaction {
     }
 
     /// Notes what a deleted item that is being restored needs of the events below the floor-to-be.
-    private mutating func noteRestored(_ body: Event.Body, _ stream: LiveStream, store: inout LiveStore) throws {
+    mutating func noteRestored(_ body: Event.Body, _ stream: LiveStream, store: inout LiveStore) throws {
         guard case .marked(.restored, let items) = body else { return }
         let (state, stored) = try state(of: stream, store: &store)
         for item in items where item.rawValue < store.keptFloor {
@@ -150,7 +150,7 @@ extension PendingTransaction {
     /// Without a mark that was undone, an item may not have been superseded: it is not gone any more, and due again.
     ///
     /// While it was gone, a tick may have dropped what it was due at.
-    private mutating func reviveDues(
+    mutating func reviveDues(
         of stream: LiveStream, since old: TrayState, by seq: UInt64, store: inout LiveStore
     ) throws {
         let (new, stored) = try state(of: stream, store: &store)

@@ -2,6 +2,7 @@ import TraylogDomain
 import TraylogLMDB
 import TraylogLog
 import TraylogPlatform
+import TraylogQueries
 import TraylogStates
 
 /// The transaction in the making: commands decided against the state after the last commit and each other, their
@@ -10,17 +11,19 @@ import TraylogStates
 /// ``LogTail`` and ``StreamDirectory`` know how to take its events back, so that a refused batch or a failed commit leaves
 /// no trace.
 struct PendingTransaction {
-    private(set) var batch = RecordBatch(firstSeq: 1)
-    /// Whose the events are, one for each.
-    private var streams: [LiveStream] = []
+    var batch = RecordBatch(firstSeq: 1)
+    /// Whose the events are, one for each; nil for the store itself.
+    private var streams: [LiveStream?] = []
     /// Deleted items may be back, which did not wake while they were deleted.
     private var mayEndWaiting = false
     /// What the events make due, and which event each comes from.
     private var dues: [(seq: UInt64, entry: DueEntry)] = []
     /// What a tick took care of.
     var settled: [DueEntry] = []
+    /// How far the store has come with them in the log that it follows.
+    var source: SourcePosition?
     /// The time of the events.
-    private var now = Timestamp(milliseconds: .min)
+    var now = Timestamp(milliseconds: .min)
 
     /// The head that the next command is decided against.
     var head: UInt64 { batch.nextSeq - 1 }
@@ -31,6 +34,7 @@ struct PendingTransaction {
         streams.removeAll(keepingCapacity: true)
         dues.removeAll(keepingCapacity: true)
         settled.removeAll()
+        source = nil
         mayEndWaiting = false
         // A clock that steps back is clamped, so that times never decrease along the log.
         self.now = max(now, store.head.recordedAt)
@@ -40,9 +44,10 @@ struct PendingTransaction {
     ///
     /// - Parameter slice: what is stored beside them.
     func values(with slice: SliceRows?, _ store: borrowing LiveStore, wantsSlice: Bool) -> TransactionValues? {
-        guard !batch.isEmpty || !settled.isEmpty || slice != nil else { return nil }
+        guard !batch.isEmpty || !settled.isEmpty || slice != nil || source != nil else { return nil }
         return TransactionValues(
-            batch: batch, dues: dues.map(\.entry), settled: settled, rows: slice, wantsSlice: wantsSlice)
+            batch: batch, dues: dues.map(\.entry), settled: settled, rows: slice, source: source, wantsSlice: wantsSlice
+        )
     }
 
     /// Takes the events from `seq` on back.
@@ -63,13 +68,13 @@ struct PendingTransaction {
         var head = store.head
         (head.seq, head.recordedAt) = (batch.nextSeq - 1, now)
         store.publish(head)
-        for stream in streams { stream.forgetTray() }
+        for stream in streams { stream?.forgetTray() }
         for due in dues { store.nextDue = min(store.nextDue ?? due.entry.due, due.entry.due) }
         if mayEndWaiting, store.hasWaitingDues {
             store.hasWaitingDues = false
             store.nextDue = Timestamp(milliseconds: .min)
         }
-        return wantsTouched ? Touched(users: streams.map(\.identity), topics: hasTopicEvents) : nil
+        return wantsTouched ? Touched(users: streams.compactMap { $0?.identity }, topics: hasTopicEvents) : nil
     }
 }
 
@@ -107,6 +112,18 @@ extension PendingTransaction {
         streams.append(stream)
         if body.mayEndWaiting { mayEndWaiting = true }
         return Seq(seq)
+    }
+
+    /// The same for an event that was decided elsewhere.
+    ///
+    /// - Parameter stream: nil for an event of the store itself.
+    mutating func link(_ event: borrowing Event, to stream: LiveStream?, store: inout LiveStore) {
+        if let stream {
+            _ = link(event.body, key: event.key, to: stream, store: &store)
+        } else {
+            store.append(Fact(event, hasher: store.hasher))
+            streams.append(nil)
+        }
     }
 
     /// Appends the event of a `notify`, which was encoded before its turn came.
@@ -152,6 +169,7 @@ struct TransactionValues: Sendable {
     let dues: [DueEntry]
     let settled: [DueEntry]
     let rows: SliceRows?
+    let source: SourcePosition?
     /// The slice of the next transaction can be made meanwhile.
     let wantsSlice: Bool
 
@@ -164,6 +182,9 @@ struct TransactionValues: Sendable {
             try tables.dues.add(dues, to: &transaction)
             try tables.dues.remove(settled, from: &transaction)
             try rows?.write(tables, to: &transaction)
+            if let source {
+                try tables.source.write(source: source.source, position: source.position, to: &transaction)
+            }
         }
     }
 }

@@ -68,7 +68,7 @@ package struct WriterMemory: ~Copyable {
     }
 
     /// Makes a slice part of the transaction, when one is due.
-    private mutating func addSlice(besides events: Int) {
+    mutating func addSlice(besides events: Int) {
         // A state that cannot be stored must not keep events from being appended: the log holds everything.
         slice = try? flusher.slice(besides: events, store: &store)
     }

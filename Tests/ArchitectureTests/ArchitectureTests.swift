@@ -40,6 +40,10 @@ struct ArchitectureTests {
             "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogStates",
             "TraylogFold", "TraylogQueries",
         ],
+        "TraylogObservation": [
+            "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogStates",
+            "TraylogQueries", "TraylogWriter", "Synchronization",
+        ],
         "TraylogRewrite": [
             "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogArchive",
             "TraylogStates", "TraylogFold", "TraylogTree", "TraylogQueries", "TraylogChecks",
@@ -51,7 +55,8 @@ struct ArchitectureTests {
         "Traylog": [
             "TraylogDomain", "TraylogJSON", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog",
             "TraylogArchive", "TraylogAudit", "TraylogStates", "TraylogFold", "TraylogTree", "TraylogQueries",
-            "TraylogWriter", "TraylogRewrite", "TraylogChecks", "TraylogReplica", "Synchronization",
+            "TraylogWriter", "TraylogObservation", "TraylogRewrite", "TraylogChecks", "TraylogReplica",
+            "Synchronization",
         ],
     ]
 
@@ -96,7 +101,7 @@ struct ArchitectureTests {
         let inner: Set = [
             "TraylogDomain", "TraylogJSON", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog",
             "TraylogArchive", "TraylogStates", "TraylogFold", "TraylogTree", "TraylogQueries", "TraylogWriter",
-            "TraylogRewrite", "TraylogChecks", "CTraylogSystem", "CTraylogLMDB", "CTraylogCRC",
+            "TraylogObservation", "TraylogRewrite", "TraylogChecks", "CTraylogSystem", "CTraylogLMDB", "CTraylogCRC",
             "CTraylogZstd",
         ]
         #expect(inner.isDisjoint(with: file.imports))

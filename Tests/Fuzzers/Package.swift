@@ -53,6 +53,12 @@ let package = Package(
                 "TraylogStates",
             ]),
         .target(
+            name: "TraylogObservation",
+            dependencies: [
+                "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries",
+                "TraylogStates", "TraylogWriter",
+            ]),
+        .target(
             name: "TraylogChecks",
             dependencies: [
                 "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB",
@@ -67,7 +73,7 @@ let package = Package(
         .target(
             name: "Traylog",
             dependencies: [
-                "TraylogReplica",
+                "TraylogObservation", "TraylogReplica",
                 "TraylogArchive", "TraylogAudit", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON",
                 "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogRewrite",
                 "TraylogStates", "TraylogTree", "TraylogWriter",

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogObservation
 
 extension TrayQueries {
     /// A user's changes after `seq`, and then each new one when any process commits it.

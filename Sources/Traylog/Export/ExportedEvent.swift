@@ -1,6 +1,7 @@
 import TraylogDomain
 import TraylogJSON
 import TraylogLog
+import TraylogStates
 
 /// An event read from a line of an export. Its readable members and its stored bytes agree.
 struct ExportedEvent {
@@ -30,7 +31,7 @@ struct ExportedEvent {
         }
         let stored = try StoredForm(line.extracting(try members.required(storedName)))
         let exported = ExportedEvent(event: try event(members, line, stored), stored: stored)
-        try exported.checkData()
+        try exported.event.body.checkData()
         writer.removeAll()
         writer.write(exported.event, stored: stored)
         // Another program may have rewritten the line, which may change its form but not its meaning.
@@ -66,16 +67,6 @@ struct ExportedEvent {
         }
         for name in members.all.keys.sorted() where name != storedName && knownNames.contains(name) {
             guard mine.has(name) else { throw .invalid(field: name, reason: "is not in the stored bytes") }
-        }
-    }
-
-    /// Checks that data is JSON, because it is written into lines as it is.
-    private func checkData() throws(Refusal) {
-        switch event.body {
-        case .notified(let content), .broadcast(_, let content): try Limits.check(data: content.data, isJSON: false)
-        case .edited(_, let edit):
-            if case .set(let data) = edit.data { try Limits.check(data: data, isJSON: false) }
-        default: break
         }
     }
 }

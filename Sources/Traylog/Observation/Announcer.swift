@@ -1,3 +1,4 @@
+import TraylogObservation
 import TraylogPlatform
 import TraylogWriter
 

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogObservation
 
 /// The events of the log, each once and in order: first the existing ones, then each new one when any process commits it.
 ///

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogObservation
 
 extension TrayQueries {
     /// A user's tray now, and again whenever it changes.

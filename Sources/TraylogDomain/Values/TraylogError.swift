@@ -52,6 +52,10 @@ public struct StoreFailure: Error, Hashable, Sendable {
         case busy
         /// The caller cancelled the work. Nothing was changed.
         case cancelled
+        /// Records to apply do not begin right after the head, or leave one out (``Store/apply(_:expecting:root:source:)``).
+        case outOfSequence
+        /// Records to apply are not of the log that the store holds.
+        case diverged
         /// Any other error of the operating system.
         case inputOutput
     }

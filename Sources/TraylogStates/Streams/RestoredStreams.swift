@@ -70,6 +70,16 @@ package struct RestoredStreams {
 }
 
 extension Event.Body {
+    /// Checks that data is JSON, because answers and exports contain it as it is.
+    package func checkData() throws(Refusal) {
+        switch self {
+        case .notified(let content), .broadcast(_, let content): try Limits.check(data: content.data, isJSON: false)
+        case .edited(_, let edit):
+            if case .set(let data) = edit.data { try Limits.check(data: data, isJSON: false) }
+        default: break
+        }
+    }
+
     /// The greatest seq that this event names; 0 when it names none.
     package var greatestNamed: Seq {
         switch self {

@@ -92,6 +92,12 @@ package struct ModelRun {
         store = try open()
     }
 
+    /// Goes on with another store, which holds the same events.
+    package mutating func goOn(with other: any StoreUnderTest) {
+        store.close()
+        store = other
+    }
+
     /// Compares all users with every query, then gives the store free.
     package mutating func finish(users: Int = .max, depth: Comparison.Depth = .full) throws {
         try within("seed \(seed), after step \(step)") {

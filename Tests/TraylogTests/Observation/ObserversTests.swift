@@ -2,6 +2,7 @@ import Testing
 import TraylogLMDB
 import TraylogLog
 @testable import Traylog
+@testable import TraylogObservation
 @testable import TraylogDomain
 @testable import TraylogQueries
 @testable import TraylogStates

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import TestSupport
 @testable import Traylog
+@testable import TraylogObservation
 @testable import TraylogDomain
 
 /// Observers in a process that does not write: the built program does.

@@ -2,6 +2,7 @@ import Testing
 import TestSupport
 import TraylogPlatform
 @testable import Traylog
+@testable import TraylogObservation
 @testable import TraylogDomain
 @testable import TraylogWriter
 

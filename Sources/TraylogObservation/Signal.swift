@@ -3,7 +3,7 @@ import TraylogPlatform
 /// Tells one observer that there may be something new. Raising it twice before the observer looks counts once.
 ///
 /// Raising it never blocks: it hands nothing over, the observer looks when it has time.
-final class Signal: Sendable {
+package final class Signal: Sendable {
     private struct State {
         var isRaised = false
         var isEnded = false
@@ -17,7 +17,7 @@ final class Signal: Sendable {
 
     private let state = Monitor(State())
 
-    var isEnded: Bool { state.withLock(\.isEnded) }
+    package var isEnded: Bool { state.withLock(\.isEnded) }
 
     func raise() {
         let waiter = state.withLock { state in
@@ -39,7 +39,7 @@ final class Signal: Sendable {
     /// Waits until the signal is raised, and lowers it. Only one task may wait at a time.
     ///
     /// - Returns: false, without waiting, when the signal or the task has ended.
-    func wait() async -> Bool {
+    package func wait() async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let goesOn = state.withLock { state in

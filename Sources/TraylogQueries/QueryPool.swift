@@ -5,7 +5,7 @@ import TraylogPlatform
 /// cooperative pool.
 ///
 /// They are started by the first query, and end when the store is closed.
-final class QueryPool: Sendable {
+package final class QueryPool: Sendable {
     private static let threads = 2
 
     private struct State {
@@ -34,10 +34,12 @@ final class QueryPool: Sendable {
     /// A process that got the pool by `fork` does not have its threads.
     private let forkCount = ForkGuard.forkCount
 
+    package init() {}
+
     /// Runs a query on one of the threads. Queries begin in the order of their calls.
     ///
     /// Cancelling the task does not end it, because queries are short.
-    func run<Answer: Sendable>(
+    package func run<Answer: Sendable>(
         _ query: @escaping @Sendable () throws(TraylogError) -> Answer
     ) async throws(TraylogError) -> Answer {
         let result: Result<Answer, TraylogError> = await withCheckedContinuation { continuation in
@@ -73,7 +75,7 @@ final class QueryPool: Sendable {
     }
 
     /// Answers the waiting queries, and ends the threads.
-    func close() {
+    package func close() {
         let threads = state.withLock { state in
             state.isClosing = true
             return state.threads

@@ -9,7 +9,7 @@ import TraylogStates
 /// The thread that watches a store that another process writes, and wakes the observers in this process.
 ///
 /// It waits for the wake file, reads the headers of new events, and reports their streams to the hub.
-final class TailWatcher: Sendable {
+package final class TailWatcher: Sendable {
     private let watch: WakeWatch
     private let thread: OSThread
 
@@ -18,7 +18,7 @@ final class TailWatcher: Sendable {
         self.thread = thread
     }
 
-    static func start(_ source: FileSource, _ hub: ObservationHub) -> TailWatcher {
+    package static func start(_ source: FileSource, _ hub: ObservationHub) -> TailWatcher {
         let watch = WakeWatch(directory: source.directory)
         let thread = OSThread.start(name: "traylog-observe") {
             var loop = TailWatcherLoop(source: source, hub: hub)

@@ -7,9 +7,9 @@ import TraylogWriter
 ///
 /// In the writing process the writer reports its commits. In other processes a thread (``TailWatcher``) finds them, and
 /// runs while there are observers.
-final class ObservationHub: Sendable {
+package final class ObservationHub: Sendable {
     /// Starts watching for commits of other processes.
-    typealias Watch = @Sendable (ObservationHub) -> TailWatcher
+    package typealias Watch = @Sendable (ObservationHub) -> TailWatcher
 
     private struct State {
         var observers = Observers()
@@ -25,23 +25,23 @@ final class ObservationHub: Sendable {
     /// - Parameters:
     ///   - hasher: in the writing process the store's, in other processes any.
     ///   - watch: nil in the writing process.
-    init(hasher: IdentityHasher, watch: Watch?) {
+    package init(hasher: IdentityHasher, watch: Watch?) {
         self.hasher = hasher
         self.watch = watch
     }
 
     /// How many observers there are.
-    var count: Int { state.withLock { $0.observers.count } }
+    package var count: Int { state.withLock { $0.observers.count } }
 
     /// Whether a thread watches for commits of another process.
-    var isWatching: Bool { state.withLock { $0.watcher != nil } }
+    package var isWatching: Bool { state.withLock { $0.watcher != nil } }
 
     // MARK: Observers
 
     /// Registers an observer of a user's tray; nil when the store was closed.
     ///
     /// Every later commit that concerns the user raises its signal.
-    func observe(user: String) -> Observation? {
+    package func observe(user: String) -> Observation? {
         let identity = hasher.identity(of: user, as: .user)
         return register {
             $0.add($1, user: user, identity: identity)
@@ -51,7 +51,7 @@ final class ObservationHub: Sendable {
     }
 
     /// Registers an observer of the whole log; nil when the store was closed.
-    func observeLog() -> Observation? {
+    package func observeLog() -> Observation? {
         register {
             $0.add(follower: $1)
         } remove: {
@@ -86,7 +86,7 @@ final class ObservationHub: Sendable {
     }
 
     /// Ends every observation, and the thread. New observers are turned away.
-    func end() {
+    package func end() {
         let (signals, watcher) = state.withLock { state in
             defer { (state.isEnded, state.watcher) = (true, nil) }
             return (state.observers.all, state.watcher)
@@ -100,16 +100,16 @@ final class ObservationHub: Sendable {
 
     /// Whether there are observers. Asked under the lock that publishes a commit, the answer includes everybody who looks
     /// at the store after registering.
-    var hasObservers: Bool { isObserved.load(ordering: .sequentiallyConsistent) }
+    package var hasObservers: Bool { isObserved.load(ordering: .sequentiallyConsistent) }
 
     /// Wakes the observers whom a commit concerns. Call it after the commit is visible.
-    func publish(_ touched: Touched) {
+    package func publish(_ touched: Touched) {
         let signals = state.withLock { $0.observers.signals(of: touched) }
         for signal in signals { signal.raise() }
     }
 
     /// Wakes everybody.
-    func wakeAll() {
+    package func wakeAll() {
         let signals = state.withLock { $0.observers.all }
         for signal in signals { signal.raise() }
     }
@@ -121,8 +121,8 @@ final class ObservationHub: Sendable {
 }
 
 /// One observer's registration in a hub. Releasing it unregisters the observer.
-final class Observation: Sendable {
-    let signal: Signal
+package final class Observation: Sendable {
+    package let signal: Signal
     private let unregister: @Sendable () -> Void
 
     init(signal: Signal, unregister: @escaping @Sendable () -> Void) {

@@ -1,0 +1,94 @@
+import TraylogAudit
+import TraylogDomain
+import TraylogQueries
+
+extension TrayQueries {
+    /// Records of the log after `position`, in order and without a gap, for ``Store/apply(_:expecting:root:source:)``.
+    ///
+    /// - Parameters:
+    ///   - limit: at most so many.
+    ///   - bytes: at most so many bytes, unless the first record is larger.
+    /// - Returns: none at the head.
+    /// - Throws: ``TraylogError``: refused `compacted` when one of them has left the log; failed `damaged`.
+    public func records(
+        after position: Seq, limit: Int = 1_000, bytes: Int = 1 << 20
+    ) async throws(TraylogError) -> [LogRecord] {
+        try await asking(atLength: true) { store throws(TraylogError) in
+            try store.records(after: position, limit: limit, bytes: bytes)
+        }
+    }
+
+    /// The same, blocking the calling thread; for threads, not for tasks.
+    public func records(
+        after position: Seq, limit: Int = 1_000, bytes: Int = 1 << 20
+    ) throws(TraylogError) -> [LogRecord] {
+        try queries.answer { try $0.records(from: position.rawValue + 1, limit: limit, bytes: bytes) }
+    }
+
+    /// How far the store has come in the log that it follows; nil for one that follows none.
+    public func sourcePosition() async throws(TraylogError) -> SourcePosition? {
+        try await asking { store throws(TraylogError) in try store.sourcePosition() }
+    }
+
+    /// The same, blocking the calling thread; for threads, not for tasks.
+    public func sourcePosition() throws(TraylogError) -> SourcePosition? {
+        try queries.answer { store in
+            let table = store.tables.source
+            return try store.read { try table.read(in: $0) }.map {
+                SourcePosition(source: $0.source, position: $0.position)
+            }
+        }
+    }
+}
+
+extension Store {
+    /// Appends records as they are, as one transaction: what a store does that follows another log of record. Nothing is
+    /// decided anew, so the log has the same bytes and the same root as the one that the records come from.
+    ///
+    /// Such a store is opened with ``StoreOptions/Ticking/manual`` and is given nothing to perform: both would append events
+    /// of its own. The position is stored in the same transaction, so that a process that is killed goes on from
+    /// ``TrayQueries/sourcePosition()`` with no event twice and none left out.
+    ///
+    /// - Parameters:
+    ///   - records: in order and without a gap; none, to store the position alone. They share one transaction, so give some
+    ///     thousand at most.
+    ///   - seq: the event that the first one follows: the head.
+    ///   - root: of the Merkle tree through `seq`, as the source knows it; nil to compare nothing.
+    ///   - source: where the source stands after these records; never before the stored position.
+    /// - Returns: the new head.
+    /// - Throws: ``TraylogError/failed(_:)``, after which nothing was stored: `outOfSequence` for a gap or a position that
+    ///   goes back, `diverged` for another root or a record that does not continue this log, both with the seq; `unsupported`
+    ///   for an erasure or an erased event, which only a copy of the store can bring; `damaged` for wrong bytes.
+    @discardableResult
+    public func apply(
+        _ records: [LogRecord], expecting seq: Seq, root: MerkleHash? = nil, source: SourcePosition? = nil
+    ) async throws(TraylogError) -> Seq {
+        if root != nil { try await queries.longPool.run { () throws(TraylogError) in try self.check(root, of: seq) } }
+        return try await Waiting.suspended { answer in
+            writer.perform(
+                isWrite: true, { try $0.apply(records, expecting: seq, source: source) }, answer: answer)
+        }
+    }
+
+    /// The same, blocking the calling thread; for threads, not for tasks.
+    @discardableResult
+    public func apply(
+        _ records: [LogRecord], expecting seq: Seq, root: MerkleHash? = nil, source: SourcePosition? = nil
+    ) throws(TraylogError) -> Seq {
+        try check(root, of: seq)
+        return try writer.perform(isWrite: true) { try $0.apply(records, expecting: seq, source: source) }
+    }
+
+    /// The tree through an event never changes, so it can be looked at before the records' turn comes.
+    private func check(_ root: MerkleHash?, of seq: Seq) throws(TraylogError) {
+        guard let root, try seq <= head() else { return }
+        let own = try treeHead(asOf: .seq(seq)).root
+        guard own != root else { return }
+        throw .failed(
+            StoreFailure(
+                code: .diverged,
+                message:
+                    "the log through event \(seq) is not the source's: the root of its tree is \(own) here and \(root) there; "
+                    + "begin this store with a backup of the source"))
+    }
+}
