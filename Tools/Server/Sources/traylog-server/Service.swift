@@ -6,6 +6,7 @@ import Traylog
 final class Service: Sendable {
     static let longestBody = 8 << 20
     static let longestLine = 1 << 20
+    static let longestHead = 16 << 10
     static let mostCommands = 1_000
 
     let store: Store
@@ -47,6 +48,8 @@ struct ServiceConfiguration: Sendable {
     var rateUser = 0
     var rateKey = 0
     var logsUsers = false
+    /// A proxy says who the peer is.
+    var isBehindProxy = false
 }
 
 struct ConfigurationError: Error, CustomStringConvertible {

@@ -14,6 +14,8 @@ enum TokenScope: String, CaseIterable, Sendable {
 enum Caller: Sendable {
     case key(id: String, scopes: Set<KeyScope>)
     case user(String, scopes: Set<TokenScope>)
+    /// Somebody without valid credentials, whom only rate limits know.
+    case nobody(at: String)
 
     /// The key's id, or the user.
     var name: String {
@@ -28,6 +30,7 @@ enum Caller: Sendable {
         switch self {
         case .key(let id, _): "key \(id)"
         case .user(let name, _): "user \(name)"
+        case .nobody(let address): "address \(address)"
         }
     }
 }
@@ -42,10 +45,13 @@ struct Access: Sendable {
     var any = false
     /// No credentials are asked for.
     var isOpen = false
+    /// It does not count for rate limits.
+    var isFree = false
     /// A token may concern any user.
     var isAnyUser = false
 
     static let open = Access(isOpen: true)
+    static let free = Access(isOpen: true, isFree: true)
     static let anybody = Access(any: true)
     static func key(_ scope: KeyScope) -> Access { Access(key: scope) }
     static let reading = Access(key: .users, user: .read)
@@ -66,6 +72,7 @@ struct Access: Sendable {
             guard isAnyUser || name.map({ $0.utf8.elementsEqual(owner.utf8) }) ?? false else {
                 throw .forbidden("the token is another user's")
             }
+        case .nobody: throw .unauthorized("credentials are missing")
         }
     }
 }

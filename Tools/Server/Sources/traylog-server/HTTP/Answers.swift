@@ -20,6 +20,17 @@ extension Response {
         return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
+    /// Lines that are made while they are sent. When making them fails, the connection ends without the end of the answer.
+    static func lines(
+        _ body: @escaping @Sendable (inout any ResponseBodyWriter) async throws -> Void
+    ) -> Response {
+        let body = ResponseBody { writer in
+            try await body(&writer)
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: [.contentType: "application/x-ndjson"], body: body)
+    }
+
     static var noContent: Response { Response(status: .noContent) }
 }
 

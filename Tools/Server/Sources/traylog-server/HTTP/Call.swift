@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import NIOCore
 import Traylog
 
 /// One request on its way through a route.
@@ -7,6 +8,8 @@ struct Call: Sendable {
     let request: Request
     let service: Service
     let caller: Caller?
+    /// The connection, to close it on a reader who does not read.
+    let channel: any Channel
     /// The variables of the path, decoded.
     let path: [String: String]
     /// The fields of the query, decoded.
@@ -27,10 +30,14 @@ struct Call: Sendable {
     func item() throws(Problem) -> ItemReference {
         let text = segment("item")
         if text.hasPrefix("key:") { return .key(String(text.dropFirst(4))) }
-        guard let seq = UInt64(text), text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
-            throw .invalid("item", "must be a seq or key:KEY")
-        }
+        guard let seq = PercentEncoding.number(text) else { throw .invalid("item", "must be a seq or key:KEY") }
         return .seq(Seq(seq))
+    }
+
+    /// The seq of the path.
+    func seq() throws(Problem) -> UInt64 {
+        guard let seq = PercentEncoding.number(segment("seq")) else { throw .invalid("seq", "must be a number") }
+        return seq
     }
 
     func flag(_ name: String) throws(Problem) -> Bool {
@@ -43,9 +50,7 @@ struct Call: Sendable {
 
     func number(_ name: String) throws(Problem) -> UInt64? {
         guard let text = query[name] else { return nil }
-        guard let value = UInt64(text), text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
-            throw .invalid(name, "must be a number")
-        }
+        guard let value = PercentEncoding.number(text) else { throw .invalid(name, "must be a number") }
         return value
     }
 

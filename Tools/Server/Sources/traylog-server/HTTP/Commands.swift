@@ -7,26 +7,24 @@ extension Call {
     ///
     /// - Parameters:
     ///   - members: what the path says; the body must not say it again.
-    ///   - hasBody: whether the request has a body.
+    ///   - needsBody: whether a request without a body is refused; otherwise it is one without members.
     func command(
-        _ kind: String, user: String?, _ members: [(name: String, value: JSONValue)] = [], hasBody: Bool = true
+        _ kind: String, user: String?, _ members: [(name: String, value: JSONValue)] = [], needsBody: Bool = false
     ) async throws -> Command {
         var all: [(name: String, value: JSONValue)] = [("kind", .string(kind))]
         if let user { all.append(("user", .string(user))) }
         all += members
         var line = JSONValue.object(all).bytes
         let body = try await body()
-        if hasBody {
-            guard let start = body.firstIndex(where: { $0 > 0x20 }), body[start] == UInt8(ascii: "{") else {
-                throw Problem.invalid("body", "must be one JSON object")
-            }
+        if let start = body.firstIndex(where: { $0 > 0x20 }) {
+            guard body[start] == UInt8(ascii: "{") else { throw Problem.invalid("body", "must be one JSON object") }
             let rest = body[(start + 1)...]
             let isEmpty = rest.first { $0 > 0x20 } == UInt8(ascii: "}")
             line.removeLast()
             if !isEmpty { line.append(UInt8(ascii: ",")) }
             line += rest
-        } else if body.contains(where: { $0 > 0x20 }) {
-            throw Problem.invalid("body", "there must be none")
+        } else if needsBody {
+            throw Problem.invalid("body", "must be one JSON object")
         }
         return try with(headersOf: Command(json: line.span))
     }

@@ -1,3 +1,4 @@
+import NIOCore
 import Synchronization
 
 /// Hands pieces of a live stream from the tasks that make them to the one that writes them.
@@ -49,6 +50,14 @@ final class Mailbox: Sendable {
         guard state.withLock({ $0.end == nil }) else { return false }
         wake { $0.piece = piece }
         return true
+    }
+
+    /// Puts a piece, unless the reader takes nothing for 30 seconds: then the connection is closed, and the reader can go on
+    /// from the offset that it has.
+    func put(_ piece: [UInt8], orClose channel: any Channel) async -> Bool {
+        let timer = channel.eventLoop.scheduleTask(in: .seconds(30)) { channel.close(promise: nil) }
+        defer { timer.cancel() }
+        return await put(piece)
     }
 
     private func wake(_ change: (inout State) -> Void) {

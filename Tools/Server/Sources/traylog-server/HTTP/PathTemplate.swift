@@ -59,6 +59,11 @@ enum PercentEncoding {
         return String(validating: bytes, as: UTF8.self)
     }
 
+    /// A number in decimal digits, and nothing else.
+    static func number(_ text: String) -> UInt64? {
+        text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } ? UInt64(text) : nil
+    }
+
     /// A text as one segment of a path.
     static func encode(_ text: String) -> String {
         text.utf8.map { byte in

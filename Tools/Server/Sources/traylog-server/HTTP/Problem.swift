@@ -31,6 +31,16 @@ struct Problem: Error {
         return problem
     }
 
+    static var headTooLarge: Problem {
+        Problem(
+            HTTPResponse.Status(code: 431, reasonPhrase: "Request Header Fields Too Large"), "Too large",
+            "the head of the request is longer than \(Service.longestHead) bytes")
+    }
+
+    static var headMalformed: Problem {
+        Problem(.badRequest, "Not HTTP", "the head of the request cannot be read", error: "invalid")
+    }
+
     static func forbidden(_ detail: String) -> Problem { Problem(.forbidden, "Forbidden", detail) }
 
     static func unavailable(_ detail: String) -> Problem {

@@ -7,13 +7,13 @@ struct Responder: HTTPResponder {
     let service: Service
     let routes: RouteTable
 
-    func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+    func respond(to request: Request, context: ServiceContext) async throws -> Response {
         let start = ContinuousClock.now
         let id = [UInt8].random(8).hex
         var note = RequestNote()
         var response: Response
         do {
-            response = try await answer(request, &note)
+            response = try await answer(request, context, &note)
         } catch {
             let problem = Problem(error)
             if problem.status.code >= 500 {
@@ -46,7 +46,9 @@ struct Responder: HTTPResponder {
         var standing: RateLimits.Standing?
     }
 
-    private func answer(_ request: Request, _ note: inout RequestNote) async throws -> Response {
+    private func answer(
+        _ request: Request, _ context: ServiceContext, _ note: inout RequestNote
+    ) async throws -> Response {
         let target = request.head.path ?? "/"
         guard target.utf8.count <= 8_192 else {
             throw Problem(
@@ -56,24 +58,37 @@ struct Responder: HTTPResponder {
         let (route, path) = try find(request.method, parts[0])
         note.route = route
         note.user = path["u"]
-        var caller: Caller?
-        if !route.access.isOpen {
-            let found = try authenticate(
-                request.headers[.authorization], isNovu: route.path.text.hasPrefix("/compat/novu/"))
-            note.standing = service.limits.take(found)
-            if let standing = note.standing, !standing.isAllowed {
-                var problem = Problem(
-                    .tooManyRequests, "Too many requests", "the rate limit is \(standing.limit) a minute")
-                problem.headers[.retryAfter] = String(standing.resetSeconds)
-                throw problem
-            }
-            caller = found
-        }
+        let caller = try caller(request, route, context, &note)
         try route.access.check(caller, user: path["u"])
         let query = try route.parse(query: parts.count > 1 ? parts[1] : nil)
-        let call = Call(request: request, service: service, caller: caller, path: path, query: query)
+        let call = Call(
+            request: request, service: service, caller: caller, channel: context.channel, path: path, query: query)
         if request.method == .get || request.method == .head { try await call.waitForWrites() }
         return try await route.handler(call)
+    }
+
+    /// Who sends the request; nil where no credentials are asked for. Takes one from the bucket of whoever it is.
+    private func caller(
+        _ request: Request, _ route: Route, _ context: ServiceContext, _ note: inout RequestNote
+    ) throws(Problem) -> Caller? {
+        guard !route.access.isFree else { return nil }
+        let credentials: Result<Caller?, Problem> =
+            if route.access.isOpen { .success(nil) } else {
+                Result { () throws(Problem) in
+                    try authenticate(
+                        request.headers[.authorization], isNovu: route.path.text.hasPrefix("/compat/novu/"))
+                }
+            }
+        let caller = try? credentials.get()
+        // Whoever has no valid credentials counts by address, so that guessing costs nobody else anything.
+        note.standing = service.limits.take(
+            caller ?? .nobody(at: context.address(request, isBehindProxy: service.configuration.isBehindProxy)))
+        if let standing = note.standing, !standing.isAllowed {
+            var problem = Problem(.tooManyRequests, "Too many requests", "the rate limit is \(standing.limit) a minute")
+            problem.headers[.retryAfter] = String(standing.resetSeconds)
+            throw problem
+        }
+        return try credentials.get()
     }
 
     private func find(

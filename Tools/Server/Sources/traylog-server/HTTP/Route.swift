@@ -7,6 +7,8 @@ struct Route: Sendable {
         case none
         /// A JSON object with these members.
         case object([String])
+        /// The same, and it may be left out.
+        case fields([String])
         /// A JSON array of commands, or lines of them.
         case commands
     }

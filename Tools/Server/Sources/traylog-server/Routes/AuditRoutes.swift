@@ -12,16 +12,28 @@ enum AuditRoutes {
             .get, "/v1/users/{u}/history", "A user's own events", .key(.audit),
             query: ["from", "to", "limit", "asOf"], answers: "application/x-ndjson"
         ) { call in
-            let head = try await call.store.head()
-            let end = try await call.store.seq(of: call.asOf() ?? .seq(head))
-            let last = try await call.moment("to").asyncMap { try await call.store.seq(of: $0) }
+            let (store, user) = (call.store, call.user)
+            let head = try await store.head()
+            let end = try await store.seq(of: call.asOf() ?? .seq(head))
+            let to = try await call.moment("to").asyncMap { try await store.seq(of: $0) }
+            let last = min(end, to ?? end)
             let first = try call.number("from").map { Seq($0) } ?? 1
-            let limit = try call.limit(default: eventsAtOnce)
-            guard (1...10_000).contains(limit) else { throw Problem.invalid("limit", "must be 1 to 10000") }
-            let events = try await call.store.history(of: call.user, from: first, limit: limit, asOf: .seq(end))
-            var bytes: [UInt8] = []
-            for event in events where event.seq <= last ?? end { bytes += event.jsonBytes + [UInt8(ascii: "\n")] }
-            return .lines(bytes)
+            let limit = try call.number("limit").map { Int(clamping: $0) }
+            if let limit, limit < 1 { throw Problem.invalid("limit", "must be 1 or more") }
+            // The first page comes before the answer, so that what is refused has a status.
+            let page = try await store.history(
+                of: user, from: first, limit: min(limit ?? .max, eventsAtOnce), asOf: .seq(end))
+            return .lines { writer in
+                var (page, left) = (page, limit ?? .max)
+                while true {
+                    let events = page.prefix { $0.seq <= last }
+                    try await writer.write(ByteBuffer(bytes: events.flatMap { $0.jsonBytes + [UInt8(ascii: "\n")] }))
+                    left -= page.count
+                    guard let newest = events.last, events.count == eventsAtOnce, left > 0 else { return }
+                    page = try await store.history(
+                        of: user, from: Seq(newest.seq.rawValue + 1), limit: min(left, eventsAtOnce), asOf: .seq(end))
+                }
+            }
         }
     }
 
@@ -34,16 +46,14 @@ enum AuditRoutes {
             let store = call.store
             let report = try await store.audit(
                 of: call.user, from: call.moment("from"), to: call.moment("to"), asOf: call.asOf())
-            var bytes = report.jsonBytes + [UInt8(ascii: "\n")]
-            var next = 0
-            while next < report.steps.count {
-                let range = next..<min(next + eventsAtOnce, report.steps.count)
-                for entry in try await store.entries(of: report, range, withProofs: true) {
-                    bytes += entry.jsonBytes + [UInt8(ascii: "\n")]
+            return .lines { writer in
+                try await writer.write(ByteBuffer(bytes: report.jsonBytes + [UInt8(ascii: "\n")]))
+                for start in stride(from: 0, to: report.steps.count, by: eventsAtOnce) {
+                    let range = start..<min(start + eventsAtOnce, report.steps.count)
+                    let entries = try await store.entries(of: report, range, withProofs: true)
+                    try await writer.write(ByteBuffer(bytes: entries.flatMap { $0.jsonBytes + [UInt8(ascii: "\n")] }))
                 }
-                next = range.upperBound
             }
-            return .lines(bytes)
         }
     }
 
@@ -92,8 +102,7 @@ enum AuditRoutes {
             },
             Route(.get, "/v1/proofs/{seq}", "The proof that an event is in the log", .anybody, query: ["asOf"]) {
                 call in
-                guard let seq = UInt64(call.segment("seq")) else { throw Problem.invalid("seq", "must be a number") }
-                let proof = try await call.store.proof(of: Seq(seq), asOf: call.asOf())
+                let proof = try await call.store.proof(of: Seq(call.seq()), asOf: call.asOf())
                 return .json(JSONValue(writing: { $0.write(proof) }))
             },
         ]

@@ -26,7 +26,7 @@ enum CommandRoutes {
         var commands = elements.map { element in Result { () throws(Refusal) in try Command(json: element.span) } }
         if let key = try call.idempotencyKey() {
             guard commands.count == 1, case .success(var command) = commands[0],
-                command.key == nil || command.key == key
+                command.key.map({ $0.utf8.elementsEqual(key.utf8) }) ?? true
             else { throw Problem.invalid("Idempotency-Key", "is for one command that has no other key") }
             command.key = key
             commands[0] = .success(command)
@@ -72,7 +72,9 @@ enum CommandRoutes {
         let value: JSONValue = [
             "head": .int(head), "results": .array(results.map { .object($0.members) }),
         ]
-        return .json(value, headers: [.seq: String(head)])
+        var headers: HTTPFields = [.seq: String(head)]
+        if results.count == 1, case .success(.duplicate) = results[0] { headers[.idempotencyReplayed] = "true" }
+        return .json(value, headers: headers)
     }
 
     /// Lines of any number, each answered as soon as it is durable.

@@ -87,7 +87,7 @@ enum FeedRoutes {
                 ]
                 if page.isAtHead { control.append(("upToDate", true)) }
                 bytes += LiveStream.event("control", String(decoding: JSONValue.object(control).bytes, as: UTF8.self))
-                return await mailbox.put(bytes)
+                return await mailbox.put(bytes, orClose: call.channel)
             }
         }
     }

@@ -6,8 +6,8 @@ import Traylog
 enum HealthRoutes {
     static var all: [Route] {
         [
-            Route(.get, "/healthz", "Whether the server lives", .open) { _ in .json(["status": "ok"]) },
-            Route(.get, "/readyz", "Whether the server takes requests", .open) { call in
+            Route(.get, "/healthz", "Whether the server lives", .free) { _ in .json(["status": "ok"]) },
+            Route(.get, "/readyz", "Whether the server takes requests", .free) { call in
                 guard !call.service.isDraining else { throw Problem.unavailable("the server is closing") }
                 let head = try await Deadline.within(.seconds(2)) { try await call.store.head() }
                 guard let head else { throw Problem.unavailable("the store does not answer") }

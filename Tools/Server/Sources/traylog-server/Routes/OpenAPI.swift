@@ -59,7 +59,7 @@ enum OpenAPI {
     private static func body(_ body: Route.Body) -> JSONValue? {
         switch body {
         case .none: return nil
-        case .object(let names):
+        case .object(let names), .fields(let names):
             let properties = JSONValue.object(names.map { ($0, .object([])) })
             let schema: JSONValue = ["type": "object", "properties": properties, "additionalProperties": false]
             return ["required": true, "content": ["application/json": ["schema": schema]]]

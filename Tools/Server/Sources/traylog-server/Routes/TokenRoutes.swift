@@ -24,6 +24,11 @@ enum TokenRoutes {
                     ttl = Int(seconds)
                 }
                 let scope = try scope(members["scope"])
+                if scope?.split(separator: " ").contains("publish") ?? false, case .key(_, let scopes)? = call.caller,
+                    !scopes.contains(.publish)
+                {
+                    throw Problem.forbidden("the key lacks the scope publish, so its tokens cannot have it")
+                }
                 guard let made = try call.service.tokens.sign(user: user, ttl: ttl, scope: scope) else {
                     throw Problem(.unprocessableContent, "No key", "the server has no key that can sign tokens")
                 }

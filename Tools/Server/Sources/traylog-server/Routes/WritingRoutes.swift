@@ -19,7 +19,7 @@ enum WritingRoutes {
                 .post, "/v1/users/{u}/notifications", "Notify a user",
                 Access(key: .publish, user: .publish, isAnyUser: true), body: .object(common + content), status: 201
             ) { call in
-                let command = try await call.command("notify", user: call.user)
+                let command = try await call.command("notify", user: call.user, needsBody: true)
                 return try await call.perform(command, created: .created) { seq in
                     "/v1/users/\(PercentEncoding.encode(call.user))/items/\(seq)"
                 }
@@ -29,24 +29,27 @@ enum WritingRoutes {
                 body: .object(common + content.filter { $0 != "collapseKey" }), status: 201
             ) { call in
                 let topic = call.segment("t")
-                let command = try await call.command("broadcast", user: nil, [("topic", .string(topic))])
+                let command = try await call.command(
+                    "broadcast", user: nil, [("topic", .string(topic))], needsBody: true)
                 return try await call.perform(command, created: .created) { "/v1/items/\($0)" }
             },
             Route(
                 .patch, "/v1/users/{u}/items/{item}", "Edit an item", .key(.publish), body: .object(common + editable)
             ) { call in
-                try await call.perform(call.command("edit", user: call.user, [("item", call.item().json)]))
-            },
-            Route(.delete, "/v1/users/{u}/items/{item}", "Take an item back", .key(.publish)) { call in
                 try await call.perform(
-                    call.command("retract", user: call.user, [("item", call.item().json)], hasBody: false))
+                    call.command("edit", user: call.user, [("item", call.item().json)], needsBody: true))
             },
-            Route(.patch, "/v1/items/{item}", "Edit a broadcast", .key(.publish), body: .object(common + editable)) {
+            Route(.delete, "/v1/users/{u}/items/{item}", "Take an item back", .key(.publish), body: .fields(common)) {
                 call in
-                try await call.perform(call.command("edit", user: nil, [("item", call.item().json)]))
+                try await call.perform(
+                    call.command("retract", user: call.user, [("item", call.item().json)]))
             },
-            Route(.delete, "/v1/items/{item}", "Take a broadcast back", .key(.publish)) { call in
-                try await call.perform(call.command("retract", user: nil, [("item", call.item().json)], hasBody: false))
+            Route(.patch, "/v1/items/{seq}", "Edit a broadcast", .key(.publish), body: .object(common + editable)) {
+                call in
+                try await call.perform(call.command("edit", user: nil, [("item", .int(call.seq()))], needsBody: true))
+            },
+            Route(.delete, "/v1/items/{seq}", "Take a broadcast back", .key(.publish), body: .fields(common)) { call in
+                try await call.perform(call.command("retract", user: nil, [("item", .int(call.seq()))]))
             },
         ]
     }
@@ -54,7 +57,7 @@ enum WritingRoutes {
     /// What a user does with the own tray.
     private static var own: [Route] {
         [
-            Route(.post, "/v1/users/{u}/seen", "See the tray", .writing, body: .object(common + ["upTo"])) { call in
+            Route(.post, "/v1/users/{u}/seen", "See the tray", .writing, body: .fields(common + ["upTo"])) { call in
                 try await call.perform(call.command("seeTray", user: call.user), withTray: true)
             },
             Route(.post, "/v1/users/{u}/marks", "Mark items", .writing, body: .object(common + ["as", "items"])) {
@@ -77,9 +80,10 @@ enum WritingRoutes {
                 let command = try await call.command("snooze", user: call.user, [("item", call.item().json)])
                 return try await call.perform(command, withTray: true)
             },
-            Route(.delete, "/v1/users/{u}/items/{item}/snooze", "Wake an item", .writing) { call in
+            Route(.delete, "/v1/users/{u}/items/{item}/snooze", "Wake an item", .writing, body: .fields(common)) {
+                call in
                 let item = try call.item().json
-                let command = try await call.command("wake", user: call.user, [("item", item)], hasBody: false)
+                let command = try await call.command("wake", user: call.user, [("item", item)])
                 return try await call.perform(command, withTray: true)
             },
             Route(.post, "/v1/users/{u}/undo", "Undo a mark", .writing, body: .object(common + ["event"])) { call in
@@ -90,9 +94,10 @@ enum WritingRoutes {
 
     private static func mutes(_ path: String, _ member: String) -> [Route] {
         [(HTTPRequest.Method.put, "mute", "Mute"), (.delete, "unmute", "Unmute")].map { method, kind, title in
-            Route(method, "/v1/users/{u}/mutes/\(path)/{name}", "\(title) a \(member)", .writing) { call in
+            Route(method, "/v1/users/{u}/mutes/\(path)/{name}", "\(title) a \(member)", .writing, body: .fields(common))
+            { call in
                 let members = [(name: member, value: JSONValue.string(call.segment("name")))]
-                let command = try await call.command(kind, user: call.user, members, hasBody: false)
+                let command = try await call.command(kind, user: call.user, members)
                 return try await call.perform(command, withTray: true)
             }
         }
@@ -100,10 +105,13 @@ enum WritingRoutes {
 
     private static var topics: [Route] {
         [
-            Route(.put, "/v1/users/{u}/subscriptions/{topic}", "Subscribe to a topic", .key(.users)) { call in
+            Route(
+                .put, "/v1/users/{u}/subscriptions/{topic}", "Subscribe to a topic", .key(.users), body: .fields(common)
+            ) { call in
                 try await call.perform(subscription("subscribe", call), withTray: true)
             },
-            Route(.delete, "/v1/users/{u}/subscriptions/{topic}", "Leave a topic", .key(.users)) { call in
+            Route(.delete, "/v1/users/{u}/subscriptions/{topic}", "Leave a topic", .key(.users), body: .fields(common))
+            { call in
                 try await call.perform(subscription("unsubscribe", call), withTray: true)
             },
             Route(.get, "/v1/users/{u}/subscriptions", "The topics of a user", .key(.users)) { call in
@@ -118,7 +126,7 @@ enum WritingRoutes {
 
     private static func subscription(_ kind: String, _ call: Call) async throws -> Command {
         let topic = JSONValue.string(call.segment("topic"))
-        return try await call.command(kind, user: call.user, [("topic", topic)], hasBody: false)
+        return try await call.command(kind, user: call.user, [("topic", topic)])
     }
 }
 

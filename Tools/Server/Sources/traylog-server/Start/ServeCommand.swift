@@ -40,17 +40,19 @@ struct ServeCommand: AsyncParsableCommand {
 
     private static func serve(_ service: Service, _ settings: ServeSettings, _ tls: TLSConfiguration?) async throws {
         let decoder = HTTP1Channel.Configuration.DecoderConfiguration(
-            maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 64 << 10, maxHeaderFieldCount: 100)
-        let channel = HTTP1Channel.Configuration(idleTimeout: .minutes(5), httpDecoderConfiguration: decoder)
-        let server: HTTPServerBuilder =
-            if let tls {
-                try .http2Upgrade(
-                    tlsConfiguration: tls,
-                    configuration: HTTP2UpgradeChannel.Configuration(
-                        idleTimeout: .seconds(300), streamConfiguration: channel))
-            } else {
-                .http1(configuration: channel)
+            maxHeaderFieldSize: Service.longestHead, maxHeaderListSize: Service.longestHead, maxHeaderFieldCount: 100)
+        let channel = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [RequestPatience()], idleTimeout: .minutes(5), httpDecoderConfiguration: decoder)
+        let server = HTTPServerBuilder { responder in
+            guard let tls else {
+                return PatientChannel(base: HTTP1Channel(responder: responder, configuration: channel))
             }
+            let configuration = HTTP2UpgradeChannel.Configuration(
+                idleTimeout: .seconds(300), streamConfiguration: channel)
+            return PatientChannel(
+                base: try HTTP2UpgradeChannel(tlsConfiguration: tls, configuration: configuration, responder: responder)
+            )
+        }
         let scheme = tls == nil ? "http" : "https"
         let app = Application(
             responder: Responder(service: service, routes: AllRoutes.table), server: server,

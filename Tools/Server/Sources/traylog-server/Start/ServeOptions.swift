@@ -102,7 +102,7 @@ struct ServeSettings {
         isDev = try isSet(options.dev, "dev")
         service = ServiceConfiguration(
             rateUser: try number(options.rateUser, "rate-user"), rateKey: try number(options.rateKey, "rate-key"),
-            logsUsers: try isSet(options.logUsers, "log-users"))
+            logsUsers: try isSet(options.logUsers, "log-users"), isBehindProxy: isBehindProxy)
         try check()
     }
 

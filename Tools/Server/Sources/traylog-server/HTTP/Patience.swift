@@ -1,0 +1,159 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOHTTPTypes
+
+/// A connection whose peer must go on: with a request that it began, and with reading what it was sent.
+struct PatientChannel<Base: ServerChildChannel>: ServerChildChannel {
+    let base: Base
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+        do {
+            try channel.pipeline.syncOperations.addHandler(ConnectionPatience())
+        } catch {
+            return channel.eventLoop.makeFailedFuture(error)
+        }
+        return base.setup(channel: channel, logger: logger)
+    }
+
+    func handle(value: Base.Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
+}
+
+/// Looks at the bytes of a connection, and closes it when a peer owes some for 30 seconds, or reads none for a minute.
+///
+/// What is within a body has a limit of its own (`BodyParts`), because there the server may be the one who waits.
+final class ConnectionPatience: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+
+    private static let lookEvery = TimeAmount.seconds(10)
+    private static let longestSilence = TimeAmount.seconds(30)
+    private static let longestStall = TimeAmount.seconds(60)
+
+    /// What the peer has begun.
+    enum Stage {
+        /// Nothing, or a head of which bytes have come.
+        case head
+        /// A request that is being read or answered.
+        case request
+        /// What is left of a request that was answered already.
+        case remainder
+        /// HTTP/2, whose frames come whole.
+        case frames
+    }
+
+    var stage = Stage.head
+    private var hasBytes = false
+    private var lastRead = NIODeadline.now()
+    private var written = 0
+    private var flushed = 0
+    private var lastProgress = NIODeadline.now()
+    private var look: RepeatedTask?
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        let own = NIOLoopBound(self, eventLoop: context.eventLoop)
+        look = context.eventLoop.scheduleRepeatedTask(initialDelay: Self.lookEvery, delay: Self.lookEvery) { _ in
+            own.value.check(bound.value)
+        }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        look?.cancel()
+        look = nil
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        look?.cancel()
+        look = nil
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        lastRead = .now()
+        if stage == .head { hasBytes = true }
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        written += unwrapOutboundIn(data).readableBytes
+        context.write(data, promise: promise)
+    }
+
+    /// A request has begun, or is over.
+    func enter(_ next: Stage) {
+        guard stage != .frames else { return }
+        stage = next
+        hasBytes = false
+        lastRead = .now()
+    }
+
+    private func check(_ context: ChannelHandlerContext) {
+        let now = NIODeadline.now()
+        let owes = stage == .remainder || (stage == .head && hasBytes)
+        if owes, now - lastRead >= Self.longestSilence { return context.close(promise: nil) }
+        let buffered = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+        if written - buffered > flushed || buffered == 0 {
+            flushed = written - buffered
+            lastProgress = now
+        } else if now - lastProgress >= Self.longestStall {
+            context.close(promise: nil)
+        }
+    }
+}
+
+/// Tells a connection where its requests begin and end, and answers heads that cannot be read with a problem.
+final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    private var connection: ConnectionPatience?
+    private var isComplete = true
+    private var fault: HTTPParserError?
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        connection = try? context.pipeline.syncOperations.handler(type: ConnectionPatience.self)
+        if connection == nil, let parent = context.channel.parent {
+            let frames = try? parent.pipeline.syncOperations.handler(type: ConnectionPatience.self)
+            frames?.enter(.frames)
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head:
+            isComplete = false
+            connection?.enter(.request)
+        case .body: break
+        case .end:
+            isComplete = true
+            if connection?.stage == .remainder { connection?.enter(.head) }
+        }
+        context.fireChannelRead(data)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        fault = error as? HTTPParserError
+        context.fireErrorCaught(error)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch unwrapOutboundIn(data) {
+        case .head(let head) where fault != nil && head.status == .badRequest:
+            let problem = fault == .headerOverflow ? Problem.headTooLarge : Problem.headMalformed
+            var response = problem.response.head
+            response.headerFields[.connection] = "close"
+            let body = ByteBuffer(bytes: problem.json)
+            response.headerFields[.contentLength] = String(body.readableBytes)
+            context.write(wrapOutboundOut(.head(response)), promise: promise)
+            context.write(wrapOutboundOut(.body(body)), promise: nil)
+            return
+        case .end: connection?.enter(isComplete ? .head : .remainder)
+        default: break
+        }
+        context.write(data, promise: promise)
+    }
+}
