@@ -112,6 +112,22 @@ build_release() {
     [[ -x $traylog ]] || fail "the build made no program at $traylog"
 }
 
+# Python with the packages that the server's tests use, where they can be installed: sets `python`. Without them the tests that
+# need them are skipped.
+want_python() {
+    local directory=$root/.build-server/python list=$root/Tools/Server/Tests/requirements.txt
+    python=python3
+    if ! cmp -s "$list" "$directory/installed"; then
+        step "Installing Python packages"
+        if ! { python3 -m venv "$directory" && "$directory/bin/pip" install --quiet --requirement "$list"; }; then
+            printf 'warning: the Python packages could not be installed; the tests that use them are skipped\n' >&2
+            return 0
+        fi
+        cp "$list" "$directory/installed"
+    fi
+    python=$directory/bin/python
+}
+
 # Builds the server and sets `traylog_server` to its path.
 build_server() {
     local build=(swift build --package-path "$root/Tools/Server" --scratch-path "$root/.build-server" --product traylog-server)

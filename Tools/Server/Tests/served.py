@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import ssl
 import subprocess
 import tempfile
 import time
@@ -36,12 +37,30 @@ class Answer:
         return f"{self.status} {self.body[:300]!r}"
 
 
+def certificate(directory, name="server", authority=None):
+    """Makes a certificate for loopback, signed by itself or by an authority: the paths of certificate and key."""
+    path, key = (os.path.join(directory, f"{name}.{end}") for end in ("pem", "key"))
+    if os.path.exists(path):
+        return path, key
+    options = ["-CA", authority[0], "-CAkey", authority[1]] if authority else []
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+         "-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", path, *options],
+        check=True, capture_output=True)
+    return path, key
+
+
 class Server:
     """A server with `--dev`, or with the options given. Ends by its pid."""
 
-    def __init__(self, *options, directory=None, dev=True):
+    def __init__(self, *options, directory=None, dev=True, tls=False):
         self.owns = directory is None
         self.directory = directory or tempfile.mkdtemp(prefix="traylog-server.")
+        self.certificate = None
+        self.providers = None
+        if tls:
+            self.certificate, key = certificate(self.directory)
+            options = (*options, "--tls-certificate", self.certificate, "--tls-key", key)
         arguments = [PROGRAM, "--store", os.path.join(self.directory, "store"), "--listen", "127.0.0.1:0", *options]
         self.log = open(os.path.join(self.directory, "log"), "ab")
         self.process = subprocess.Popen(
@@ -55,6 +74,10 @@ class Server:
                 self.secret = base64.urlsafe_b64decode(secret + "=" * (-len(secret) % 4))
             elif line.startswith("listening on "):
                 self.port = int(line.rsplit(":", 1)[1])
+                if "--apns-listen" not in options:
+                    break
+            elif line.startswith("providers: "):
+                self.providers = int(line.rsplit(":", 1)[1])
                 break
         if self.port is None:
             raise RuntimeError(f"the server did not start: {self.logged()}")
@@ -89,6 +112,9 @@ class Server:
         return f"{message}.{base64url(signature)}"
 
     def connection(self):
+        if self.certificate:
+            context = ssl.create_default_context(cafile=self.certificate)
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=60, context=context)
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
 
     def call(self, method, path, body=None, headers=None, who="key"):

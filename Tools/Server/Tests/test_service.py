@@ -503,7 +503,7 @@ class FeedTests(ServiceCase):
             self.assertEqual(job("compactions", {"before": 10**9})["state"], "failed")
             self.assertEqual(job("replays", {})["outcome"]["identical"], True)
             self.assertEqual(job("ticks", {})["outcome"]["woken"], 0)
-            backup = job("backups", {"directory": os.path.join(server.directory, "copy")})
+            backup = job("backups", {"dest": os.path.join(server.directory, "copy")})
             self.assertEqual((backup["state"], os.path.exists(os.path.join(server.directory, "copy"))), ("done", True))
             self.is_problem(server.get("/v1/admin/jobs/none"), 404)
 

@@ -14,18 +14,20 @@ final class Service: Sendable {
     let configuration: ServiceConfiguration
     let keys: ServerKeys
     let tokens: UserTokens
-    /// Signs checkpoints; nil when the server was given no key.
-    let checkpointKey: NotePrivateKey?
+    /// Signs checkpoints.
+    let checkpointKey: NotePrivateKey
     let limits: RateLimits
     let metrics = Metrics()
-    let jobs: Jobs
+    let jobs = Jobs()
+    let devices: Devices
     let log: ServiceLog
     private let draining = Mutex(false)
 
     init(
         store: Store, configuration: ServiceConfiguration, keys: ServerKeys, tokens: UserTokens,
-        checkpointKey: NotePrivateKey?, log: ServiceLog
+        checkpointKey: NotePrivateKey, devices: Devices, log: ServiceLog
     ) async throws {
+        self.devices = devices
         self.store = store
         storeIdentity = try await store.storeIdentity()
         self.configuration = configuration
@@ -34,7 +36,6 @@ final class Service: Sendable {
         self.checkpointKey = checkpointKey
         self.log = log
         limits = RateLimits(perUser: configuration.rateUser, perKey: configuration.rateKey)
-        jobs = Jobs(store)
     }
 
     /// Whether the server was told to stop: it is not ready then, and takes no new live streams.

@@ -22,6 +22,7 @@ enum Caller: Sendable {
         switch self {
         case .key(let id, _): id
         case .user(let name, _): name
+        case .nobody(let address): address
         }
     }
 

@@ -16,7 +16,9 @@ struct ServerKeys: Sendable {
 
     /// Reads a keys file: one JSON object a line, as ``made(scopes:)`` prints it. Blank lines are skipped.
     init(file: String) throws {
-        let text = try String(contentsOfFile: file, encoding: .utf8)
+        guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
+            throw ConfigurationError("\(file) cannot be read")
+        }
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let bytes = Array(line.utf8)
             guard bytes.contains(where: { $0 > 0x20 }) else { continue }

@@ -52,7 +52,9 @@ struct UserTokens: Sendable {
 
     /// Adds a JWK (RFC 7517) with `kid` and `alg`.
     mutating func add(jwk bytes: [UInt8]) throws {
-        let jwk = try JSONParser.value(bytes)
+        guard let jwk = try? JSONParser.value(bytes) else {
+            throw ConfigurationError("a key for user tokens is no JSON")
+        }
         guard let kid = jwk["kid"]?.string, !kid.isEmpty, keys[kid] == nil else {
             throw ConfigurationError("a key for user tokens needs a kid of its own")
         }
@@ -67,7 +69,10 @@ struct UserTokens: Sendable {
             guard jwk["crv"]?.string == "P-256", let x = member("x"), let y = member("y") else {
                 throw ConfigurationError("the key \(kid) must have crv P-256, x and y")
             }
-            keys[kid] = .es256(try P256.Signing.PublicKey(rawRepresentation: x + y))
+            guard let key = try? P256.Signing.PublicKey(rawRepresentation: x + y) else {
+                throw ConfigurationError("the key \(kid) is no point of P-256")
+            }
+            keys[kid] = .es256(key)
             if signer == nil, let d = member("d") {
                 signer = (kid, "ES256", .es256(try P256.Signing.PrivateKey(rawRepresentation: d)))
             }
@@ -75,7 +80,10 @@ struct UserTokens: Sendable {
             guard jwk["crv"]?.string == "Ed25519", let x = member("x") else {
                 throw ConfigurationError("the key \(kid) must have crv Ed25519 and x")
             }
-            keys[kid] = .eddsa(try Curve25519.Signing.PublicKey(rawRepresentation: x))
+            guard let key = try? Curve25519.Signing.PublicKey(rawRepresentation: x) else {
+                throw ConfigurationError("the key \(kid) must have 32 bytes in x")
+            }
+            keys[kid] = .eddsa(key)
             if signer == nil, let d = member("d") {
                 signer = (kid, "EdDSA", .eddsa(try Curve25519.Signing.PrivateKey(rawRepresentation: d)))
             }

@@ -10,14 +10,9 @@ enum AdminRoutes {
         job("compactions", "Compact the store", ["before", "keepDays", "archive", "dryRun"]) { members, _ in
             let moment = try before(members)
             let (archive, isDryRun) = (try text("archive", members), try flag("dryRun", members))
-            return { store in
-                let report = try await store.compact(before: moment, archive: archive, isDryRun: isDryRun)
-                return .present([
-                    ("dryRun", isDryRun ? true : nil), ("floor", JSONValue(report.floor)),
-                    ("dropped", .int(report.dropped)),
-                    ("archive", report.archive.map { .string($0) }), ("bytesBefore", .int(report.bytesBefore)),
-                    ("bytesAfter", .int(report.bytesAfter)),
-                ])
+            return { service in
+                let report = try await service.store.compact(before: moment, archive: archive, isDryRun: isDryRun)
+                return JSONValue(writing: { $0.write(report, isDryRun: isDryRun) })
             }
         }
     }
@@ -47,19 +42,20 @@ enum AdminRoutes {
                 throw Problem.invalid("confirm", "must be the user's name again")
             }
             let archive = try text("archive", members)
-            return { store in
-                let report = try await store.erase(user, actor: name, archives: archive)
-                return .present([
-                    ("seq", report.seq.map { JSONValue($0) }), ("pseudonym", report.pseudonym.map { .string($0) }),
-                    ("events", .int(report.events)), ("archives", .array(report.archives.map { .string($0) })),
-                ])
+            return { service in
+                let report = try await service.store.erase(user, actor: name, archives: archive)
+                try await service.devices.forget(user)
+                return JSONValue(writing: { $0.write(report) })
             }
         }
     }
 
     private static var replays: Route {
         job("replays", "Fold the log anew and compare", []) { _, _ in
-            { store in JSONValue(try await store.replay()) }
+            { service in
+                let report = try await service.store.replay()
+                return JSONValue(writing: { $0.write(report) })
+            }
         }
     }
 
@@ -70,21 +66,21 @@ enum AdminRoutes {
                 now = Timestamp(rfc3339: text)
                 guard now != nil else { throw Problem.invalid("now", "must be a time in RFC 3339") }
             }
-            return { [now] store in
-                let report = try await store.tick(now: now)
-                return ["woken": .int(report.woken), "expired": .int(report.expired), "head": JSONValue(report.head)]
+            return { [now] service in
+                let report = try await service.store.tick(now: now)
+                return JSONValue(writing: { $0.write(report) })
             }
         }
     }
 
     private static var backups: Route {
-        job("backups", "Copy the store", ["directory"]) { members, _ in
-            guard let directory = try text("directory", members), directory.hasPrefix("/") else {
-                throw Problem.invalid("directory", "must be an absolute path")
+        job("backups", "Copy the store", ["dest"]) { members, _ in
+            guard let destination = try text("dest", members), destination.hasPrefix("/") else {
+                throw Problem.invalid("dest", "must be an absolute path")
             }
-            return { store in
-                let report = try await store.backup(to: directory)
-                return ["head": JSONValue(report.head), "bytes": .int(report.bytes)]
+            return { service in
+                let report = try await service.store.backup(to: destination)
+                return JSONValue(writing: { $0.write(report) })
             }
         }
     }
@@ -109,12 +105,12 @@ enum AdminRoutes {
     /// - Parameter prepare: makes the work of the members and the name of the key, or refuses them.
     private static func job(
         _ name: String, _ summary: String, _ members: [String],
-        _ prepare: @escaping @Sendable (JSONValue, String) throws -> @Sendable (Store) async throws -> JSONValue
+        _ prepare: @escaping @Sendable (JSONValue, String) throws -> @Sendable (Service) async throws -> JSONValue
     ) -> Route {
         Route(.post, "/v1/admin/\(name)", summary, .key(.admin), body: .object(members), status: 202) { call in
             let caller = call.caller?.name ?? ""
             let work = try prepare(try await call.members(Set(members)), caller)
-            let id = call.service.jobs.start(name, by: caller, work)
+            let id = call.service.jobs.start(name, by: caller) { [service = call.service] in try await work(service) }
             return .json(["id": .string(id)], .accepted, headers: [.location: "/v1/admin/jobs/\(id)"])
         }
     }

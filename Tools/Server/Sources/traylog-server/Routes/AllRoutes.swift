@@ -2,5 +2,6 @@
 enum AllRoutes {
     static let table = RouteTable(
         CommandRoutes.all + WritingRoutes.all + ReadingRoutes.all + FeedRoutes.all + LiveRoutes.all + AuditRoutes.all
-            + TokenRoutes.all + AdminRoutes.all + HealthRoutes.all + NovuTriggers.all + NovuSubscribers.all)
+            + TokenRoutes.all + DeviceRoutes.all + AdminRoutes.all + HealthRoutes.all + NovuTriggers.all
+            + NovuSubscribers.all)
 }

@@ -23,10 +23,7 @@ final class Jobs: Sendable {
     }
 
     private static let kept = 1_000
-    private let store: Store
     private let jobs = Mutex<[Job]>([])
-
-    init(_ store: Store) { self.store = store }
 
     /// Newest first.
     var all: [Job] { jobs.withLock { $0.reversed() } }
@@ -34,15 +31,15 @@ final class Jobs: Sendable {
     func find(_ id: String) -> Job? { jobs.withLock { $0.first { $0.id == id } } }
 
     /// Starts a job, and returns its id.
-    func start(_ kind: String, by name: String, _ work: @escaping @Sendable (Store) async throws -> JSONValue) -> String {
+    func start(_ kind: String, by name: String, _ work: @escaping @Sendable () async throws -> JSONValue) -> String {
         let job = Job(id: [UInt8].random(8).hex, kind: kind, by: name, startedAt: .now)
         jobs.withLock { jobs in
             jobs.append(job)
             if jobs.count > Self.kept { jobs.removeFirst() }
         }
-        Task { [store] in
+        Task {
             do {
-                finish(job.id, "done", try await work(store))
+                finish(job.id, "done", try await work())
             } catch {
                 finish(job.id, "failed", .raw(Problem(error).json))
             }

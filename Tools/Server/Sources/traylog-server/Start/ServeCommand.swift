@@ -19,17 +19,18 @@ struct ServeCommand: AsyncParsableCommand {
         let settings = try ServeSettings(options, environment: ProcessInfo.processInfo.environment)
         var keys = try settings.keys.map { try ServerKeys(file: $0) } ?? ServerKeys()
         var tokens = try Self.tokens(settings.userTokenKeys)
-        let checkpointKey = try settings.checkpointKey.map { try NotePrivateKey(Self.text($0)) }
+        let givenKey = try settings.checkpointKey.map { try NotePrivateKey(Self.text($0)) }
         let tls = try Self.tls(settings)
         if options.checkConfig { return print("the configuration is sound") }
         if settings.isDev { try Self.prepareForTrying(&keys, &tokens) }
         guard !keys.isEmpty else { throw ConfigurationError("the keys file has no key") }
         LoggingSystem.bootstrap { ServiceLogHandler(label: $0) }
         let store = try await Task { try Store.open(settings.store) }.value
-        let service = try await Service(
-            store: store, configuration: settings.service, keys: keys, tokens: tokens, checkpointKey: checkpointKey,
-            log: ServiceLog())
         do {
+            let checkpointKey = try givenKey ?? Self.checkpointKey(in: settings.store)
+            let service = try await Service(
+                store: store, configuration: settings.service, keys: keys, tokens: tokens,
+                checkpointKey: checkpointKey, devices: Devices(directory: settings.store), log: ServiceLog())
             try await Self.serve(service, settings, tls)
         } catch {
             store.close()
@@ -39,35 +40,29 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private static func serve(_ service: Service, _ settings: ServeSettings, _ tls: TLSConfiguration?) async throws {
-        let decoder = HTTP1Channel.Configuration.DecoderConfiguration(
-            maxHeaderFieldSize: Service.longestHead, maxHeaderListSize: Service.longestHead, maxHeaderFieldCount: 100)
-        let channel = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [RequestPatience()], idleTimeout: .minutes(5), httpDecoderConfiguration: decoder)
-        let server = HTTPServerBuilder { responder in
-            guard let tls else {
-                return PatientChannel(base: HTTP1Channel(responder: responder, configuration: channel))
-            }
-            let configuration = HTTP2UpgradeChannel.Configuration(
-                idleTimeout: .seconds(300), streamConfiguration: channel)
-            return PatientChannel(
-                base: try HTTP2UpgradeChannel(tlsConfiguration: tls, configuration: configuration, responder: responder)
-            )
+        // Whoever reads the first line may use both.
+        let (ports, told) = AsyncStream.makeStream(of: Int.self)
+        let providers = try settings.apns.map { address in
+            Listener.application(
+                APNsResponder(service: service), address, try Listener.tls(tls, askingFor: settings.apnsClients)
+            ) { told.yield($0) }
         }
         let scheme = tls == nil ? "http" : "https"
-        let app = Application(
-            responder: Responder(service: service, routes: AllRoutes.table), server: server,
-            configuration: ApplicationConfiguration(
-                address: .hostname(settings.host, port: settings.port), serverName: "traylog",
-                availableConnectionsDelegate: MaximumAvailableConnections(10_000)),
-            services: [Drain(service: service)],
-            onServerRunning: { channel in
-                let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
-                let port = channel.localAddress?.port ?? settings.port
-                FileHandle.standardOutput.write(Data("listening on \(scheme)://\(host):\(port)\n".utf8))
-            },
-            logger: Logger(label: "traylog-server"))
+        var app = Listener.application(
+            Responder(service: service, routes: AllRoutes.table), (settings.host, settings.port), tls
+        ) { port in
+            var lines = "listening on \(scheme)://\(Listener.text(settings.host)):\(port)\n"
+            if let apns = settings.apns {
+                let port = await ports.first { _ in true } ?? apns.port
+                lines += "providers: https://\(Listener.text(apns.host)):\(port)\n"
+            }
+            FileHandle.standardOutput.write(Data(lines.utf8))
+        }
+        app.addServices(Drain(service: service))
+        var services: [any ServiceLifecycle.Service] = [app]
+        if let providers { services.insert(providers, at: 0) }
         var configuration = ServiceGroupConfiguration(
-            services: [app], gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger(label: "traylog-server"))
+            services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger(label: "traylog-server"))
         configuration.maximumGracefulShutdownDuration = .seconds(10)
         do {
             try await ServiceGroup(configuration: configuration).run()
@@ -99,12 +94,32 @@ struct ServeCommand: AsyncParsableCommand {
         return text.trimmingSpaces
     }
 
+    /// The key that signs checkpoints where none was given: made once, and kept beside the store.
+    private static func checkpointKey(in directory: String) throws -> NotePrivateKey {
+        let path = directory + "/checkpoint.key"
+        if FileManager.default.fileExists(atPath: path) { return try NotePrivateKey(text(path)) }
+        let key = try NotePrivateKey(name: "traylog")
+        for (path, text, rights) in [(path + ".pub", key.publicKey.text, 0o644), (path, key.text, 0o600)] {
+            guard
+                FileManager.default.createFile(
+                    atPath: path, contents: Data("\(text)\n".utf8), attributes: [.posixPermissions: rights])
+            else { throw StorageProblem.unwritable(path) }
+        }
+        return key
+    }
+
     private static func tls(_ settings: ServeSettings) throws -> TLSConfiguration? {
         guard let certificate = settings.certificate, let key = settings.certificateKey else { return nil }
-        let chain = try NIOSSLCertificate.fromPEMFile(certificate).map { NIOSSLCertificateSource.certificate($0) }
+        let chain = try Listener.certificates(certificate).map { NIOSSLCertificateSource.certificate($0) }
+        guard let privateKey = try? NIOSSLPrivateKey(file: key, format: .pem) else {
+            throw ConfigurationError("\(key) has no private key (PEM) that can be read")
+        }
         var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain, privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
+            certificateChain: chain, privateKey: .privateKey(privateKey))
         configuration.minimumTLSVersion = .tlsv12
+        guard (try? NIOSSLContext(configuration: configuration)) != nil else {
+            throw ConfigurationError("\(key) is not the key of \(certificate)")
+        }
         return configuration
     }
 

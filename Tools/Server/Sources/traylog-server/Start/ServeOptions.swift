@@ -24,6 +24,12 @@ struct ServeOptions: ParsableArguments {
     @Option(help: "A file with the key that signs checkpoints, as 'traylog tree-head' uses it.")
     var checkpointKey: String?
 
+    @Option(help: "HOST:PORT for push providers, as Apple's service answers them (HTTP/2); needs a certificate.")
+    var apnsListen: String?
+
+    @Option(help: "A file with the certificates (PEM) that sign those of push providers; needed beyond loopback.")
+    var apnsClients: String?
+
     @Flag(help: "A proxy before the server does TLS, so that it may listen on any address.")
     var behindProxy = false
 
@@ -59,12 +65,15 @@ struct ServeSettings {
     var keys: String?
     var userTokenKeys: [String]
     var checkpointKey: String?
+    var apns: (host: String, port: Int)?
+    var apnsClients: String?
     var isBehindProxy: Bool
     var isDev: Bool
     var service: ServiceConfiguration
 
     private static let names: Set<String> = [
-        "store", "listen", "tls-certificate", "tls-key", "keys", "user-token-key", "checkpoint-key", "behind-proxy",
+        "store", "listen", "tls-certificate", "tls-key", "keys", "user-token-key", "checkpoint-key", "apns-listen",
+        "apns-clients", "behind-proxy",
         "rate-user", "rate-key", "no-console", "log-users", "dev",
     ]
 
@@ -89,7 +98,7 @@ struct ServeSettings {
             throw ConfigurationError("--store DIR must say where the store is")
         }
         self.store = store
-        (host, port) = try Self.address(text(options.listen, "listen") ?? "127.0.0.1:8080")
+        (host, port) = try Self.address(text(options.listen, "listen") ?? "127.0.0.1:8080", "--listen")
         certificate = text(options.tlsCertificate, "tls-certificate")
         certificateKey = text(options.tlsKey, "tls-key")
         keys = text(options.keys, "keys")
@@ -98,6 +107,8 @@ struct ServeSettings {
             userTokenKeys = names.split(separator: ":").map(String.init)
         }
         checkpointKey = text(options.checkpointKey, "checkpoint-key")
+        apns = try text(options.apnsListen, "apns-listen").map { try Self.address($0, "--apns-listen") }
+        apnsClients = text(options.apnsClients, "apns-clients")
         isBehindProxy = try isSet(options.behindProxy, "behind-proxy")
         isDev = try isSet(options.dev, "dev")
         service = ServiceConfiguration(
@@ -126,15 +137,21 @@ struct ServeSettings {
         }
     }
 
-    private static func address(_ text: String) throws -> (String, Int) {
+    private static func address(_ text: String, _ option: String) throws -> (host: String, port: Int) {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-            throw ConfigurationError("--listen must be HOST:PORT, not \(text)")
+            throw ConfigurationError("\(option) must be HOST:PORT, not \(text)")
         }
         let host = text[..<colon].replacing("[", with: "").replacing("]", with: "")
         return (host.isEmpty ? "0.0.0.0" : String(host), Int(port))
     }
 
-    var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+    var isLoopback: Bool { Self.isLoopback(host) }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        let isIPv4 = parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
+        return host == "localhost" || host == "::1" || (isIPv4 && parts[0] == "127")
+    }
 
     private func check() throws {
         guard (certificate == nil) == (certificateKey == nil) else {
@@ -145,6 +162,15 @@ struct ServeSettings {
             throw ConfigurationError(
                 "\(host) is not loopback: give --tls-certificate and --tls-key, or --behind-proxy where a proxy does TLS"
             )
+        }
+        if let apns {
+            guard certificate != nil else {
+                throw ConfigurationError("--apns-listen needs --tls-certificate and --tls-key: providers speak HTTP/2")
+            }
+            guard Self.isLoopback(apns.host) || apnsClients != nil else {
+                throw ConfigurationError(
+                    "\(apns.host) is not loopback: --apns-clients must say whose certificates providers show")
+            }
         }
         if !isDev, keys == nil {
             throw ConfigurationError(

@@ -1,0 +1,57 @@
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import HummingbirdHTTP2
+import Logging
+import NIOCore
+import NIOSSL
+
+/// One address that the server listens on.
+enum Listener {
+    /// - Parameter onRunning: told the port, which may have been 0.
+    static func application<Answering: HTTPResponder>(
+        _ responder: Answering, _ address: (host: String, port: Int), _ tls: TLSConfiguration?,
+        onRunning: @escaping @Sendable (Int) async -> Void
+    ) -> Application<Answering> where Answering.Context == ServiceContext {
+        let decoder = HTTP1Channel.Configuration.DecoderConfiguration(
+            maxHeaderFieldSize: Service.longestHead, maxHeaderListSize: Service.longestHead, maxHeaderFieldCount: 100)
+        let channel = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [RequestPatience()], idleTimeout: .minutes(5), httpDecoderConfiguration: decoder)
+        let server = HTTPServerBuilder { responder in
+            guard let tls else {
+                return PatientChannel(base: HTTP1Channel(responder: responder, configuration: channel))
+            }
+            let configuration = HTTP2UpgradeChannel.Configuration(
+                idleTimeout: .seconds(300), streamConfiguration: channel)
+            return PatientChannel(
+                base: try HTTP2UpgradeChannel(tlsConfiguration: tls, configuration: configuration, responder: responder)
+            )
+        }
+        return Application(
+            responder: responder, server: server,
+            configuration: ApplicationConfiguration(
+                address: .hostname(address.host, port: address.port), serverName: "traylog",
+                availableConnectionsDelegate: MaximumAvailableConnections(10_000)),
+            onServerRunning: { await onRunning($0.localAddress?.port ?? address.port) },
+            logger: Logger(label: "traylog-server"))
+    }
+
+    /// The host as URLs have it.
+    static func text(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
+
+    /// The certificates of a file.
+    static func certificates(_ file: String) throws -> [NIOSSLCertificate] {
+        guard let found = try? NIOSSLCertificate.fromPEMFile(file), !found.isEmpty else {
+            throw ConfigurationError("\(file) has no certificate (PEM) that can be read")
+        }
+        return found
+    }
+
+    /// The same, with clients who must show a certificate that one of the file's has signed.
+    static func tls(_ tls: TLSConfiguration?, askingFor file: String?) throws -> TLSConfiguration? {
+        guard var tls, let file else { return tls }
+        tls.trustRoots = .certificates(try certificates(file))
+        tls.certificateVerification = .noHostnameVerification
+        return tls
+    }
+}

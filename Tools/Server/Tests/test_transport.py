@@ -1,0 +1,162 @@
+"""Connections: TLS, HTTP/2, heads that are too large, and peers who do not go on."""
+
+import json
+import os
+import socket
+import ssl
+import subprocess
+import tempfile
+import threading
+import unittest
+
+from served import PROGRAM, Server, certificate
+
+try:
+    import httpx
+except ImportError:
+    httpx = None
+
+
+class TLSTests(unittest.TestCase):
+    def test_both_versions_of_http_work_over_tls(self):
+        with Server(tls=True) as server:
+            self.assertEqual(server.notify("ann", title="A").status, 201)
+            self.assertEqual(server.get("/v1/users/ann/tray").json["unread"], 1)
+            context = ssl.create_default_context(cafile=server.certificate)
+            for old in (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1):
+                context.minimum_version = context.maximum_version = old
+                with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+                    with self.assertRaises(OSError):
+                        context.wrap_socket(connection, server_hostname="localhost")
+
+    @unittest.skipUnless(httpx, "httpx is not installed")
+    def test_many_streams_of_one_connection(self):
+        with Server(tls=True) as server:
+            context = ssl.create_default_context(cafile=server.certificate)
+            with httpx.Client(
+                http2=True, verify=context, base_url=f"https://localhost:{server.port}",
+                headers={"Authorization": f"Bearer {server.key}"}, timeout=60,
+            ) as client:
+                answers = []
+
+                def notify(number):
+                    answers.append(client.post("/v1/users/ann/notifications", json={"title": str(number)}))
+
+                threads = [threading.Thread(target=notify, args=(number,)) for number in range(32)]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+                self.assertEqual({(answer.http_version, answer.status_code) for answer in answers}, {("HTTP/2", 201)})
+                self.assertEqual(client.get("/v1/users/ann/tray").json()["unread"], 32)
+                problem = client.post("/v1/users/ann/marks", json={"as": "x", "items": [1]})
+                self.assertEqual((problem.status_code, problem.headers["content-type"]), (400, "application/problem+json"))
+                with client.stream("GET", "/v1/users/ann/live") as stream:
+                    lines = stream.iter_lines()
+                    self.assertEqual(next(lines), "event: tray")
+                    server.process.terminate()
+                    self.assertIn("event: end", list(lines))
+                self.assertEqual(server.process.wait(timeout=30), 0)
+
+    def test_a_certificate_that_is_none_is_named(self):
+        with tempfile.TemporaryDirectory() as directory:
+            bad = os.path.join(directory, "bad.pem")
+            with open(bad, "w") as file:
+                file.write("nothing\n")
+            good, key = certificate(directory)
+            for pair in ((bad, key), (good, bad), ("/nowhere.pem", key)):
+                done = subprocess.run(
+                    [PROGRAM, "--store", os.path.join(directory, "store"), "--dev", "--listen", "127.0.0.1:0",
+                     "--tls-certificate", pair[0], "--tls-key", pair[1]], capture_output=True, text=True, timeout=60)
+                self.assertEqual(done.returncode, 64, done)
+                self.assertIn(pair[1] if pair[0] == good else pair[0], done.stderr)
+
+
+class HeadTests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server()
+        cls.addClassCleanup(cls.server.__exit__)
+
+    def raw(self, data):
+        with socket.create_connection(("127.0.0.1", self.server.port), timeout=60) as connection:
+            connection.sendall(data)
+            answer = b""
+            while part := connection.recv(65_536):
+                answer += part
+            return answer
+
+    def test_a_head_above_its_limit_is_431(self):
+        for head in (b"A: " + b"x" * 17_000, b"\r\n".join(b"A%d: %s" % (n, b"x" * 1_000) for n in range(20))):
+            answer = self.raw(b"GET /healthz HTTP/1.1\r\nHost: a\r\n" + head + b"\r\n\r\n")
+            status, _, body = answer.partition(b"\r\n")
+            self.assertIn(b" 431 ", status, answer[:300])
+            self.assertIn(b"application/problem+json", body)
+            self.assertEqual(json.loads(body.split(b"\r\n\r\n", 1)[1])["status"], 431)
+        fine = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\nA: " + b"x" * 15_000 + b"\r\n\r\n"
+        self.assertIn(b" 200 ", self.raw(fine)[:20])
+
+    def test_a_target_above_its_limit_is_414(self):
+        answer = self.server.get("/v1/users/" + "x" * 9_000 + "/tray")
+        self.assertEqual((answer.status, answer.headers["Content-Type"]), (414, "application/problem+json"))
+
+    def test_bytes_that_are_no_request_are_400(self):
+        answer = self.raw(b"\x00\x01nonsense\r\n\r\n")
+        self.assertIn(b" 400 ", answer[:20])
+        self.assertEqual(json.loads(answer.split(b"\r\n\r\n", 1)[1])["status"], 400)
+
+    def test_peers_who_do_not_go_on_are_cut_off_and_others_are_not(self):
+        """A head, a body, the rest of a refused body, and a long answer that nobody reads."""
+        key, port = self.server.key, self.server.port
+        for number in range(80):
+            self.server.notify("big", title=str(number), body="x" * 16_000)
+        authorized = b"Authorization: Bearer " + key.encode() + b"\r\nContent-Type: application/json\r\n"
+        slow = {
+            "head": b"GET /v1/users/a/tray HTTP/1.1\r\nHost: a\r\nAuth",
+            "body": b"POST /v1/commands HTTP/1.1\r\nHost: a\r\n" + authorized + b"Content-Length: 100\r\n\r\n[",
+            "rest": b"POST /v1/commands HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n[",
+        }
+        connections = {}
+        for name, data in slow.items():
+            connections[name] = socket.create_connection(("127.0.0.1", port), timeout=150)
+            connections[name].sendall(data)
+        deaf = socket.socket()
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        deaf.connect(("127.0.0.1", port))
+        request = b"GET /v1/users/big/inbox?limit=100 HTTP/1.1\r\nHost: a\r\n" + authorized + b"\r\n"
+        deaf.sendall(request * 20)
+        idle = self.server.connection()
+        idle.request("GET", "/healthz")
+        idle.getresponse().read()
+        answers = {}
+        for name, connection in connections.items():
+            answer = b""
+            while part := connection.recv(65_536):
+                answer += part
+            answers[name] = answer
+            connection.close()
+        self.assertEqual(answers["head"], b"")
+        self.assertIn(b" 408 ", answers["body"][:20])
+        self.assertIn(b" 401 ", answers["rest"][:20])
+        # A keep-alive connection between requests owes nothing.
+        idle.request("GET", "/healthz")
+        self.assertEqual(idle.getresponse().read(), b'{"status":"ok"}')
+        idle.close()
+        self.assertTrue(self.is_gone(deaf))
+        deaf.close()
+
+    def is_gone(self, connection):
+        """Whether the server closes it: what it sent before may still be read, and then nothing comes."""
+        number = connection.getsockname()[1]
+        for _ in range(120):
+            with open("/proc/net/tcp") as file:
+                rows = [line.split() for line in file]
+            ends = f":{self.server.port:04X}", f":{number:04X}"
+            if not any(row[1].endswith(ends[0]) and row[2].endswith(ends[1]) and row[3] == "01" for row in rows):
+                return True
+            threading.Event().wait(1)
+        return False
+
+
+if __name__ == "__main__":
+    unittest.main()
