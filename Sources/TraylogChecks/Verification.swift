@@ -56,10 +56,11 @@ package enum Verification {
             try gather(directory, &ofTree) {
                 try checkTree(environment, treeHeads, publicKey, into: &tree) { progress($0, parts * $1) }
             }
-            var report = try run(directory, environment, &findings) { done, total in
+            // What is wrong with the log comes before what may only follow from it.
+            for finding in ofTree.texts { findings.add(finding) }
+            var report = try run(directory, environment, isTreeSound: ofTree.isEmpty, &findings) { done, total in
                 progress(done + total / (parts - 1), total * parts / (parts - 1))
             }
-            for finding in ofTree.texts { findings.add(finding) }
             if let archives {
                 let check = ArchiveCheck(environment: environment, tables: Tables(environment))
                 report.archivedEvents = try check.run(archives, &findings, progress: progress)
@@ -73,7 +74,7 @@ package enum Verification {
     }
 
     private static func run(
-        _ directory: String, _ environment: Environment, _ findings: inout Findings,
+        _ directory: String, _ environment: Environment, isTreeSound: Bool, _ findings: inout Findings,
         progress: (UInt64, UInt64) -> Void
     ) throws -> VerificationReport {
         let tables = Tables(environment)
@@ -100,13 +101,16 @@ package enum Verification {
             return []
         }
         for text in ofLog.texts { findings.add(text) }
+        let isLogSound = findings.isEmpty && isTreeSound
         try gather(directory, &findings) { () throws -> [String] in
             let replay = try Replay.compare(
                 directory, environment, limit: namedFindings, skipsDamage: true,
                 progress: { done, _ in progress(2 * head + done, 3 * head) })
             report.users = replay.users
             return replay.differences.map {
-                "\($0); run `traylog replay --rebuild`, which derives it from the log again"
+                isLogSound
+                    ? "\($0); run `traylog replay --rebuild`, which derives it from the log again"
+                    : "\($0); do not rebuild it while the log is in doubt: what is stored may be the last trace"
             }
         }
         try gather(directory, &findings) { () throws -> [String] in
@@ -220,9 +224,22 @@ struct Findings {
     private var named: [String] = []
     private var unnamed = 0
 
-    mutating func add(_ text: String) {
+    var isEmpty: Bool { named.isEmpty }
+
+    mutating func add(_ message: String) {
+        // Whoever reads it is running it.
+        let text = message.removing("run `traylog verify`, then ").removing("run `traylog verify`, and ")
+        guard !named.contains(text) else { return }
         if named.count < Verification.namedFindings { named.append(text) } else { unnamed += 1 }
     }
 
     var texts: [String] { unnamed == 0 ? named : named + ["and \(unnamed) more findings"] }
+}
+
+extension String {
+    /// The text without the first occurrence of a part.
+    fileprivate func removing(_ part: String) -> String {
+        guard let start = indices.first(where: { self[$0...].hasPrefix(part) }) else { return self }
+        return String(self[..<start]) + self[index(start, offsetBy: part.count)...]
+    }
 }

@@ -56,7 +56,7 @@ struct WriterLease: Sendable {
     ) -> LMDBError {
         let name = holder.processID.map { "process \($0)" } ?? "another process"
         let host = holder.host.map { " on \($0)" } ?? ""
-        let since = holder.since.map { " since \($0) (Unix time)" } ?? ""
+        let since = holder.since.flatMap(Int64.init).map { " since \(SystemClock.utcText(seconds: $0))" } ?? ""
         return LMDBError(
             .writerLocked, operation: "open", path: directory,
             message: "The store is open for writing by \(name)\(host)\(since): end it, or open the store for reading.",

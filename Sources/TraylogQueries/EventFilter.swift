@@ -32,7 +32,7 @@ extension EventFilter {
         if !kinds.isEmpty, !kinds.contains(event.kind) { return false }
         if let since, event.recordedAt < since { return false }
         if let until, event.recordedAt > until { return false }
-        return Self.admits(user, event.user) && Self.admits(actor, event.actor ?? event.user)
+        return Self.admits(user, event.user) && Self.admits(actor, event.knownActor)
             && Self.admits(device, event.device) && Self.admits(key, event.key) && Self.admits(thread, event.thread)
             && Self.admits(category, event.category) && hasText(event)
     }
@@ -50,6 +50,12 @@ extension EventFilter {
 }
 
 extension Event {
+    /// The user where nobody else is named; nil where an erasure took the name.
+    fileprivate var knownActor: String? {
+        if case .redacted = body { return nil }
+        return actor ?? user
+    }
+
     fileprivate var thread: String? {
         switch body {
         case .notified(let content), .broadcast(_, let content): content.thread

@@ -81,7 +81,7 @@ package final class StoreRewrite {
         // Without a new one, nothing lies below.
         let floor = goal.floor > start.record.floor.seq.rawValue ? goal.floor : 0
         var kept = KeptEvents(floor: floor)
-        if floor > 0 {
+        if floor > 0, !goal.isDryRun {
             // What leaves the log stays a leaf of the tree.
             let tree = TreeStorage(environment: environment, table: tables.merkle, log: tables.log)
             try tree.bring(through: floor - 1) { try host.write($0) }

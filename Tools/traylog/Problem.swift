@@ -3,6 +3,8 @@ import Traylog
 /// The exit status and the message of an error. No other place decides them.
 struct Problem {
     let status: ExitStatus
+    /// The name that JSON carries as `error`.
+    let name: String
     /// Without the program's name in front.
     let message: String
     let refusal: Refusal?
@@ -11,25 +13,41 @@ struct Problem {
 
     init(refusal: Refusal, line: Int? = nil) {
         status = .refused
-        message = (line.map { "line \($0): " } ?? "") + refusal.description
+        name = refusal.name
+        message = (line.map { "line \($0): " } ?? "") + Self.words(refusal)
         self.refusal = refusal
         self.line = line
     }
 
+    /// The refusal, with the option that a person gave in place of the library's field.
+    private static func words(_ refusal: Refusal) -> String {
+        guard case .upToBeyondHead(let seq, let head, let field) = refusal, field != "upTo" else {
+            return refusal.description
+        }
+        let option = ["asOf": "--as-of", "to": "--to", "from": "--from", "before": "--before"][field] ?? field
+        return "\(refusal.name): \(option) \(seq) is beyond the head, which is \(head)"
+    }
+
     init(failure: StoreFailure) {
-        status = ExitStatus(failure.code)
         var message = failure.message
+        if failure.code == .mapFull || failure.code == .unsupported, message.contains("mapSizeBytes") {
+            message += " The program asks for what StoreOptions has by default: raise the limit (`ulimit -v`)."
+        }
         if let holder = failure.holder, !message.contains(String(holder)) {
             message += " (process \(holder))"
         }
-        self.message = message
-        refusal = nil
-        line = nil
+        self.init(ExitStatus(failure.code), failure.code.rawValue, message)
     }
 
-    init(system: SystemFailure) {
-        status = .inputOutput
-        message = system.message
+    init(system: SystemFailure) { self.init(.inputOutput, StoreFailure.Code.inputOutput.rawValue, system.message) }
+
+    /// Arguments that cannot be understood.
+    init(usage message: String) { self.init(.usage, "usage", message) }
+
+    private init(_ status: ExitStatus, _ name: String, _ message: String) {
+        self.status = status
+        self.name = name
+        self.message = message
         refusal = nil
         line = nil
     }
@@ -44,12 +62,19 @@ struct Problem {
         }
     }
 
-    /// One line on standard error: JSON for a refusal when JSON was asked for, else text.
+    /// One line on standard error: JSON when JSON was asked for, else text.
     func report(json: Bool) {
         let output = Output(.standardError)
         // Nothing is left to report to when this fails.
         if json, let refusal {
             try? output.json { $0.write(refusal, line: line) }
+        } else if json {
+            try? output.json { writer in
+                writer.beginObject()
+                writer.member("error", name)
+                writer.member("message", message)
+                writer.endObject()
+            }
         } else {
             try? output.line("traylog: \(VisibleText(message).text)")
         }

@@ -14,18 +14,42 @@ enum Program {
         Descriptor.reserveStandardStreams()
         // A file that must not grow (`ulimit -f`) is a full disk, which has a message, and no reason to die.
         _ = signal(SIGXFSZ, SIG_IGN)
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let wantsJSON = arguments.prefix { $0 != "--" }.contains { $0 == "--json" || $0 == "--ack" }
         var command: any ParsableCommand
         do {
-            command = try TraylogCommand.parseAsRoot()
+            try ArgumentCheck.check(arguments)
+            command = try TraylogCommand.parseAsRoot(arguments)
         } catch {
-            TraylogCommand.exit(withError: error)
+            end(with: error, json: wantsJSON)
         }
         do {
             try command.run()
         } catch {
-            guard let problem = Problem(error) else { TraylogCommand.exit(withError: error) }
-            problem.report(json: (command as? any StoreCommand)?.wantsJSONRefusals ?? false)
+            guard let problem = Problem(error) else { end(with: error, json: wantsJSON) }
+            problem.report(json: wantsJSON)
             exit(problem.status.rawValue)
         }
+    }
+
+    /// Prints what the parser has to say: help, a version, what is wrong with the arguments, or nothing.
+    private static func end(with error: any Error, json: Bool) -> Never {
+        let status = TraylogCommand.exitCode(for: error).rawValue
+        let message = TraylogCommand.fullMessage(for: error)
+        if status != 0, json, !message.isEmpty {
+            Problem(usage: TraylogCommand.message(for: error)).report(json: true)
+        } else if !message.isEmpty {
+            let descriptor = status == 0 ? Descriptor.standardOutput : .standardError
+            let terminal = Terminal(descriptor)
+            let output = Output(descriptor)
+            do throws(SystemFailure) {
+                try output.line(UsageText(message).text(columns: terminal.isLimited ? terminal.columns : 80))
+                try output.flush()
+            } catch {
+                Problem(system: error).report(json: false)
+                exit(ExitStatus.inputOutput.rawValue)
+            }
+        }
+        exit(status)
     }
 }

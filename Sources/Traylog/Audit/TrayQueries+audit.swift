@@ -23,13 +23,17 @@ extension TrayQueries {
             let store = now.store
             let size = try store.seq(of: asOf)
             let first = try store.first(of: from)
-            let last = min(try store.seq(of: to, "to"), size)
+            let end = try store.seq(of: to, "to")
+            guard from == nil || first <= max(end, 1) || first > store.head else {
+                throw Refusal.invalid(field: "from", reason: "is after the later moment")
+            }
+            let last = min(end, size)
             let start = min(first - 1, last)
             let fold = try StepFold(now, after: start, through: last)
             let (steps, state) = try AuditReport.steps(fold, user, withTrays: withTrays)
-            let end = try now.at(last)
-            guard TrayCounts(state) == TrayCounts(end.state) else { throw StoreFailure.unequalFolds(user) }
-            let (before, tray) = (TrayCounts(fold.base.state), try end.tray())
+            let then = try now.at(last)
+            guard TrayCounts(state) == TrayCounts(then.state) else { throw StoreFailure.unequalFolds(user) }
+            let (before, tray) = (TrayCounts(fold.base.state), try then.tray())
             return (
                 size,
                 { treeHead in
@@ -104,7 +108,11 @@ extension StoreSnapshot {
     func first(of moment: Moment?) throws -> UInt64 {
         switch moment {
         case nil: return record.floor.seq.rawValue + 1
-        case .seq(let seq): return max(seq.rawValue, 1)
+        case .seq(let seq):
+            let first = max(seq.rawValue, 1)
+            // The state before it must be known.
+            guard first > record.floor.seq.rawValue else { throw record.floor.refusal }
+            return first
         case .time(let time):
             let before = time.milliseconds.subtractingReportingOverflow(1)
             guard !before.overflow else { return 1 }

@@ -106,6 +106,19 @@ struct StoredForm: Hashable, Sendable {
 }
 
 extension JSONWriter {
+    /// Writes the line that stands for an event that could not be read.
+    mutating func writeLost(_ seq: Seq, last: Seq) {
+        beginObject()
+        member("seq", seq)
+        member("lost", true)
+        name("stored")
+        beginObject()
+        member("last", last)
+        endObject()
+        endObject()
+        newline()
+    }
+
     /// Writes a line of an export: the event as `log` shows it, and its stored form (Docs/format.md, "Export").
     mutating func write(_ event: Event, stored: StoredForm) {
         beginObject()

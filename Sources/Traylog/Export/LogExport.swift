@@ -12,12 +12,19 @@ package struct LogExport {
         package var last: Seq
     }
 
+    /// Goes on behind an event that cannot be read, and puts a line for the gap in its place.
+    package var skipsDamage = false
+    /// The events that could not be read, ascending, as ranges.
+    package private(set) var lost: [ClosedRange<UInt64>] = []
+    /// Met behind lines that were still good.
+    private var damage: TraylogError?
     /// Leaves out what does not match. What is left cannot be restored.
     package var filter: EventFilter?
     /// The event of the last line; below the first one when there is nothing to export.
     package let last: Seq
     private let queries: Queries
     private var next: UInt64
+    private let floor: UInt64
     /// The log and its archives; nil without archives.
     private var merged: MergedLog?
 
@@ -35,6 +42,7 @@ package struct LogExport {
         of store: some TrayQueries, from first: Seq = 1, through last: Seq? = nil, including archives: Archives? = nil
     ) throws(TraylogError) {
         queries = store.queries
+        floor = try store.queries.answer { $0.record.floor.seq.rawValue }
         let head = try store.head()
         self.last = min(last ?? head, head)
         next = max(first.rawValue, 1)
@@ -48,36 +56,71 @@ package struct LogExport {
     /// - Throws: ``TraylogError/failed(_:)`` `damaged` for an event that cannot be read; `notFound` for an event that
     ///   neither the log nor the archives have.
     package mutating func take() throws(TraylogError) -> Lines? {
+        if let damage { throw damage }
         guard next <= last.rawValue else { return nil }
         var writer = JSONWriter()
         do {
             if merged != nil {
                 try writeMerged(to: &writer)
             } else {
-                next = try queries.source.read { try write(to: &writer, from: $0) }
+                let from = next
+                try queries.source.read { try write(to: &writer, from: $0, first: from, count: Self.eventsAtOnce) }
             }
         } catch {
-            throw TraylogError(error, in: queries.source.directory)
+            let failure = TraylogError(error, in: queries.source.directory)
+            guard failure.isDamage else { throw failure }
+            if writer.bytes.isEmpty, skipsDamage {
+                try passOver(&writer)
+            } else if writer.bytes.isEmpty {
+                throw failure
+            }
+            if !skipsDamage { damage = failure }
         }
         return Lines(bytes: writer.bytes, last: Seq(next - 1))
     }
 
-    private func write(to writer: inout JSONWriter, from store: StoreSnapshot) throws -> UInt64 {
+    /// Goes event by event where something is damaged, up to the next one that can be read.
+    private mutating func passOver(_ writer: inout JSONWriter) throws(TraylogError) {
+        while next <= last.rawValue {
+            let first = next
+            do {
+                return try queries.source.read { try write(to: &writer, from: $0, first: first, count: 1) }
+            } catch {
+                let failure = TraylogError(error, in: queries.source.directory)
+                guard failure.isDamage else { throw failure }
+            }
+            if let range = lost.last, range.upperBound == first - 1 {
+                lost[lost.count - 1] = range.lowerBound...first
+            } else {
+                lost.append(first...first)
+            }
+            next = first + 1
+            guard first > floor else { continue }
+            writer.writeLost(Seq(first), last: last)
+        }
+    }
+
+    /// Moves ``next`` behind each event that it has written.
+    private mutating func write(
+        to writer: inout JSONWriter, from store: StoreSnapshot, first: UInt64, count: Int
+    ) throws {
         let log = store.tables.log
-        let end = min(last.rawValue, next + UInt64(Self.eventsAtOnce) - 1)
+        let end = min(last.rawValue, first + UInt64(count) - 1)
         let floor = store.record.floor.seq.rawValue
         let reached = try store.read { transaction in
-            try log.forEachRecord(from: next, floor: floor, in: transaction) { seq, record in
-                guard seq <= last.rawValue else { return false }
-                if try skeleton(seq, record, to: &writer) { return seq < end }
-                try log.withPayload(of: seq, record, in: transaction) { header, payload in
-                    try line(seq, header, payload, to: &writer)
+            try log.forEachRecord(from: first, floor: floor, in: transaction) { seq, record in
+                guard seq <= last.rawValue, count > 1 || seq == first else { return false }
+                if try !skeleton(seq, record, to: &writer) {
+                    try log.withPayload(of: seq, record, in: transaction) { header, payload in
+                        try line(seq, header, payload, to: &writer)
+                    }
                 }
+                next = seq + 1
                 return seq < end && writer.bytes.count < Self.bytesAtOnce
             }
         }
-        guard reached > next else { throw CodecError(.damaged, seq: next, "it is missing from the log") }
-        return reached
+        guard reached > first else { throw CodecError(.damaged, seq: first, "it is missing from the log") }
+        next = max(next, count > 1 ? reached : first + 1)
     }
 
     private mutating func writeMerged(to writer: inout JSONWriter) throws {
@@ -119,4 +162,9 @@ package struct LogExport {
         writer.write(event, stored: stored)
         writer.newline()
     }
+}
+
+extension TraylogError {
+    /// Whether bytes on disk are not those that were written.
+    fileprivate var isDamage: Bool { if case .failed(let failure) = self { failure.code == .damaged } else { false } }
 }

@@ -29,6 +29,9 @@ struct Appender {
 
     /// - Throws: ``TraylogError``, ``SystemFailure``, or the exit code when a refusal ended the run, after its report.
     mutating func run() throws {
+        let notes = try Descriptor.pipe()
+        Interruption.tell(notes.writing)
+        reader.interruption = notes.reading
         var committing: BackgroundCall<Result<[Batch.Outcome], TraylogError>>?
         while !hasStopped {
             let next = nextBatch(mayWait: committing == nil)
@@ -41,6 +44,8 @@ struct Appender {
         progress.clear()
         try printSummary()
         if hasStopped { throw ExitCode(ExitStatus.refused.rawValue) }
+        // What was stored stays, and the summary has said how much that is.
+        if Interruption.hasCome { throw ExitCode(128 + Interruption.signalNumber) }
     }
 
     private mutating func nextBatch(mayWait: Bool) -> Result<Batch, SystemFailure> {

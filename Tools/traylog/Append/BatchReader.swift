@@ -8,6 +8,8 @@ struct BatchReader {
     private let patienceMilliseconds: Int32
     private let stopsAtRefusal: Bool
     private var hasStopped = false
+    /// Has something to read when a signal asked for the end.
+    var interruption: Descriptor?
 
     init(_ source: Descriptor, patienceMilliseconds: Int32, stopsAtRefusal: Bool) {
         self.source = source
@@ -17,7 +19,7 @@ struct BatchReader {
     }
 
     /// No batch will come any more.
-    var isAtEnd: Bool { hasStopped || lines.isAtEnd }
+    var isAtEnd: Bool { hasStopped || lines.isAtEnd || Interruption.hasCome }
 
     /// The share of the input in the batches so far; nil when its size is unknown.
     var fraction: Double? {
@@ -28,14 +30,15 @@ struct BatchReader {
     /// The next batch; it is empty at the end, and when there is nothing to read and `mayWait` is false.
     mutating func next(mayWait: Bool) throws(SystemFailure) -> Batch {
         var batch = Batch()
-        while !batch.isFull, !hasStopped {
+        while !batch.isFull, !hasStopped, !Interruption.hasCome {
             if let line = lines.takeLine() {
                 add(line, to: &batch)
                 continue
             }
             if lines.isAtEnd { break }
             if !mayWait || !batch.isEmpty, !source.hasInput(withinMilliseconds: patienceMilliseconds) { break }
-            try lines.fill()
+            source.waitForInput(orFor: interruption)
+            if !Interruption.hasCome { try lines.fill() }
         }
         return batch
     }
@@ -47,7 +50,7 @@ struct BatchReader {
             command = .failure(.invalid(field: "line", reason: "is longer than \(Limits.commandLineBytes) bytes"))
         case .whole(let range):
             if isBlank(range) { return }
-            command = parse(range)
+            command = lines.lineNumber == 1 ? foreignForm(range).map { .failure($0) } ?? parse(range) : parse(range)
         }
         if stopsAtRefusal, case .failure = command { hasStopped = true }
         let bytes = if case .whole(let range) = line { range.count } else { 0 }
@@ -60,6 +63,18 @@ struct BatchReader {
         } catch {
             return .failure(error)
         }
+    }
+
+    /// Why the beginning of the input is no text of lines, for forms that are easy to know.
+    private func foreignForm(_ range: Range<Int>) -> Refusal? {
+        let start = lines.bytes[range].prefix(4)
+        let forms: [([UInt8], String)] = [
+            ([0x1F, 0x8B], "is compressed: pipe it through `gzip -dc` first"),
+            ([0x28, 0xB5, 0x2F, 0xFD], "is compressed: pipe it through `zstd -dc` first"),
+            ([0xEF, 0xBB, 0xBF], "begins with a byte order mark: take it away, for example with `tail -c +4`"),
+            ([0xFF, 0xFE], "is UTF-16, and must be UTF-8: convert it, for example with `iconv -f UTF-16 -t UTF-8`"),
+        ]
+        return forms.first { start.starts(with: $0.0) }.map { .invalid(field: "line", reason: $0.1) }
     }
 
     private func isBlank(_ range: Range<Int>) -> Bool {

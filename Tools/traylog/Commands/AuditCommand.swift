@@ -16,7 +16,7 @@ struct AuditCommand: StoreCommand {
 
             EXAMPLES
               traylog audit alice
-              traylog audit alice --from 2026-01-01T00:00:00Z --to 2026-01-31T23:59:59Z --html alice.html
+              traylog audit alice --from 2026-01-01 --to 2026-02-01 --html alice.html
               traylog audit alice --as-of 1200 --trays --json
             """)
 
@@ -49,6 +49,7 @@ struct AuditCommand: StoreCommand {
 
     func run() throws {
         try withReader { reader in
+            if !global.json { try noteIfUnknown(user, reader) }
             let report = try reader.audit(of: user, from: from, to: to, asOf: moment.asOf, withTrays: trays)
             if let html { return try writePage(html, report, reader) }
             var chunks = AuditChunks(reader: reader, report: report, withProofs: !noProofs && global.json)

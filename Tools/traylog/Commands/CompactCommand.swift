@@ -9,7 +9,8 @@ struct CompactCommand: StoreCommand {
             The floor moves up to the given event, or to the newest event that a query of the given time sees. Events \
             below it leave the log, except those of items that somebody can still see. Every answer from the floor on \
             stays the same, which is checked before anything leaves; earlier moments cannot be asked for any more. With \
-            --archive the events are first written to a file, which 'history', 'log' and 'export' can include.
+            --archive the events are first written to a file, which 'history', 'log' and 'export' can include; without it \
+            they are gone, and on a terminal that takes a --yes.
 
             The store is written to a new file, which then replaces the old one: killed at any moment, the store is as it \
             was before or after. That needs room on the disk for the events that stay. Others may read meanwhile; a \
@@ -18,7 +19,7 @@ struct CompactCommand: StoreCommand {
             EXAMPLES
               traylog compact --keep-days 90 --archive /var/lib/trays/archive
               traylog compact --before 2026-01-01T00:00:00Z --dry-run
-              traylog compact --before 120000 --json
+              traylog compact --before 120000 --yes --json
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -36,6 +37,9 @@ struct CompactCommand: StoreCommand {
     )
     var archive: String?
 
+    @Flag(help: "Yes, without an archive: what leaves is gone for good.")
+    var yes = false
+
     @Flag(help: "Only say what would leave.")
     var dryRun = false
 
@@ -43,6 +47,11 @@ struct CompactCommand: StoreCommand {
         try requireStore()
         guard (before == nil) != (keepDays == nil) else {
             throw ValidationError("Give either '--before <seq-or-time>' or '--keep-days <n>'.")
+        }
+        // A script has decided; a person at a terminal may not know.
+        guard archive != nil || dryRun || yes || !Descriptor.standardInput.isTerminal else {
+            throw ValidationError(
+                "Without '--archive <dir>' the events are gone for good. If that is meant, add '--yes'.")
         }
     }
 

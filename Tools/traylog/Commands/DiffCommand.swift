@@ -27,6 +27,7 @@ struct DiffCommand: StoreCommand {
 
     func run() throws {
         try withReader { reader in
+            if !global.json { try noteIfUnknown(user, reader) }
             let difference = try reader.difference(of: user, from: from, to: to)
             let events = try reader.events(of: difference.steps)
             try printing { output in

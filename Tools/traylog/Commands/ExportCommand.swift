@@ -25,6 +25,9 @@ struct ExportCommand: StoreCommand {
     @OptionGroup var archive: ArchiveOption
     @OptionGroup var search: SearchOptions
 
+    @Flag(help: "Go on behind events that are damaged; each gap is named, and has lines in their place.")
+    var skipDamaged = false
+
     func validate() throws {
         try requireStore()
         if search.newestFirst || search.limit != nil {
@@ -36,6 +39,7 @@ struct ExportCommand: StoreCommand {
         try withReader { reader in
             var export = try LogExport(
                 of: reader, from: range.from, through: range.to, including: try archive.open(for: reader))
+            export.skipsDamage = skipDamaged
             if search.isSet { export.filter = try search.exportFilter() }
             // On a terminal the lines themselves show how far it is.
             var progress = Descriptor.standardOutput.isTerminal ? nil : ProgressBar("export", unit: "bytes")
@@ -48,6 +52,16 @@ struct ExportCommand: StoreCommand {
                 let done = lines.last.rawValue + 1 - first
                 progress?.update(count: written, fraction: Double(done) / Double(last + 1 - first))
             }
+            progress?.clear()
+            guard !export.lost.isEmpty else { return }
+            let output = Output(.standardError)
+            for gap in export.lost {
+                let events =
+                    gap.count == 1 ? "event \(gap.lowerBound)" : "events \(gap.lowerBound) to \(gap.upperBound)"
+                try output.line("traylog: lost: \(events) could not be read")
+            }
+            try output.flush()
+            throw ExitCode(ExitStatus.difference.rawValue)
         }
     }
 }

@@ -38,28 +38,37 @@ struct HistoryCommand: StoreCommand {
                 guard let archives else { return try reader.history(of: user, from: from, limit: limit) }
                 return try reader.history(of: user, from: from, limit: limit, including: archives)
             }
+            if !global.json { try noteIfUnknown(user, reader) }
             try printing { output in
-                var table = Table(Self.columns, on: Terminal(.standardOutput))
+                var isEmpty = true
+                defer { if isEmpty, !global.json { try? output.line("no events") } }
+                let terminal = Terminal(.standardOutput)
+                var table = Table(Self.columns(on: terminal), on: terminal)
                 while let events = try search.isSet ? found.take() : chunks.take() {
+                    isEmpty = false
                     if global.json {
                         for event in events { try output.json { $0.write(event) } }
                     } else {
-                        try output.lines(table.lines(events.map(Self.row)))
+                        try output.lines(table.lines(events.map { Self.row($0, on: terminal) }))
                     }
                 }
             }
         }
     }
 
-    private static let columns: [Column] = [
-        .whole("SEQ", .right), .whole("RECORDED"), .flexible("OCCURRED"), .whole("KIND"), .flexible("ACTOR"),
-        .flexible("DEVICE"), .flexible("WHAT", minimum: 12),
-    ]
+    /// A narrow terminal has no room for the second time.
+    private static func showsOccurred(on terminal: Terminal) -> Bool { terminal.columns >= 100 }
 
-    private static func row(_ event: Event) -> [Cell] {
-        [
-            Cell(event.seq), Cell(event.recordedAt), Cell(event.occurredAt), Cell(event.kind.name),
-            Cell(event.actor ?? event.user), Cell(event.device), Cell(event.words),
+    private static func columns(on terminal: Terminal) -> [Column] {
+        let times: [Column] = [.time("RECORDED")] + (showsOccurred(on: terminal) ? [.whole("OCCURRED")] : [])
+        return [.whole("SEQ", .right)] + times + [
+            .whole("KIND"), .flexible("ACTOR"), .flexible("DEVICE"), .flexible("WHAT", minimum: 12),
+        ]
+    }
+
+    private static func row(_ event: Event, on terminal: Terminal) -> [Cell] {
+        [Cell(event.seq), Cell(event.recordedAt)] + (showsOccurred(on: terminal) ? [Cell(event.occurredAt)] : []) + [
+            Cell(event.kind.name), Cell(event.actorShown), Cell(event.device), Cell(event.words),
         ]
     }
 }

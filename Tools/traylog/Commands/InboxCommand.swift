@@ -50,7 +50,10 @@ struct InboxCommand: StoreCommand {
     }
 
     func run() throws {
-        let answer = try withReader { try $0.inbox(of: user, query, asOf: moment.asOf) }
+        let answer = try withReader { reader in
+            if !global.json { try noteIfUnknown(user, reader) }
+            return try reader.inbox(of: user, query, asOf: moment.asOf)
+        }
         try printing { output in
             if global.json {
                 try output.json { $0.write(answer) }

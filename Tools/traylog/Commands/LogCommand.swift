@@ -52,6 +52,7 @@ struct LogCommand: StoreCommand {
                 return try printing { output in
                     var lines = EventLines(output, kinds: kinds, isJSON: isJSON, isEndless: false)
                     _ = try selection.write(from: reader, to: &lines)
+                    try lines.finish()
                 }
             }
             try EndlessCall.run(writingTo: .standardOutput) {
@@ -69,6 +70,7 @@ struct LogCommand: StoreCommand {
         try printing { output in
             var lines = EventLines(output, kinds: [], isJSON: global.json, isEndless: false)
             while let events = try found.take() { try lines.write(events) }
+            try lines.finish()
         }
     }
 }

@@ -16,7 +16,7 @@ struct SnoozeCommand: Verb {
     @OptionGroup var global: GlobalOptions
     @OptionGroup var own: OwnItem
 
-    @Option(help: ArgumentHelp("When the item wakes (RFC 3339).", valueName: "time"))
+    @Option(help: ArgumentHelp("When the item wakes (RFC 3339, or local: 2026-03-01 14:05).", valueName: "time"))
     var until: Timestamp
 
     @OptionGroup(title: "Any command") var common: CommonFields

@@ -23,8 +23,9 @@ struct ThreadsCommand: StoreCommand {
     @OptionGroup var moment: MomentOption
 
     func run() throws {
-        let answer = try withReader {
-            try $0.threads(of: user, limit: page.limit, cursor: page.cursor, asOf: moment.asOf)
+        let answer = try withReader { reader in
+            if !global.json { try noteIfUnknown(user, reader) }
+            return try reader.threads(of: user, limit: page.limit, cursor: page.cursor, asOf: moment.asOf)
         }
         try printing { output in
             if global.json {

@@ -22,7 +22,10 @@ struct TrayCommand: StoreCommand {
     @OptionGroup var moment: MomentOption
 
     func run() throws {
-        let tray = try withReader { try $0.tray(of: user, asOf: moment.asOf) }
+        let tray = try withReader { reader in
+            if !global.json { try noteIfUnknown(user, reader) }
+            return try reader.tray(of: user, asOf: moment.asOf)
+        }
         try printing { output in
             if global.json {
                 try output.json { $0.write(tray) }

@@ -17,7 +17,7 @@ struct VerifyCommand: StoreCommand {
               traylog verify
               traylog verify --json
               traylog verify --archive old
-              traylog verify --tree-head /mnt/elsewhere/checkpoint --public-key audit.key.pub
+              traylog verify --tree-head /mnt/head --public-key audit.key.pub
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -44,19 +44,22 @@ struct VerifyCommand: StoreCommand {
     func run() throws {
         let kept = try treeHead.map(Self.keptTreeHead)
         let key = try publicKey.map { try KeyFile.publicKey($0) }
+        let head = (try? withReader { try $0.head() }) ?? .zero
         var progress = ProgressBar("verify", unit: "events")
         let result = Result { () throws(TraylogError) in
             try Verification.run(
                 directory: directory, archives: archive.directory, treeHeads: kept, publicKey: key
             ) { done, total in
-                progress.update(count: done, fraction: total > 0 ? Double(done) / Double(total) : nil)
+                // Several passes over the same events are one way through them.
+                let fraction = total > 0 ? min(Double(done) / Double(total), 1) : 0
+                progress.update(count: UInt64(Double(head.rawValue) * fraction), fraction: fraction)
             }
         }
         progress.clear()
         let report = try result.get()
         try printing { output in
             if global.json {
-                try output.json { $0.write(report, treeHeads: kept) }
+                try output.json { $0.write(report, treeHeads: kept, key: key) }
             } else {
                 for (tree, isExtended) in zip(kept, report.extends) where isExtended {
                     let signature =
@@ -66,10 +69,11 @@ struct VerifyCommand: StoreCommand {
                     try output.line("the log extends the tree head of \(tree.head.size.grouped) events\(signature)")
                 }
                 for finding in report.findings { try output.line(VisibleText(finding).text) }
-                let verdict = report.findings.isEmpty ? "sound" : "\(report.findings.count) findings"
+                let verdict = report.findings.isEmpty ? "sound" : report.findings.count.counted("finding")
                 let archived = report.archivedEvents.map { ", \($0.grouped) events in archives" } ?? ""
-                try output.line(
-                    "\(verdict): \(report.events.grouped) events of \(report.users.grouped) users\(archived)")
+                // Where the states could not be read, nobody knows whose events they are.
+                let users = report.users == 0 ? "" : " of \(report.users.counted("user"))"
+                try output.line("\(verdict): \(report.events.counted("event"))\(users)\(archived)")
             }
         }
         if !report.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }

@@ -34,7 +34,7 @@ extension JSONWriter {
     }
 
     /// - Parameter treeHeads: those that the log was held against.
-    mutating func write(_ report: VerificationReport, treeHeads: [KeptTreeHead] = []) {
+    mutating func write(_ report: VerificationReport, treeHeads: [KeptTreeHead] = [], key: NotePublicKey? = nil) {
         beginObject()
         member("ok", report.findings.isEmpty)
         member("events", report.events)
@@ -52,6 +52,7 @@ extension JSONWriter {
                 member("treeSize", tree.head.size)
                 member("rootHash", tree.head.root.hex)
                 member("extended", isExtended)
+                if let key { member("signed", tree.objection(by: key) == nil) }
                 endObject()
             }
             endArray()

@@ -6,7 +6,7 @@ struct CommonFields: ParsableArguments {
     @Option(help: "Idempotency key: the same command with it again stores nothing.")
     var key: String?
 
-    @Option(help: ArgumentHelp("When it happened (RFC 3339).", valueName: "time"))
+    @Option(help: ArgumentHelp("When it happened (RFC 3339, or local: 2026-03-01 14:05).", valueName: "time"))
     var occurredAt: Timestamp?
 
     @Option(help: "Who acts (default: the user).")

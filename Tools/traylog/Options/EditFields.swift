@@ -29,7 +29,7 @@ struct EditFields: ParsableArguments {
     @Option(help: "How much the item may interrupt.")
     var level: Word<InterruptionLevel>?
 
-    @Option(help: ArgumentHelp("When the item may expire (RFC 3339).", valueName: "time"))
+    @Option(help: ArgumentHelp("When the item may expire (RFC 3339, or local: 2026-03-01 14:05).", valueName: "time"))
     var expiresAt: Timestamp?
 
     @Option(help: ArgumentHelp("Any JSON, kept as given; at most 64 KiB.", valueName: "json"))

@@ -12,7 +12,6 @@ struct GlobalOptions: ParsableArguments {
 
     /// The store's directory, if any was named.
     var directory: String? {
-        guard let store, !store.isEmpty else { return Environment.value(of: "TRAYLOG_STORE") }
-        return store
+        store ?? Environment.value(of: "TRAYLOG_STORE")
     }
 }

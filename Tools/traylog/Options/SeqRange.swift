@@ -8,4 +8,8 @@ struct SeqRange: ParsableArguments {
 
     @Option(help: ArgumentHelp("Up to and including this event (default: the head).", valueName: "seq"))
     var to: Seq?
+
+    func validate() throws {
+        if let to, from > to { throw ValidationError("The range is empty: '--from \(from)' is after '--to \(to)'.") }
+    }
 }

@@ -21,6 +21,8 @@ extension StoreCommand {
     }
 
     func requireStore() throws {
+        // A shell variable that is not set must not lead to another store.
+        if global.store == "" { throw ValidationError("'--store' is empty: name the store's directory.") }
         guard global.directory != nil else {
             throw ValidationError("Missing store: name its directory with '--store <dir>' or in TRAYLOG_STORE.")
         }
@@ -44,6 +46,17 @@ extension StoreCommand {
         var options = StoreOptions()
         options.ticking = .manual
         return try Store.open(directory, options: options)
+    }
+
+    /// Says on standard error when nobody of that name has events: the answer would look as if all were well.
+    func noteIfUnknown(_ user: String, _ reader: StoreReader) throws {
+        let names = try reader.users(prefix: user, limit: 1)
+        guard names.first.map({ $0.utf8.elementsEqual(user.utf8) }) != true,
+            try reader.history(of: user, limit: 1).isEmpty
+        else { return }
+        let output = Output(.standardError)
+        try output.line("traylog: note: nobody called \(VisibleText(user).text) has events in this store")
+        try output.flush()
     }
 
     /// Prints what `body` writes, the rest of it in any case.

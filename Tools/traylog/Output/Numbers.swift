@@ -10,6 +10,9 @@ extension BinaryInteger {
         return result
     }
 
+    /// With the word for it: `1 event`, `1,234 events`.
+    func counted(_ noun: String) -> String { "\(grouped) \(noun)\(self == 1 ? "" : "s")" }
+
     /// As a size in bytes with a binary unit: `1.5 MiB`.
     var asBytes: String {
         var value = Double(self)

@@ -11,15 +11,22 @@ struct Terminal: Hashable {
     var columns: Int
     var usesColor: Bool
 
+    /// The width of a pipe or a file, where nobody wants text to be cut.
+    static let unlimitedColumns = Int(Int32.max)
+
+    /// Whether text gives way where the line ends.
+    var isLimited: Bool { columns < Self.unlimitedColumns }
+
     init(columns: Int, usesColor: Bool) {
         self.columns = columns
         self.usesColor = usesColor
     }
 
-    /// As wide as the window, or as `COLUMNS` says, or 80; colour only in a window, and not with `NO_COLOR`.
+    /// As wide as the window, or as `COLUMNS` says; a pipe or a file without limit, a window that does not know its width
+    /// 80. Colour only in a window, and not with `NO_COLOR`.
     init(_ descriptor: Descriptor) {
-        columns = Self.windowColumns(descriptor) ?? Environment.value(of: "COLUMNS").flatMap(Int.init) ?? 80
-        columns = min(max(columns, 20), 10_000)
+        let wanted = Self.windowColumns(descriptor) ?? Environment.value(of: "COLUMNS").flatMap(Int.init)
+        columns = wanted.map { min(max($0, 20), 10_000) } ?? (descriptor.isTerminal ? 80 : Self.unlimitedColumns)
         usesColor =
             descriptor.isTerminal && Environment.value(of: "NO_COLOR") == nil
             && Environment.value(of: "TERM") != "dumb"

@@ -20,13 +20,33 @@ struct EventChunks {
     /// The next events; nil after the last.
     mutating func take() throws(TraylogError) -> [Event]? {
         guard let next, next <= last else { return nil }
-        let events = try fetch(next, Self.size)
-        if events.count == Self.size, let seq = events.last?.seq, seq < last {
+        let (events, size) = try soundEvents(from: next)
+        if events.count == size, let seq = events.last?.seq, seq < last {
             self.next = Seq(seq.rawValue + 1)
         } else {
             self.next = nil
         }
         let wanted = events.prefix { $0.seq <= last }
         return wanted.isEmpty ? nil : Array(wanted)
+    }
+
+    /// As many events as can be read: one that is damaged hides none before it.
+    ///
+    /// - Returns: how many were asked for, too.
+    private func soundEvents(from first: Seq) throws(TraylogError) -> ([Event], Int) {
+        var size = Self.size
+        while true {
+            do throws(TraylogError) {
+                return (try fetch(first, size), size)
+            } catch {
+                guard case .failed(var failure) = error, failure.code == .damaged else { throw error }
+                guard size == 1 else {
+                    size /= 2
+                    continue
+                }
+                failure.message += "; `traylog export --skip-damaged` passes over what is damaged"
+                throw .failed(failure)
+            }
+        }
     }
 }

@@ -6,17 +6,27 @@ struct EventLines {
     private let kinds: Set<EventKind>
     private let isJSON: Bool
     private var table: Table
+    private var isEmpty = true
 
-    private static let columns: [Column] = [
-        .whole("SEQ", .right), .whole("RECORDED"), .whole("KIND"), .flexible("USER"), .flexible("WHAT", minimum: 12),
-    ]
+    private let terminal: Terminal
+
+    /// A narrow terminal has no room for who acted, and from where.
+    private static func showsActor(on terminal: Terminal) -> Bool { terminal.columns >= 110 }
+
+    private static func columns(on terminal: Terminal) -> [Column] {
+        let actor: [Column] = showsActor(on: terminal) ? [.flexible("ACTOR"), .flexible("DEVICE")] : []
+        return [.whole("SEQ", .right), .time("RECORDED"), .whole("KIND"), .flexible("USER")] + actor + [
+            .flexible("WHAT", minimum: 12)
+        ]
+    }
 
     /// - Parameter kinds: only these; all when empty.
     init(_ output: Output, kinds: Set<EventKind>, isJSON: Bool, isEndless: Bool) {
         self.output = output
         self.kinds = kinds
         self.isJSON = isJSON
-        table = Table(Self.columns, on: Terminal(.standardOutput), isEndless: isEndless)
+        terminal = Terminal(.standardOutput)
+        table = Table(Self.columns(on: terminal), on: terminal, isEndless: isEndless)
     }
 
     mutating func write(_ events: [Event]) throws {
@@ -24,15 +34,22 @@ struct EventLines {
         if isJSON {
             for event in wanted { try output.json { $0.write(event) } }
         } else if !wanted.isEmpty {
-            try output.lines(table.lines(wanted.map(Self.row)))
+            isEmpty = false
+            try output.lines(table.lines(wanted.map(row)))
         }
+    }
+
+    /// Says so when there was nothing to write.
+    func finish() throws {
+        if isEmpty, !isJSON { try output.line("no events") }
     }
 
     func flush() throws { try output.flush() }
 
-    private static func row(_ event: Event) -> [Cell] {
-        [
-            Cell(event.seq), Cell(event.recordedAt), Cell(event.kind.name), Cell(event.user), Cell(event.words),
+    private func row(_ event: Event) -> [Cell] {
+        let actor = Self.showsActor(on: terminal) ? [Cell(event.actorShown), Cell(event.device)] : []
+        return [Cell(event.seq), Cell(event.recordedAt), Cell(event.kind.name), Cell(event.user)] + actor + [
+            Cell(event.words)
         ]
     }
 }

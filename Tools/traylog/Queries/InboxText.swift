@@ -13,7 +13,8 @@ struct InboxText {
         } else {
             var table = Table(
                 [
-                    .whole("SEQ", .right), .whole("STATE"), .whole("TIME"), .flexible("THREAD"), .flexible("CATEGORY"),
+                    .whole("SEQ", .right), .whole("STATE"), .time(showsOccurred ? "OCCURRED" : "RECORDED"),
+                    .flexible("THREAD"), .flexible("CATEGORY"),
                     .flexible("TITLE", minimum: 12),
                 ], on: terminal)
             result += table.lines(page.items.map(row))
@@ -22,10 +23,13 @@ struct InboxText {
         return result
     }
 
+    /// One column never mixes both times.
+    private var showsOccurred: Bool { page.items.allSatisfy { $0.occurredAt != nil } }
+
     private func row(_ item: Item) -> [Cell] {
         [
             Cell(item.seq), Cell(item.stateWords, item.isRead ? .plain : .bold),
-            Cell(item.occurredAt ?? item.recordedAt),
+            Cell(showsOccurred ? item.occurredAt : item.recordedAt),
             Cell(item.content.thread), Cell(item.content.category),
             Cell(item.content.headline, item.isRead ? .plain : .bold),
         ]

@@ -14,15 +14,15 @@ struct ItemText {
         ]
         facts += [("key", item.key), ("topic", item.topic)].compactMap { name, text in text.map { (name, Cell($0)) } }
         facts += item.content.facts
-        facts += [("recorded", Cell(item.recordedAt)), ("as of", Cell(life.asOf))]
+        facts += [("recorded", Cell(zoned: item.recordedAt)), ("as of", Cell(life.asOf))]
         var table = Table(
             [
-                .whole("EVENT", .right), .whole("RECORDED"), .flexible("ACTOR"), .flexible("DEVICE"), .whole("KIND"),
+                .whole("EVENT", .right), .time("RECORDED"), .flexible("ACTOR"), .flexible("DEVICE"), .whole("KIND"),
                 .flexible("WHAT", minimum: 12),
             ], on: terminal)
         let rows = life.events.map { event in
             [
-                Cell(event.seq), Cell(event.recordedAt), Cell(event.actor ?? event.user), Cell(event.device),
+                Cell(event.seq), Cell(event.recordedAt), Cell(event.actorShown), Cell(event.device),
                 Cell(event.kind.name), Cell(event.words),
             ]
         }
@@ -39,9 +39,9 @@ struct EventText {
     func lines(on terminal: Terminal) -> [String] {
         var facts: [(String, Cell)] = [
             ("seq", Cell(event.seq, .bold)), ("kind", Cell(event.kind.name, .bold)),
-            ("recorded", Cell(event.recordedAt)),
+            ("recorded", Cell(zoned: event.recordedAt)),
         ]
-        if let time = event.occurredAt { facts.append(("occurred", Cell(time))) }
+        if let time = event.occurredAt { facts.append(("occurred", Cell(zoned: time))) }
         facts += [("user", event.user), ("key", event.key), ("actor", event.actor), ("device", event.device)].compactMap
         {
             name, text in text.map { (name, Cell($0)) }
@@ -65,7 +65,7 @@ extension Content {
         var facts = texts.compactMap { name, text in text.map { (name, Cell($0)) } }
         facts += [("summary count", Cell("\(summaryCount)")), ("level", Cell(level.name))]
         if isSilent { facts.append(("silent", Cell("yes"))) }
-        if let expiresAt { facts.append(("expires", Cell(expiresAt))) }
+        if let expiresAt { facts.append(("expires", Cell(zoned: expiresAt))) }
         facts += [("collapse key", collapseKey), ("data", data)].compactMap { name, text in
             text.map { (name, Cell($0)) }
         }

@@ -8,12 +8,12 @@ struct StatisticsText {
 
     func lines(on terminal: Terminal) -> [String] {
         var facts: [(String, Cell)] = [
-            ("head", Cell(statistics.head)), ("floor", Cell(statistics.floor)),
+            ("head", Cell(statistics.head.rawValue.grouped)), ("floor", Cell(statistics.floor.rawValue.grouped)),
             ("events", Cell(statistics.events.grouped)), ("users", Cell(statistics.users.grouped)),
             ("topics", Cell(statistics.topics.grouped)),
             ("file", Cell(statistics.bytes.asBytes)), ("free in it", Cell(statistics.freeBytes.asBytes)),
             ("may grow to", Cell(statistics.mapSizeBytes.asBytes)),
-            ("unflushed", Cell("\(statistics.unflushed.grouped) events")),
+            ("unflushed", Cell(statistics.unflushed.counted("event"))),
             ("readers", Cell("\(statistics.readers.count)")),
         ]
         if statistics.damagedStates > 0 {

@@ -11,7 +11,7 @@ struct TrayText {
         let facts: [(String, Cell)] = [
             ("user", Cell(tray.user, .bold)), ("state", state), ("unseen", Cell(tray.unseen)),
             ("unread", Cell(tray.unread)), ("total", Cell(tray.total)), ("seen up to", Cell(tray.seenUpTo)),
-            ("seen at", tray.seenAt.map { Cell($0) } ?? Cell("never")),
+            ("seen at", tray.seenAt.map { Cell(zoned: $0) } ?? Cell("never")),
             ("newest", Cell(tray.newest.map(\.description) ?? "none")), ("as of", Cell(tray.asOf)),
         ]
         var result = FactsText(facts).lines(on: terminal)

@@ -81,7 +81,7 @@ struct AuditPage {
         if let proof = entry.proof { what += Self.details("Proof", Self.words(proof)) }
         let cells = [
             HTMLText.time(event.recordedAt), HTMLText.time(event.occurredAt),
-            HTMLText.isolated(event.actor ?? event.user ?? ""), HTMLText.isolated(event.device ?? ""), what,
+            HTMLText.isolated(event.actorShown ?? ""), HTMLText.isolated(event.device ?? ""), what,
         ]
         return "<tr id=\"event-\(event.seq)\"><th scope=\"row\">\(event.seq)</th>"
             + cells.map { "<td>\($0)</td>" }.joined() + Self.change(step.before.unread, step.after.unread)

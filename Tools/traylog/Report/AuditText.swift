@@ -6,15 +6,26 @@ struct AuditText {
     private let terminal: Terminal
     private var table: Table
 
-    private static let columns: [Column] = [
-        .whole("SEQ", .right), .whole("RECORDED"), .flexible("OCCURRED"), .flexible("ACTOR"), .flexible("DEVICE"),
-        .whole("KIND"), .flexible("WHAT", minimum: 12), .whole("UNREAD", .right), .whole("UNSEEN", .right),
-    ]
+    /// A narrow terminal has room for one time, and for what happened in one column.
+    private static func isNarrow(_ terminal: Terminal) -> Bool { terminal.columns < 110 }
+
+    private static func columns(on terminal: Terminal) -> [Column] {
+        let middle: [Column] =
+            isNarrow(terminal)
+            ? [.flexible("ACTOR"), .flexible("WHAT", minimum: 12)]
+            : [
+                .whole("OCCURRED"), .flexible("ACTOR"), .flexible("DEVICE"), .whole("KIND"),
+                .flexible("WHAT", minimum: 12),
+            ]
+        return [.whole("SEQ", .right), .time("RECORDED")] + middle + [
+            .whole("UNREAD", .right), .whole("UNSEEN", .right),
+        ]
+    }
 
     init(_ report: AuditReport, on terminal: Terminal) {
         self.report = report
         self.terminal = terminal
-        table = Table(Self.columns, on: terminal)
+        table = Table(Self.columns(on: terminal), on: terminal)
     }
 
     var heading: [String] {
@@ -35,9 +46,17 @@ struct AuditText {
         table.lines(
             entries.map { entry in
                 let (event, step) = (entry.event, entry.step)
-                return [
-                    Cell(event.seq), Cell(event.recordedAt), Cell(event.occurredAt), Cell(event.actor ?? event.user),
-                    Cell(event.device), Cell(event.kind.name), Cell(event.words),
+                let middle =
+                    Self.isNarrow(terminal)
+                    ? [
+                        Cell(event.actorShown),
+                        Cell(event.words.isEmpty ? event.kind.name : "\(event.kind.name) · \(event.words)"),
+                    ]
+                    : [
+                        Cell(event.occurredAt), Cell(event.actorShown), Cell(event.device), Cell(event.kind.name),
+                        Cell(event.words),
+                    ]
+                return [Cell(event.seq), Cell(event.recordedAt)] + middle + [
                     Cell(step.before.unread.change(to: step.after.unread)),
                     Cell(step.before.unseen.change(to: step.after.unseen)),
                 ]

@@ -42,7 +42,7 @@ struct DifferenceText {
         guard !events.isEmpty else { return [] }
         var table = Table(
             [
-                .whole("EVENT", .right), .whole("RECORDED"), .flexible("ACTOR"), .whole("KIND"),
+                .whole("EVENT", .right), .time("RECORDED"), .flexible("ACTOR"), .whole("KIND"),
                 .flexible("WHAT", minimum: 12), .whole("UNREAD", .right), .whole("UNSEEN", .right),
             ], on: terminal)
         let rows = zip(difference.steps, events).map { step, event in

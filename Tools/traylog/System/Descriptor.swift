@@ -111,6 +111,13 @@ struct Descriptor: Hashable, Sendable {
         return unsafe poll(&request, 1, patience) != 0
     }
 
+    /// Waits until a read of this or of another descriptor would return at once.
+    func waitForInput(orFor other: Descriptor?) {
+        guard let other else { return }
+        var requests = [number, other.number].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        while unsafe poll(&requests, nfds_t(requests.count), -1) < 0, errno == EINTR {}
+    }
+
     private func waitUntilWritable() {
         var request = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
         _ = unsafe poll(&request, 1, -1)

@@ -48,20 +48,54 @@ enum FileText {
     }
 
     /// Makes a file of what `body` writes, in place of what was there; when that fails, what was there stays.
+    ///
+    /// `-` is standard output. A link stays, and its target is replaced; a device or a pipe is written to.
     static func replace(_ path: String, _ body: (Output) throws -> Void) throws {
-        let partial = path + ".partial"
+        if path == "-" { return try write(to: .standardOutput, body) }
+        let target = resolved(path)
+        var status = stat()
+        if unsafe stat(target, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            let number = unsafe open(target, O_WRONLY | O_CLOEXEC)
+            guard number >= 0 else { throw SystemFailure(path) }
+            defer { close(number) }
+            return try write(to: Descriptor(number: number, name: path), body)
+        }
+        let partial = target + ".partial"
         let number = unsafe open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard number >= 0 else { throw SystemFailure(partial) }
+        // Whoever reads the message knows the name that was given.
+        guard number >= 0 else { throw SystemFailure(path) }
+        PartialFile.keep(partial)
+        defer { PartialFile.forget() }
         do {
-            let output = Output(Descriptor(number: number, name: partial))
-            try body(output)
-            try output.flush()
-            guard fsync(number) == 0, close(number) == 0, unsafe rename(partial, path) == 0 else {
+            try write(to: Descriptor(number: number, name: path), body)
+            guard fsync(number) == 0, close(number) == 0, unsafe rename(partial, target) == 0 else {
                 throw SystemFailure(path)
             }
         } catch {
             remove(partial)
             throw error
         }
+    }
+
+    private static func write(to descriptor: Descriptor, _ body: (Output) throws -> Void) throws {
+        let output = Output(descriptor)
+        try body(output)
+        try output.flush()
+    }
+
+    /// The path without links; as it is when nothing is there.
+    private static func resolved(_ path: String) -> String {
+        guard let found = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(found) }
+        return unsafe String(cString: found)
+    }
+
+    /// Adds a text to the end of a file, which is created where it is missing, and is safe on disk then.
+    static func append(_ path: String, _ text: String) throws(SystemFailure) {
+        let number = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
+        guard number >= 0 else { throw SystemFailure(path) }
+        defer { close(number) }
+        try Descriptor(number: number, name: path).write(Array(text.utf8))
+        guard fsync(number) == 0 || errno == EINVAL else { throw SystemFailure(path) }
     }
 }

@@ -17,12 +17,15 @@ enum Interruption {
     /// Whether a signal has come.
     static var hasCome: Bool { unsafe wasTold != 0 }
 
+    /// The signal that came last; 0 when none has.
+    static var signalNumber: Int32 { unsafe Int32(wasTold) }
+
     /// From now on a signal writes a byte to `listener` and does nothing else; one that the caller ignores stays
     /// ignored.
     static func tell(_ listener: Descriptor) {
         unsafe self.listener = listener.number
         for number in [SIGINT, SIGTERM] {
-            let former = signal(number) { _ in Interruption.note() }
+            let former = signal(number) { Interruption.note($0) }
             if isIgnored(former) { _ = signal(number, SIG_IGN) }
         }
         unblock()
@@ -37,9 +40,9 @@ enum Interruption {
     }
 
     /// Runs in a signal handler: only what is safe there.
-    private static func note() {
+    private static func note(_ number: Int32) {
         let former = errno
-        unsafe wasTold = 1
+        unsafe wasTold = sig_atomic_t(number)
         var byte: UInt8 = 1
         _ = unsafe write(listener, &byte, 1)
         errno = former

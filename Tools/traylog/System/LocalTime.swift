@@ -20,12 +20,50 @@ extension Timestamp {
     }
 }
 
+/// The time zone of all times that people read.
+enum LocalZone {
+    /// Its name, or both where the clock is changed in summer: `UTC`, `CET/CEST`.
+    static let name: String = {
+        tzset()
+        let january = Timestamp(local: "2026-01-01").map(abbreviation) ?? "local"
+        let july = Timestamp(local: "2026-07-01").map(abbreviation) ?? january
+        return january == july ? january : "\(january)/\(july)"
+    }()
+
+    /// Its name at a time.
+    static func abbreviation(at time: Timestamp) -> String {
+        var seconds = time_t((Double(time.milliseconds) / 1_000).rounded(.down))
+        var parts = unsafe tm()
+        guard unsafe localtime_r(&seconds, &parts) != nil, let name = unsafe parts.tm_zone else { return "local" }
+        return unsafe String(cString: name)
+    }
+}
+
+extension Timestamp {
+    /// The same with the zone, for a place without a heading that says it.
+    var zonedText: String { "\(localText) \(LocalZone.abbreviation(at: self))" }
+}
+
 private func twoDigits(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
 extension Timestamp {
     /// Reads a time in the local time zone as the tables print it: `2026-02-28 14:03:22`, also without seconds, without the
-    /// time of day (then the day's beginning), or with `T` in between; nil when the text is none.
+    /// time of day (then the day's beginning), with `T` in between, or with the zone's name behind it; nil when the text is
+    /// none.
     init?(local text: String) {
+        if let space = text.lastIndex(of: " "), let time = Timestamp(local: String(text[..<space]) as String?),
+            text[text.index(after: space)...] == LocalZone.abbreviation(at: time)
+        {
+            self = time
+            return
+        }
+        guard let time = Timestamp(local: text as String?) else { return nil }
+        self = time
+    }
+
+    /// The same without a zone's name.
+    private init?(local text: String?) {
+        guard let text else { return nil }
         let fields = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 == " " || $0 == "T" }
         guard let date = Timestamp.numbers(fields[0], separator: "-", widths: [4, 2, 2]) else { return nil }
         var clock: [Int32] = [0, 0, 0]

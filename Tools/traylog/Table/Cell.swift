@@ -21,6 +21,9 @@ struct Cell: Hashable {
         self.style = style
     }
 
+    /// A time beside its name, with the zone.
+    init(zoned time: Timestamp) { self.init(time.zonedText) }
+
     init(_ time: Timestamp?, _ style: Style = .dim) {
         text = time.map(\.localText) ?? ""
         self.style = style

@@ -15,6 +15,9 @@ struct Column: Hashable {
         Column(title: title, alignment: alignment, minimum: nil)
     }
 
+    /// Times, under a heading that says their zone.
+    static func time(_ title: String) -> Column { whole("\(title) (\(LocalZone.name))") }
+
     /// Text that gives way when the table is wider than the terminal.
     static func flexible(_ title: String, minimum: Int = 8) -> Column {
         Column(title: title, alignment: .left, minimum: minimum)

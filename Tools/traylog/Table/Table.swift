@@ -1,4 +1,4 @@
-/// Rows under headings, as wide as the terminal at most.
+/// Rows under headings, as wide as the terminal at most. In a pipe nothing is cut.
 ///
 /// It can be printed in parts: the first rows decide the widths, and the rows that follow keep to them.
 struct Table {
@@ -7,6 +7,8 @@ struct Table {
     private var widths: [Int]?
     private let isEndless: Bool
     private static let gap = 2
+    /// The widest that a column of texts gets where lines have no limit; longer texts stick out.
+    private static let comfortableWidth = 60
 
     /// - Parameter isEndless: rows come one by one, and the first says little of the others: columns get room
     ///   in advance, the last one all that is left.
@@ -30,7 +32,8 @@ struct Table {
         for (index, cell) in cells.enumerated() {
             let column = columns[index]
             let isLast = index == cells.count - 1
-            let text = column.minimum == nil ? cell.text : cell.text.truncated(to: widths[index])
+            let isWhole = column.minimum == nil || !terminal.isLimited
+            let text = isWhole ? cell.text : cell.text.truncated(to: widths[index])
             let padded = isLast && column.alignment == .left ? text : text.padded(to: widths[index], column.alignment)
             result += cell.style.apply(to: padded, on: terminal)
             if !isLast { result += String(repeating: " ", count: Self.gap) }
@@ -45,7 +48,8 @@ struct Table {
             let widest = rows.map { DisplayWidth.of($0[index].text) }.max() ?? 0
             let natural = max(widest, DisplayWidth.of(columns[index].title))
             guard columns[index].minimum != nil else { return isEndless ? max(natural, 8) : natural }
-            return min(isEndless ? max(natural, 16) : natural, terminal.columns)
+            let room = terminal.isLimited ? terminal.columns : Self.comfortableWidth
+            return min(isEndless ? max(natural, 16) : natural, room)
         }
         var excess = widths.reduce(0, +) + Self.gap * (columns.count - 1) - terminal.columns
         while excess > 0 {
@@ -54,7 +58,9 @@ struct Table {
             widths[index] -= 1
             excess -= 1
         }
-        if isEndless, excess < 0, let last = columns.lastIndex(where: { $0.minimum != nil }) { widths[last] -= excess }
+        if isEndless, terminal.isLimited, excess < 0, let last = columns.lastIndex(where: { $0.minimum != nil }) {
+            widths[last] -= excess
+        }
         return widths
     }
 }

@@ -1,11 +1,10 @@
 import TraylogDomain
-import TraylogQueries
 import TraylogStates
 
 /// Folds one user's events from one moment to another, and stops after each event.
-struct StepFold {
-    let base: UserSnapshot
-    let history: StepHistory
+package struct StepFold {
+    package let base: UserSnapshot
+    package let history: StepHistory
     /// The user's own events after `base`, ascending.
     private let own: [UInt64]
     private let end: UInt64
@@ -14,7 +13,7 @@ struct StepFold {
     ///   - now: the user after the head.
     ///   - start: the event after which the fold begins.
     ///   - end: the last event that is folded.
-    init(_ now: UserSnapshot, after start: UInt64, through end: UInt64) throws {
+    package init(_ now: UserSnapshot, after start: UInt64, through end: UInt64) throws {
         self.end = end
         var base = try now.at(start)
         // Every state is a landmark, so that the fold reports each.
@@ -26,14 +25,14 @@ struct StepFold {
     }
 
     /// Whether the store knows the user.
-    var isKnown: Bool { base.stream != 0 }
+    package var isKnown: Bool { base.stream != 0 }
 
     /// Folds, and calls `body` with the state after each event of the user, and after each event of a topic that reached
     /// the user.
     ///
     /// - Returns: the state after the last event.
     /// - Complexity: O(events). An `undone` folds again from a landmark.
-    func run(_ body: (borrowing TrayState, UInt64) throws -> Void) throws -> TrayState {
+    package func run(_ body: (borrowing TrayState, UInt64) throws -> Void) throws -> TrayState {
         var state = base.state
         guard isKnown else { return state }
         var failure: (any Error)?
@@ -66,7 +65,7 @@ struct StepFold {
 }
 
 /// The past as a ``StepFold`` reads it. It remembers which events belong to topics.
-final class StepHistory: FoldHistory {
+package final class StepHistory: FoldHistory {
     private let kept: SnapshotHistory
     private var topicSeqs: Set<UInt64> = []
     private var topicFacts: [UInt64: Fact] = [:]
@@ -76,25 +75,25 @@ final class StepHistory: FoldHistory {
     /// The fact of a folded event of a topic; nil for any other event.
     func topicFact(_ seq: UInt64) -> Fact? { topicFacts.isEmpty ? nil : topicFacts[seq] }
 
-    func fact(_ seq: UInt64) throws -> Fact {
+    package func fact(_ seq: UInt64) throws -> Fact {
         let fact = try kept.fact(seq)
         if !topicSeqs.isEmpty, topicSeqs.contains(seq) { topicFacts[seq] = fact }
         return fact
     }
 
-    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+    package func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
         let seqs = try kept.events(ofTopic: topic, after: seq, through: end)
         topicSeqs.formUnion(seqs)
         return seqs
     }
 
-    func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
+    package func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
         guard var landmark = try kept.landmark(atOrBefore: seq) else { return nil }
         landmark.state.landmarkDistance = 1
         return landmark
     }
 
-    func firsts(of space: PageSpace, changedSince seq: UInt64) throws -> [UInt64] {
+    package func firsts(of space: PageSpace, changedSince seq: UInt64) throws -> [UInt64] {
         try kept.firsts(of: space, changedSince: seq)
     }
 }

@@ -1,9 +1,8 @@
 import TraylogDomain
-import TraylogQueries
 import TraylogStates
 
 /// Compares all items of a tray at one moment with those at a later one.
-struct ItemComparison {
+package struct ItemComparison {
     private struct Known {
         var standing: ItemStanding
         var overrides: [ItemOverride]
@@ -15,7 +14,7 @@ struct ItemComparison {
     private let new: UserSnapshot
 
     /// - Complexity: O(pages of items); only those that differ are looked into.
-    init(_ old: UserSnapshot, _ new: UserSnapshot) throws {
+    package init(_ old: UserSnapshot, _ new: UserSnapshot) throws {
         self.new = new
         var (oldPage, newPage) = (try old.page(below: .max), try new.page(below: .max))
         while oldPage != nil || newPage != nil {
@@ -47,7 +46,7 @@ struct ItemComparison {
     }
 
     /// The items that differ, ascending, still without the events that changed them; each as it is after them.
-    func changes() throws -> [(change: ItemChange, entry: ItemEntry)] {
+    package func changes() throws -> [(change: ItemChange, entry: ItemEntry)] {
         var changes: [(change: ItemChange, entry: ItemEntry)] = []
         for (page, entry) in after {
             let isSeen = new.state.isSeen(entry)
@@ -76,7 +75,7 @@ struct ItemComparison {
 }
 
 /// Finds the events that changed certain items, as a fold goes on.
-struct ChangeTracker {
+package struct ChangeTracker {
     private struct Tracked {
         let thread: UInt64
         let category: UInt64
@@ -86,21 +85,26 @@ struct ChangeTracker {
 
     private let pages: StoredPages
     private var items: [UInt64: Tracked] = [:]
+    /// The items that a bulk mark may still change, by thread, so that no mark looks at the others.
+    private var unseen: [UInt64: Set<UInt64>] = [:]
+    private var unread: [UInt64: Set<UInt64>] = [:]
+    private var inInbox: [UInt64: Set<UInt64>] = [:]
 
     /// - Parameters:
     ///   - items: the items, and how they were before the first event.
     ///   - pages: those of the tray at that moment.
-    init(_ items: [(entry: ItemEntry, before: ItemStanding?)], pages: StoredPages) {
+    package init(_ items: [(entry: ItemEntry, before: ItemStanding?)], pages: StoredPages) {
         self.pages = pages
         for (entry, before) in items {
             self.items[entry.seq] = Tracked(thread: entry.thread, category: entry.category, standing: before)
+            if let before { file(entry.seq, thread: entry.thread, before) }
         }
     }
 
-    func events(of item: Seq) -> [Seq] { items[item.rawValue]?.by ?? [] }
+    package func events(of item: Seq) -> [Seq] { items[item.rawValue]?.by ?? [] }
 
     /// Notes the items that an event changed, given the state after it.
-    mutating func follow(_ state: borrowing TrayState, _ fact: Fact) throws {
+    package mutating func follow(_ state: borrowing TrayState, _ fact: Fact) throws {
         guard !items.isEmpty else { return }
         switch fact.kind {
         case .marked:
@@ -117,17 +121,44 @@ struct ChangeTracker {
         case .undone:
             for item in items.keys { try look(at: item, in: state, after: fact) }
         case .traySeen:
-            for (item, tracked) in items where tracked.standing?.isSeen == false {
-                try look(at: item, in: state, after: fact)
-            }
+            for item in unseen.values.flatMap(\.self) { try look(at: item, in: state, after: fact) }
         case .allMarked:
             guard let mark = RangeMark(fact) else { return }
-            for (item, tracked) in items where mark.matches(thread: tracked.thread, category: tracked.category) {
-                if tracked.standing?.mayChange(by: mark) == true { try look(at: item, in: state, after: fact) }
+            for item in candidates(mark) {
+                guard let tracked = items[item], mark.matches(thread: tracked.thread, category: tracked.category) else {
+                    continue
+                }
+                try look(at: item, in: state, after: fact)
             }
         case .muted, .unmuted, .subscribed, .unsubscribed, .erased, .compacted:
             break
         }
+    }
+
+    /// The items that a bulk mark may change, and perhaps others.
+    private func candidates(_ mark: RangeMark) -> [UInt64] {
+        let filed =
+            switch mark.mark {
+            case .seen: unseen
+            case .read: unread
+            case .archived, .deleted: inInbox
+            }
+        // Items without a thread have the identity 0.
+        let threads = mark.thread != 0 ? [mark.thread] : mark.onlyUnthreaded ? [0] : Array(filed.keys)
+        return threads.flatMap { filed[$0] ?? [] }
+    }
+
+    private mutating func file(_ item: UInt64, thread: UInt64, _ standing: ItemStanding) {
+        func note(_ isIn: Bool, _ sets: inout [UInt64: Set<UInt64>]) {
+            if isIn {
+                sets[thread, default: []].insert(item)
+            } else if sets[thread]?.remove(item) != nil, sets[thread]?.isEmpty == true {
+                sets[thread] = nil
+            }
+        }
+        note(!standing.isSeen, &unseen)
+        note(!standing.isSeen || !standing.isRead, &unread)
+        note(!(standing.isDeleted || standing.isGone || standing.isArchived || standing.isSnoozed), &inInbox)
     }
 
     private mutating func look(at item: UInt64, in state: borrowing TrayState, after fact: Fact) throws {
@@ -143,18 +174,8 @@ struct ChangeTracker {
         // An edit, and a new time to wake, leave the standing unchanged.
         guard tracked.standing != standing || fact.kind == .edited || fact.kind == .snoozed else { return }
         items[entry.seq]?.standing = standing
+        file(entry.seq, thread: tracked.thread, standing)
         items[entry.seq]?.by.append(Seq(fact.seq))
-    }
-}
-
-extension ItemStanding {
-    /// Whether a mark that covers the item changes it.
-    fileprivate func mayChange(by mark: RangeMark) -> Bool {
-        switch mark.mark {
-        case .seen: !isSeen
-        case .read: !isSeen || !isRead
-        case .archived, .deleted: !(isDeleted || isGone || isArchived || isSnoozed)
-        }
     }
 }
 

@@ -1,0 +1,66 @@
+import TraylogDomain
+
+/// The change of one item between two moments.
+public struct ItemChange: Hashable, Sendable {
+    public enum Kind: String, Hashable, Sendable {
+        /// The item is listed now and was not before: it is new, or it came back.
+        case appeared
+        /// The item was listed before and is not now.
+        case disappeared
+        /// Something else about the item changed.
+        case changed
+    }
+
+    public var item: Seq
+    public var kind: Kind
+    /// Nil when the item was not there yet.
+    public var before: ItemStanding?
+    public var after: ItemStanding
+    /// Whether the content was edited in between.
+    public var isEdited: Bool
+    /// The content at the later moment.
+    public var content: Content
+    /// The events that changed the item, ascending.
+    public var by: [Seq]
+
+    package init(
+        item: Seq, kind: Kind, before: ItemStanding?, after: ItemStanding, isEdited: Bool, content: Content, by: [Seq]
+    ) {
+        self.item = item
+        self.kind = kind
+        self.before = before
+        self.after = after
+        self.isEdited = isEdited
+        self.content = content
+        self.by = by
+    }
+}
+
+/// The state of an item in its tray at one moment.
+public struct ItemStanding: Hashable, Sendable {
+    public var position: Seq
+    public var isSeen: Bool
+    public var isRead: Bool
+    public var isArchived: Bool
+    public var isDeleted: Bool
+    /// Superseded, retracted or expired.
+    public var isGone: Bool
+    public var isSnoozed: Bool
+    public var isMuted: Bool
+    public var isSilent: Bool
+
+    /// Whether the item is in the inbox and not silent.
+    public var isListed: Bool { !(isDeleted || isGone || isArchived || isSnoozed || isSilent) }
+
+    package init(_ entry: ItemEntry, isSeen: Bool) {
+        position = Seq(entry.position)
+        self.isSeen = isSeen
+        isRead = entry.flags.contains(.read)
+        isArchived = entry.flags.contains(.archived)
+        isDeleted = entry.flags.contains(.deleted)
+        isGone = entry.flags.contains(.gone)
+        isSnoozed = entry.flags.contains(.snoozed)
+        isMuted = entry.flags.contains(.muted)
+        isSilent = entry.flags.contains(.silent)
+    }
+}
