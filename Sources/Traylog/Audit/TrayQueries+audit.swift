@@ -24,7 +24,7 @@ extension TrayQueries {
             let size = try store.seq(of: asOf)
             let first = try store.first(of: from)
             let end = try store.seq(of: to, "to")
-            guard from == nil || first <= max(end, 1) || first > store.head else {
+            if case .seq(let from)? = from, case .seq(let to)? = to, from > to {
                 throw Refusal.invalid(field: "from", reason: "is after the later moment")
             }
             let last = min(end, size)
