@@ -2,9 +2,11 @@
 """Verifies what Traylog proves, knowing nothing of Traylog but its documents.
 
 It makes the Merkle tree of an exported log (Docs/format.md, "Export" and "Leaf") by the recursive definitions of RFC 9162,
-section 2.1, and holds tree heads, proofs, reports and signed checkpoints against it. Python's standard library is all it
-needs, and the `openssl` program for signatures.
+section 2.1, and holds tree heads, proofs, reports and signed checkpoints against it. With --check it holds proofs, reports
+and a person's file against tree heads alone, without a log. Python's standard library is all it needs, and the `openssl`
+program for signatures.
 
+    auditor.py --check proof.json --check report.jsonl --checkpoint checkpoint --public-key audit.key.pub
     traylog export | auditor.py - --tree-head head.json --proof proof.json --consistency growth.json
     auditor.py log.jsonl --checkpoint checkpoint --public-key audit.key.pub --report report.jsonl
 """
@@ -131,10 +133,13 @@ class Auditor:
         return len(lines) - 1
 
     def check_checkpoint(self, note, key):
+        head = signed_head(note)
+        self.expect(f"the root of {head['treeSize']} events", head["rootHash"], self.root(head["treeSize"]))
+        return self.check_signature(note, key)
+
+    def check_signature(self, note, key):
         text, signatures = note.split("\n\n", 1)
         text += "\n"
-        _, size, tree_root = text.split("\n")[:3]
-        self.expect(f"the root of {size} events", base64.b64decode(tree_root).hex(), self.root(int(size)))
         name, key_id, encoded = key.strip().split("+", 2)
         key_bytes = base64.b64decode(encoded)
         self.expect("the kind of the key", key_bytes[0], 1)
@@ -145,6 +150,144 @@ class Auditor:
             if (dash, signer, raw[:4].hex()) == ("\u2014", name, key_id):
                 return verify_ed25519(key_bytes[1:], raw[4:], text.encode())
         raise ValueError(f"{name} has not signed it")
+
+
+class HandedOut:
+    """Proofs, reports and a person's file, held against tree heads alone: no log, no store."""
+
+    # Docs/format/event.proto: the number and the JSON name of each text.
+    TEXTS = {1: "user", 2: "topic", 3: "key", 4: "actor", 5: "device", 10: "thread", 11: "category", 12: "title", 13: "body",
+             14: "summaryArgument", 19: "collapseKey", 33: "archive"}
+
+    def __init__(self, heads):
+        self.heads = {head["treeSize"]: head["rootHash"] for head in heads}
+
+    def expect(self, what, found, wanted):
+        if found != wanted:
+            raise ValueError(f"{what} is {found}, and should be {wanted}")
+
+    def check_file(self, name):
+        """The number of events that are proved."""
+        with open(name, "rb") as file:
+            lines = file.read().split(b"\n")
+        self.expect("the end", lines.pop(), b"")
+        chain, proved, first, counts = bytes(32), 0, {}, None
+        for number, line in enumerate(lines):
+            value = json.loads(line)
+            # Every byte counts: there is one way to write a line.
+            written = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+            if "data" not in line.decode():
+                self.expect(f"line {number + 1}", line, written)
+            if number == 0 and "treeHead" in value:
+                first, counts = value, value.get("before")
+                head = value["treeHead"]
+                self.expect("the root", head["rootHash"], self.heads.get(head["treeSize"]))
+            elif "chain" in value:
+                self.expect("the chain", value, {"chain": chain.hex()})
+                self.expect("the line of the chain", number, len(lines) - 1)
+            elif "leafIndex" in value:
+                self.check_proof(value)
+                proved += 1
+            elif "event" in value:
+                self.check_entry(value, counts)
+                counts = value.get("after")
+                proved += 1
+            elif not first.get("disclosed"):
+                raise ValueError(f"line {number + 1} is neither a proof nor an event")
+            chain = sha256(chain, line)
+        if first:
+            self.expect("the number of events", proved, first["events"])
+            if first.get("disclosed") and b"chain" not in lines[-1]:
+                raise ValueError("the line that closes the file is missing")
+        return proved
+
+    def check_entry(self, entry, counts):
+        if counts is not None and "before" in entry:
+            self.expect("the counts before", entry["before"], counts)
+        proof, event = entry["proof"], entry["event"]
+        text = {**proof, **entry.get("disclosed", {})}
+        self.check_proof(text)
+        self.expect("the event", event["seq"], proof["seq"])
+        header = struct.unpack("<BBIQqq", base64.b64decode(proof["leaf"])[:30])
+        self.expect("the kind", KINDS.index(event["kind"]) + 1, header[1])
+        times = (milliseconds(event["recordedAt"]), milliseconds(event.get("occurredAt")))
+        self.expect("the times", times, header[4:])
+        if "payload" in text:
+            found = {self.TEXTS[number]: value.decode() for number, value in fields(base64.b64decode(text["payload"]))
+                     if number in self.TEXTS}
+            shown = {name: event[name] for name in self.TEXTS.values() if isinstance(event.get(name), str)}
+            self.expect("the texts", shown, found)
+
+    def check_proof(self, proof):
+        index, size = proof["leafIndex"], proof["treeSize"]
+        self.expect("the root", proof["rootHash"], self.heads.get(size))
+        self.expect("the path", proof["path"], [bytes.fromhex(node).hex() for node in proof["path"]])
+        for name in ("leaf", "salt", "payload"):
+            if name in proof:
+                self.expect(name, proof[name], base64.b64encode(base64.b64decode(proof[name])).decode())
+        self.expect("the index", index, proof["seq"] - 1)
+        if "leaf" in proof:
+            leaf = base64.b64decode(proof["leaf"], validate=True)
+            self.expect("the leaf's hash", proof["leafHash"], sha256(b"\0", leaf).hex())
+            self.expect("the leaf's event", struct.unpack("<Q", leaf[6:14])[0], proof["seq"])
+        if "payload" in proof:
+            digest = sha256(base64.b64decode(proof["salt"]), base64.b64decode(proof["payload"]))
+            self.expect("the digest", leaf[30:], digest)
+        found = climb(bytes.fromhex(proof["leafHash"]), index, size, [bytes.fromhex(node) for node in proof["path"]])
+        self.expect("the way to the root", found.hex(), proof["rootHash"])
+
+
+def climb(node, index, size, path):
+    """The root that a path leads to (RFC 9162, 2.1.3.2)."""
+    last = size - 1
+    for sibling in path:
+        if last == 0:
+            raise ValueError("the path is too long")
+        if index % 2 == 1 or index == last:
+            node = sha256(b"\1", sibling, node)
+            while index % 2 == 0 and index > 0:
+                index, last = index // 2, last // 2
+        else:
+            node = sha256(b"\1", node, sibling)
+        index, last = index // 2, last // 2
+    if last != 0:
+        raise ValueError("the path is too short")
+    return node
+
+
+def fields(message):
+    """The fields of a Protocol Buffers message that are bytes."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        number = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            number |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return number
+
+    while at < len(message):
+        tag = varint()
+        if tag & 7 == 0:
+            varint()
+        elif tag & 7 == 1:
+            at += 8
+        elif tag & 7 == 2:
+            length = varint()
+            yield tag >> 3, message[at : at + length]
+            at += length
+        else:
+            raise ValueError(f"a field of type {tag & 7}")
+
+
+def signed_head(note):
+    """The tree head that a checkpoint says."""
+    _, size, tree_root = note.split("\n")[:3]
+    return {"treeSize": int(size), "rootHash": base64.b64decode(tree_root).hex()}
 
 
 def verify_ed25519(key, signature, text):
@@ -166,13 +309,30 @@ def objects(name):
         return [json.loads(line) for line in file]
 
 
+def check(options):
+    auditor = Auditor([])
+    try:
+        heads = [objects(name)[0] for name in options.tree_head]
+        for name in options.checkpoint:
+            with open(name, encoding="utf-8") as note, open(options.public_key, encoding="utf-8") as key:
+                text = note.read()
+                auditor.check_signature(text, key.read())
+                heads.append(signed_head(text))
+        proved = sum(HandedOut(heads).check_file(name) for name in options.check)
+    except (ValueError, KeyError, IndexError, struct.error, subprocess.CalledProcessError) as error:
+        sys.exit(f"auditor: {error}")
+    print(f"{proved} events proved by {len(heads)} tree heads")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("log", help="an export; - for standard input")
-    for option in ("tree-head", "proof", "consistency", "report", "checkpoint"):
+    parser.add_argument("log", nargs="?", help="an export; - for standard input; not needed for --check")
+    for option in ("check", "tree-head", "proof", "consistency", "report", "checkpoint"):
         parser.add_argument(f"--{option}", action="append", default=[], metavar="FILE")
     parser.add_argument("--public-key", metavar="FILE")
     options = parser.parse_args()
+    if options.check:
+        return check(options)
     with sys.stdin if options.log == "-" else open(options.log, encoding="utf-8") as file:
         auditor = Auditor(json.loads(line) for line in file)
     try:

@@ -24,6 +24,9 @@ extension KeptTreeHead {
             self = try KeptTreeHead.signed(members.string("checkpoint", in: span))
             return
         }
+        guard !members.has("leafIndex") else {
+            throw .invalid(field: "tree-head", reason: "is a proof, which cannot vouch for itself")
+        }
         let size = try members.integer("treeSize", in: span)
         guard let root = MerkleHash(hex: try members.string("rootHash", in: span)) else {
             throw .invalid(field: "rootHash", reason: "must be 64 hexadecimal digits")

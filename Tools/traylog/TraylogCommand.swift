@@ -41,7 +41,7 @@ struct TraylogCommand: ParsableCommand {
                 name: "Prove",
                 subcommands: [
                     TreeHeadCommand.self, ProveCommand.self, ProveConsistencyCommand.self, KeygenCommand.self,
-                    AuditCommand.self, DiffCommand.self,
+                    CheckCommand.self, AuditCommand.self, DiffCommand.self,
                 ]),
             CommandGroup(
                 name: "Look after",

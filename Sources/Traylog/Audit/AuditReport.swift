@@ -26,11 +26,14 @@ public struct AuditEntry: Hashable, Sendable {
     public var event: Event
     /// Leads to the report's tree head; nil unless proofs were asked for.
     public var proof: EventProof?
+    /// What the proof's leaf commits to; nil unless a caller puts it there (``TrayQueries/disclosure(of:)``).
+    public var disclosure: EventDisclosure?
 
-    public init(step: AuditStep, event: Event, proof: EventProof? = nil) {
+    public init(step: AuditStep, event: Event, proof: EventProof? = nil, disclosure: EventDisclosure? = nil) {
         self.step = step
         self.event = event
         self.proof = proof
+        self.disclosure = disclosure
     }
 }
 

@@ -5,7 +5,10 @@ import TraylogJSON
 /// The JSON forms of reports.
 extension JSONWriter {
     /// Writes the first line of a report.
-    public mutating func write(_ report: AuditReport) {
+    ///
+    /// - Parameter isDisclosed: says that the entries have salt and payload, and that a last line closes the report
+    ///   (``LineChain``).
+    public mutating func write(_ report: AuditReport, isDisclosed: Bool = false) {
         beginObject()
         member("user", report.user)
         member("from", report.from)
@@ -17,6 +20,7 @@ extension JSONWriter {
         write(report.before)
         name("tray")
         write(report.tray)
+        if isDisclosed { member("disclosed", true) }
         endObject()
     }
 
@@ -36,6 +40,12 @@ extension JSONWriter {
         if let proof = entry.proof {
             name("proof")
             write(proof)
+        }
+        if let disclosure = entry.disclosure {
+            name("disclosed")
+            beginObject()
+            disclosed(salt: disclosure.salt, payload: disclosure.payload)
+            endObject()
         }
         endObject()
     }

@@ -18,6 +18,7 @@ struct AuditCommand: StoreCommand {
               traylog audit alice
               traylog audit alice --from 2026-01-01 --to 2026-02-01 --html alice.html
               traylog audit alice --as-of 1200 --trays --json
+              traylog audit alice --json --disclose > alice.jsonl
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -39,11 +40,16 @@ struct AuditCommand: StoreCommand {
     @Flag(help: "Leave out the proofs (of --json, --html), which are most of the bytes.")
     var noProofs = false
 
+    @Flag(
+        help: "With --json: salt and payload of each event, so that its content can be checked ('traylog help check').")
+    var disclose = false
+
     @Option(help: ArgumentHelp("Write the report as a page for browsers.", valueName: "file"), completion: .file())
     var html: String?
 
     func validate() throws {
         try requireStore()
+        if disclose, !global.json || noProofs { throw ValidationError("'--disclose' goes with '--json' and proofs.") }
         guard html == nil || !global.json else { throw ValidationError("'--html' and '--json' exclude each other.") }
     }
 
@@ -55,10 +61,15 @@ struct AuditCommand: StoreCommand {
             var chunks = AuditChunks(reader: reader, report: report, withProofs: !noProofs && global.json)
             try printing { output in
                 if global.json {
-                    try output.json { $0.write(report) }
+                    var chain = LineChain()
+                    try output.json(&chain) { $0.write(report, isDisclosed: disclose) }
                     while let entries = try chunks.take() {
-                        for entry in entries { try output.json { $0.write(entry) } }
+                        for var entry in entries {
+                            if disclose { entry.disclosure = try reader.disclosure(of: entry.event.seq) }
+                            try output.json(&chain) { $0.write(entry) }
+                        }
                     }
+                    if disclose { try output.line(chain) }
                 } else {
                     var text = AuditText(report, on: Terminal(.standardOutput))
                     try output.lines(text.heading)

@@ -15,6 +15,7 @@ struct ProveCommand: StoreCommand {
             EXAMPLES
               traylog prove 17
               traylog prove 17 --as-of 1000 --json
+              traylog prove 17 --disclose --json > proof.json
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -24,11 +25,16 @@ struct ProveCommand: StoreCommand {
 
     @OptionGroup var moment: MomentOption
 
+    @Flag(help: "With --json: salt and payload of the event, for somebody who may read it.")
+    var disclose = false
+
     func run() throws {
-        let proof = try withReader { try $0.proof(of: seq, asOf: moment.asOf) }
+        let (proof, disclosure) = try withReader { reader in
+            (try reader.proof(of: seq, asOf: moment.asOf), disclose ? try reader.disclosure(of: seq) : nil)
+        }
         try printing { output in
             if global.json {
-                try output.json { $0.write(proof) }
+                try output.json { $0.write(proof, salt: disclosure?.salt, payload: disclosure?.payload) }
             } else {
                 var facts: [(String, Cell)] = [
                     ("event", Cell(seq)), ("leaf hash", Cell(proof.leafHash.hex)),

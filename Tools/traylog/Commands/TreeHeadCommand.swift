@@ -17,6 +17,7 @@ struct TreeHeadCommand: StoreCommand {
               traylog tree-head
               traylog tree-head --json > /mnt/elsewhere/head.json
               traylog tree-head --sign audit.key > /mnt/elsewhere/checkpoint
+              traylog tree-head --sign audit.key --append /mnt/elsewhere/heads
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -24,6 +25,11 @@ struct TreeHeadCommand: StoreCommand {
 
     @Option(help: ArgumentHelp("Sign it with the private key in this file.", valueName: "keyfile"), completion: .file())
     var sign: String?
+
+    @Option(
+        help: ArgumentHelp("Add it to the end of a file, which 'verify' takes whole.", valueName: "file"),
+        completion: .file())
+    var append: String?
 
     @Flag(help: "Store the tree first, so that heads and proofs are quick from then on.")
     var save = false
@@ -40,6 +46,7 @@ struct TreeHeadCommand: StoreCommand {
                 try Checkpoint(origin: key.publicKey.name, head: head).signed(with: key).text
             }
         }
+        if let append { try addLine(head, checkpoint, to: append) }
         try printing { output in
             if global.json {
                 try output.json { $0.write(head, checkpoint: checkpoint) }
@@ -53,5 +60,11 @@ struct TreeHeadCommand: StoreCommand {
                         .lines(on: Terminal(.standardOutput)))
             }
         }
+    }
+
+    private func addLine(_ head: TreeHead, _ checkpoint: String?, to path: String) throws {
+        var writer = JSONWriter()
+        writer.write(head)
+        try FileText.append(path, checkpoint ?? String(decoding: writer.bytes, as: UTF8.self) + "\n")
     }
 }

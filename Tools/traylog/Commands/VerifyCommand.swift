@@ -18,6 +18,7 @@ struct VerifyCommand: StoreCommand {
               traylog verify --json
               traylog verify --archive old
               traylog verify --tree-head /mnt/head --public-key audit.key.pub
+              traylog verify --since /mnt/heads && traylog tree-head --append /mnt/heads
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -34,15 +35,24 @@ struct VerifyCommand: StoreCommand {
     )
     var publicKey: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "For a timer: what is new since a tree head (the last one in the file), and that nothing before it changed.",
+            valueName: "file"),
+        completion: .file())
+    var since: String?
+
     func validate() throws {
         try requireStore()
-        guard publicKey == nil || !treeHead.isEmpty else {
+        guard publicKey == nil || !treeHead.isEmpty || since != nil else {
             throw ValidationError("'--public-key' needs a '--tree-head' that it has signed.")
         }
     }
 
     func run() throws {
-        let kept = try treeHead.map(Self.keptTreeHead)
+        let earlier = try since.flatMap { try TreeHeadFile.read($0).last }.map(Self.keptTreeHead)
+        let kept =
+            try treeHead.flatMap { try TreeHeadFile.read($0) }.map(Self.keptTreeHead) + [earlier].compactMap(\.self)
         let key = try publicKey.map { try KeyFile.publicKey($0) }
         let head = (try? withReader { try $0.head() }) ?? .zero
         var progress = ProgressBar("verify", unit: "events")
@@ -59,7 +69,7 @@ struct VerifyCommand: StoreCommand {
         let report = try result.get()
         try printing { output in
             if global.json {
-                try output.json { $0.write(report, treeHeads: kept, key: key) }
+                try output.json { $0.write(report, treeHeads: kept, key: key, since: earlier) }
             } else {
                 for (tree, isExtended) in zip(kept, report.extends) where isExtended {
                     let signature =
@@ -67,6 +77,10 @@ struct VerifyCommand: StoreCommand {
                             tree.note == nil ? "" : ", signature not looked at"
                         }
                     try output.line("the log extends the tree head of \(tree.head.size.grouped) events\(signature)")
+                }
+                if let earlier {
+                    let new = report.events > earlier.head.size ? report.events - earlier.head.size : 0
+                    try output.line("new since then: \(new.counted("event"))")
                 }
                 for finding in report.findings { try output.line(VisibleText(finding).text) }
                 let verdict = report.findings.isEmpty ? "sound" : report.findings.count.counted("finding")
@@ -79,13 +93,12 @@ struct VerifyCommand: StoreCommand {
         if !report.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
     }
 
-    private static func keptTreeHead(_ path: String) throws -> KeptTreeHead {
-        let text = try FileText.read(path)
+    private static func keptTreeHead(_ file: TreeHeadFile) throws -> KeptTreeHead {
         do throws(Refusal) {
-            return try KeptTreeHead(text)
+            return try KeptTreeHead(file.text)
         } catch {
-            guard case .invalid(let field, let reason) = error else { throw TraylogError.refused(error) }
-            throw TraylogError.refused(.invalid(field: path, reason: "\(field) \(reason)"))
+            guard case .invalid(_, let reason) = error else { throw TraylogError.refused(error) }
+            throw TraylogError.refused(.invalid(field: file.path, reason: "is no tree head: \(reason)"))
         }
     }
 }

@@ -34,7 +34,10 @@ extension JSONWriter {
     }
 
     /// - Parameter treeHeads: those that the log was held against.
-    mutating func write(_ report: VerificationReport, treeHeads: [KeptTreeHead] = [], key: NotePublicKey? = nil) {
+    mutating func write(
+        _ report: VerificationReport, treeHeads: [KeptTreeHead] = [], key: NotePublicKey? = nil,
+        since: KeptTreeHead? = nil
+    ) {
         beginObject()
         member("ok", report.findings.isEmpty)
         member("events", report.events)
@@ -57,6 +60,7 @@ extension JSONWriter {
             }
             endArray()
         }
+        if let since { member("newEvents", report.events > since.head.size ? report.events - since.head.size : 0) }
         if let first = report.firstDifference { member("firstDifference", first) }
         endObject()
     }

@@ -4,7 +4,8 @@ import ArgumentParser
 enum ArgumentCheck {
     /// Options that may stand more than once: flags, which say the same again, and those that gather values.
     static let repeatable: Set<String> = [
-        "--ack", "--archived", "--broadcast", "--clear", "--dry-run", "--follow", "--help", "--include-silent",
+        "--ack", "--archived", "--broadcast", "--clear", "--disclose", "--dry-run", "--follow", "--help",
+        "--include-silent",
         "--json",
         "--keys", "--kind", "--newest-first", "--no-proofs", "--rebuild", "--save", "--silent", "--skip-damaged",
         "--skip-refused",

@@ -22,6 +22,21 @@ final class Output {
         try endLine()
     }
 
+    /// The same, as a part of a chain of lines.
+    func json(_ chain: inout LineChain, _ write: (inout JSONWriter) -> Void) throws(SystemFailure) {
+        try json(write)
+        chain.add(writer.bytes)
+    }
+
+    /// The line that closes a chain.
+    func line(_ chain: LineChain) throws(SystemFailure) {
+        try json { writer in
+            writer.beginObject()
+            writer.member("chain", chain.hash.hex)
+            writer.endObject()
+        }
+    }
+
     func lines(_ texts: [String]) throws(SystemFailure) {
         for text in texts { try line(text) }
     }

@@ -16,7 +16,11 @@ extension JSONWriter {
     }
 
     /// Writes an inclusion proof.
-    public mutating func write(_ proof: EventProof) {
+    ///
+    /// - Parameters:
+    ///   - salt: with the payload, for somebody who may read the event; nil to keep them back.
+    ///   - payload: as above.
+    public mutating func write(_ proof: EventProof, salt: [UInt8]? = nil, payload: [UInt8]? = nil) {
         beginObject()
         member("seq", proof.seq)
         member("leafIndex", proof.inclusion.leafIndex)
@@ -28,6 +32,7 @@ extension JSONWriter {
             value(base64: leaf.bytes.span)
         }
         path(proof.inclusion.path)
+        if let salt, let payload { disclosed(salt: salt, payload: payload) }
         endObject()
     }
 
@@ -40,6 +45,14 @@ extension JSONWriter {
         member("secondRoot", growth.second.root.hex)
         path(growth.consistency.path)
         endObject()
+    }
+
+    /// Writes the members `salt` and `payload`.
+    public mutating func disclosed(salt: [UInt8], payload: [UInt8]) {
+        name("salt")
+        value(base64: salt.span)
+        name("payload")
+        value(base64: payload.span)
     }
 
     private mutating func path(_ path: [MerkleHash]) {

@@ -1,0 +1,315 @@
+import TraylogAudit
+import TraylogDomain
+import TraylogJSON
+import TraylogLog
+
+/// Holds what was handed out (a proof, a report, a person's file) against tree heads, without a store.
+///
+/// ```swift
+/// var check = try HandedOutCheck(treeHeads: [checkpointText], publicKey: key)
+/// for line in lines { check.add(Array(line.utf8)) }
+/// check.finish()
+/// let isAuthentic = check.findings.isEmpty
+/// ```
+public struct HandedOutCheck: Sendable {
+    /// One for each thing that is wrong: which line, and what.
+    public private(set) var findings: [String] = []
+    /// Events that are proved to be in the log.
+    public private(set) var provedEvents = 0
+    /// Those of them whose content is proved, too, because salt and payload are there.
+    public private(set) var disclosedEvents = 0
+    /// Proofs that the log only grew.
+    public private(set) var growths = 0
+    /// The tree heads that everything is held against.
+    public let heads: [TreeHead]
+    private var lines = 0
+    private var chain = LineChain()
+    private var isChained = false
+    private var needsChain = false
+    private var promisedEvents: UInt64?
+    private var shownEvents: UInt64 = 0
+    private var lastCounts: [UInt8]?
+
+    /// - Parameters:
+    ///   - treeHeads: texts that `traylog tree-head` printed, kept elsewhere than the log.
+    ///   - publicKey: who must have signed each of them; nil to take them as they are.
+    /// - Throws: ``Refusal`` `invalid` for what is no tree head. One whose signature does not count is a finding.
+    public init(treeHeads: [String], publicKey: NotePublicKey?) throws(Refusal) {
+        var heads: [TreeHead] = []
+        for text in treeHeads {
+            let kept = try KeptTreeHead(text)
+            heads.append(kept.head)
+            guard let publicKey, let objection = kept.objection(by: publicKey) else { continue }
+            findings.append("the tree head of \(kept.head.size) events does not count: \(objection)")
+        }
+        self.heads = heads
+    }
+
+    /// Checks a line, without its newline.
+    public mutating func add(_ line: [UInt8]) {
+        lines += 1
+        do throws(Refusal) {
+            guard !isChained else { throw .invalid(field: "line", reason: "comes after the line that closes the file") }
+            let span = line.span
+            let members = try MemberValues(span, "line")
+            if members.has("chain") {
+                try close(members, line)
+            } else if members.has("firstRoot") {
+                try checkGrowth(members, line)
+            } else if members.has("leafIndex") {
+                try checkProof(members, line)
+            } else if members.has("treeHead") {
+                try begin(members, span)
+            } else {
+                try checkEntry(members, line)
+            }
+        } catch {
+            findings.append("line \(lines): \(error.message)")
+        }
+        chain.add(line)
+    }
+
+    /// Says what is missing at the end.
+    public mutating func finish() {
+        if lines == 0 { findings.append("the file is empty") }
+        if needsChain, !isChained {
+            findings.append("the end is missing: the last line closes the file, and is not there")
+        }
+        if let promisedEvents, promisedEvents != shownEvents {
+            findings.append("\(shownEvents) events are shown, and the first line says \(promisedEvents)")
+        }
+    }
+
+    // MARK: Lines
+
+    private mutating func begin(_ members: MemberValues, _ line: Span<UInt8>) throws(Refusal) {
+        guard lines == 1 else { throw .invalid(field: "treeHead", reason: "belongs into the first line") }
+        let range = try members.required("treeHead")
+        try checkHead(MemberValues(line.extracting(range), "treeHead"), line.extracting(range))
+        promisedEvents = try members.integer("events", in: line)
+        needsChain = members.has("disclosed")
+        if let before = members.range("before") { lastCounts = Array(copying: line.extracting(before)) }
+    }
+
+    private mutating func close(_ members: MemberValues, _ line: [UInt8]) throws(Refusal) {
+        isChained = true
+        let wanted = #"{"chain":"\#(chain.hash.hex)"}"#
+        guard line == Array(wanted.utf8) else {
+            throw .invalid(
+                field: "chain", reason: "is not that of the lines before: a byte of them, or of it, was changed")
+        }
+    }
+
+    private mutating func checkGrowth(_ members: MemberValues, _ line: [UInt8]) throws(Refusal) {
+        let span = line.span
+        let growth = TreeGrowth(
+            first: TreeHead(
+                size: try members.integer("first", in: span), root: try members.hash("firstRoot", in: span)),
+            second: TreeHead(
+                size: try members.integer("second", in: span), root: try members.hash("secondRoot", in: span)),
+            consistency: ConsistencyProof(
+                first: try members.integer("first", in: span), second: try members.integer("second", in: span),
+                path: try members.hashes("path", in: span)))
+        var writer = JSONWriter()
+        writer.write(growth)
+        try Self.expectSame(line, writer.bytes)
+        guard growth.consistency.proves(from: growth.first, to: growth.second) else {
+            throw .invalid(field: "path", reason: "does not lead from the first tree to the second")
+        }
+        guard heads.contains(growth.first) || heads.contains(growth.second) else {
+            throw .invalid(field: "secondRoot", reason: "neither tree is that of the tree head")
+        }
+        growths += 1
+    }
+
+    private mutating func checkProof(_ members: MemberValues, _ line: [UInt8]) throws(Refusal) {
+        let proof = try proof(members, line)
+        if members.has("salt") || members.has("payload") {
+            try checkContent(of: proof, members, line.span, event: nil)
+            disclosedEvents += 1
+        }
+        provedEvents += 1
+    }
+
+    /// A line of a report: an event, its effect, and its proof.
+    private mutating func checkEntry(_ members: MemberValues, _ line: [UInt8]) throws(Refusal) {
+        guard let eventRange = members.range("event") else {
+            // What a person's file has beside events is covered by its last line.
+            guard needsChain else {
+                throw .invalid(field: "line", reason: "is neither a proof nor an event of a report")
+            }
+            return
+        }
+        shownEvents += 1
+        let span = line.span
+        if let before = members.range("before"), let lastCounts,
+            !span.extracting(before).hasSameBytes(as: lastCounts.span)
+        {
+            throw .invalid(field: "before", reason: "is not what the event before it left")
+        }
+        if let after = members.range("after") { lastCounts = Array(copying: span.extracting(after)) }
+        guard let proofRange = members.range("proof") else {
+            throw .invalid(field: "proof", reason: "is missing: make the report without '--no-proofs'")
+        }
+        let proofText = Array(copying: span.extracting(proofRange))
+        let proof = try proof(try MemberValues(proofText.span, "proof", prefix: "proof."), proofText)
+        let event = span.extracting(eventRange)
+        if let range = members.range("disclosed") {
+            let text = span.extracting(range)
+            try checkContent(of: proof, try MemberValues(text, "disclosed"), text, event: event)
+            disclosedEvents += 1
+        } else {
+            try checkHeader(event, of: proof)
+        }
+        provedEvents += 1
+    }
+
+    // MARK: Parts
+
+    private func checkHead(_ members: MemberValues, _ text: Span<UInt8>) throws(Refusal) {
+        let head = TreeHead(
+            size: try members.integer("treeSize", in: text), root: try members.hash("rootHash", in: text))
+        try expect(head)
+    }
+
+    private func expect(_ head: TreeHead) throws(Refusal) {
+        guard !heads.contains(head) else { return }
+        if let kept = heads.first(where: { $0.size == head.size }) {
+            throw .invalid(
+                field: "rootHash",
+                reason: "is \(head.root.hex) for \(head.size) events, and the tree head says \(kept.root.hex)")
+        }
+        let sizes = heads.map(\.size.description).joined(separator: ", ")
+        throw .invalid(
+            field: "treeSize",
+            reason: "is \(head.size), and the tree head is of \(sizes) events: ask for the proof in that tree (--as-of)"
+        )
+    }
+
+    /// The proof in an object, checked but for the event that it is about.
+    private func proof(_ members: MemberValues, _ text: [UInt8]) throws(Refusal) -> EventProof {
+        let span = text.span
+        let size = try members.integer("treeSize", in: span)
+        var proof = EventProof(
+            leafHash: try members.hash("leafHash", in: span),
+            head: TreeHead(size: size, root: try members.hash("rootHash", in: span)),
+            inclusion: InclusionProof(
+                leafIndex: try members.integer("leafIndex", in: span), treeSize: size,
+                path: try members.hashes("path", in: span)))
+        if members.has("leaf") {
+            guard let leaf = EventLeaf(bytes: try members.base64("leaf", in: span)) else {
+                throw .invalid(field: "leaf", reason: "must have \(EventLeaf.byteCount) bytes")
+            }
+            proof.leaf = leaf
+        }
+        var writer = JSONWriter()
+        writer.write(proof)
+        if members.has("salt") { writer = try Self.disclosing(proof, members, span) }
+        try Self.expectSame(text, writer.bytes)
+        if let leaf = proof.leaf, leaf.hash != proof.leafHash || leaf.index != proof.inclusion.leafIndex {
+            throw .invalid(field: "leaf", reason: "is not what leafHash and leafIndex say")
+        }
+        try expect(proof.head)
+        guard proof.isValid else {
+            throw .invalid(field: "path", reason: "does not lead from the leaf to the root hash")
+        }
+        return proof
+    }
+
+    private static func disclosing(
+        _ proof: EventProof, _ members: MemberValues, _ text: Span<UInt8>
+    ) throws(Refusal) -> JSONWriter {
+        let (salt, payload) = (try members.base64("salt", in: text), try members.base64("payload", in: text))
+        var writer = JSONWriter()
+        writer.write(proof, salt: salt, payload: payload)
+        return writer
+    }
+
+    /// Every byte counts: another way to write the same would be a place to hide something.
+    private static func expectSame(_ line: [UInt8], _ own: [UInt8]) throws(Refusal) {
+        guard line != own else { return }
+        let at = zip(line, own).prefix { $0 == $1 }.count
+        throw .invalid(
+            field: "line", reason: "is not in the form that the program prints, from byte \(at + 1) on: it was changed")
+    }
+
+    /// Checks that the leaf commits to a content, and that the event shown is that content.
+    private func checkContent(
+        of proof: EventProof, _ members: MemberValues, _ text: Span<UInt8>, event shown: Span<UInt8>?
+    ) throws(Refusal) {
+        guard let leaf = proof.leaf else { throw .invalid(field: "leaf", reason: "is missing") }
+        let (salt, payload) = (try members.base64("salt", in: text), try members.base64("payload", in: text))
+        guard leaf.commits(toPayload: payload, salt: salt) else {
+            throw .invalid(field: "payload", reason: "is not what the leaf of event \(leaf.seq) commits to")
+        }
+        guard let shown else { return }
+        var writer = JSONWriter()
+        writer.write(try leaf.event(payload))
+        guard shown.hasSameBytes(as: writer.bytes.span) else {
+            throw .invalid(field: "event", reason: "does not show what the payload of event \(leaf.seq) says")
+        }
+    }
+
+    /// Checks what the leaf says by itself: number, kind and times.
+    private func checkHeader(_ event: Span<UInt8>, of proof: EventProof) throws(Refusal) {
+        let members = try MemberValues(event, "event", prefix: "event.")
+        guard try members.integer("seq", in: event) == proof.seq else {
+            throw .invalid(field: "event.seq", reason: "is not the event that the proof is about")
+        }
+        guard let leaf = proof.leaf else { return }
+        guard EventKind(rawValue: leaf.kind)?.name == (try members.string("kind", in: event)) else {
+            throw .invalid(field: "event.kind", reason: "is not what the leaf says")
+        }
+        let occurred = members.has("occurredAt") ? try members.time("occurredAt", in: event).milliseconds : nil
+        guard leaf.recordedAt == (try members.time("recordedAt", in: event)).milliseconds, leaf.occurredAt == occurred
+        else { throw .invalid(field: "event.recordedAt", reason: "the times are not what the leaf says") }
+    }
+}
+
+extension EventLeaf {
+    /// The event with this leaf and this payload.
+    fileprivate func event(_ payload: [UInt8]) throws(Refusal) -> Event {
+        guard let kind = EventKind(rawValue: kind) else {
+            throw .invalid(field: "leaf", reason: "is of a kind that this version does not know")
+        }
+        let header = RecordHeader(
+            kind: kind, stream: stream, recordedAt: Timestamp(milliseconds: recordedAt),
+            occurredAt: occurredAt.map { Timestamp(milliseconds: $0) }, salt: Salt(0, 0))
+        do throws(CodecError) {
+            return try EventDecoder.event(seq: Seq(seq), header: header, payload: RawSpan(_elements: payload.span))
+        } catch {
+            throw .invalid(field: "payload", reason: error.reason)
+        }
+    }
+}
+
+extension MemberValues {
+    fileprivate func hash(_ name: String, in text: Span<UInt8>) throws(Refusal) -> MerkleHash {
+        guard let hash = MerkleHash(hex: try string(name, in: text)) else {
+            throw .invalid(field: name, reason: "must be 64 hexadecimal digits")
+        }
+        return hash
+    }
+
+    /// An array of hashes; anything between them shows when the object is written again.
+    fileprivate func hashes(_ name: String, in text: Span<UInt8>) throws(Refusal) -> [MerkleHash] {
+        let parts = Array(copying: text.extracting(try required(name)))
+            .split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
+        var hashes: [MerkleHash] = []
+        for index in stride(from: 1, to: parts.count, by: 2) {
+            guard let hash = MerkleHash(hex: String(decoding: parts[index], as: UTF8.self)) else {
+                throw .invalid(field: name, reason: "has something else than 64 hexadecimal digits")
+            }
+            hashes.append(hash)
+        }
+        return hashes
+    }
+}
+
+extension [UInt8] {
+    fileprivate init(copying span: Span<UInt8>) {
+        self = []
+        reserveCapacity(span.count)
+        for index in span.indices { append(span[index]) }
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import Testing
+
+/// Proofs and reports checked without the store they came from.
+struct CheckCommandTests {
+    /// What an auditor was given, in a directory without a store.
+    private func withHandedOut(_ body: (_ directory: String) throws -> Void) throws {
+        try withDirectory { directory in
+            let store = TestStore(directory: directory + "/store")
+            let lines = (1...5).map {
+                #"{"kind":"notify","user":"ada","title":"T\#($0)","data":{"n":[\#($0)]},"actor":"eve"}"#
+            }
+            for line in lines { try store.append(line) }
+            try store.append(
+                #"{"kind":"edit","user":"ada","item":1,"title":"New","body":null}"#,
+                #"{"kind":"markAll","user":"ada","as":"read"}"#)
+            for (name, arguments) in [
+                ("head", ["tree-head"]), ("proof", ["prove", "3", "--disclose"]),
+                ("growth", ["prove-consistency", "2", "7"]),
+                ("plain", ["audit", "ada"]), ("report", ["audit", "ada", "--disclose"]),
+            ] {
+                let run = try TraylogRun.of(["--store", store.directory, "--json"] + arguments)
+                #expect(run.status == 0)
+                try run.output.write(to: URL(filePath: "\(directory)/\(name)"))
+            }
+            #expect(try TraylogRun.of(["keygen", directory + "/key", "--name", "example.org"]).status == 0)
+            #expect(
+                try store.run("tree-head", "--sign", directory + "/key", "--append", directory + "/heads").status == 0)
+            try FileManager.default.removeItem(atPath: store.directory)
+            try body(directory)
+        }
+    }
+
+    private func check(_ directory: String, _ name: String, _ more: String...) throws -> TraylogRun {
+        let head = more.isEmpty ? ["--tree-head", directory + "/head"] : more
+        return try TraylogRun.of(["check", directory + "/" + name] + head)
+    }
+
+    @Test func whatWasHandedOutIsTrueWithoutTheStore() throws {
+        try withHandedOut { directory in
+            for (name, words) in [
+                ("proof", "1 event proved with all that it says"), ("growth", "the log only grew"),
+                ("plain", "7 events proved, 7 by number, kind and times alone"), ("report", "7 events proved with all"),
+            ] {
+                let run = try check(directory, name)
+                #expect(run.status == 0 && run.text.contains(words), "\(name): \(run.text)")
+                let signed = try check(
+                    directory, name, "--tree-head", directory + "/heads", "--public-key", directory + "/key.pub")
+                #expect(signed.status == 0 && signed.text.contains(", signed"))
+            }
+        }
+    }
+
+    @Test(arguments: [("proof", 23), ("growth", 17), ("report", 401)])
+    func noByteCanChange(name: String, step: Int) throws {
+        try withHandedOut { directory in
+            let path = directory + "/" + name
+            let bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+            for index in stride(from: Int.random(in: 0..<step), to: bytes.count - 1, by: step) {
+                for bit: UInt8 in [1, 32] {
+                    var changed = bytes
+                    changed[index] ^= bit
+                    try Data(changed).write(to: URL(filePath: path))
+                    let run = try check(directory, name)
+                    #expect(run.status == 1 && run.lines.count >= 2, "byte \(index), bit \(bit): \(run.text)")
+                }
+            }
+        }
+    }
+
+    @Test func whatIsMissingIsSaid() throws {
+        try withHandedOut { directory in
+            let path = directory + "/report"
+            let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+            for missing in [1, 4, lines.count - 1] {
+                var rest = lines
+                rest.remove(at: missing)
+                try (rest.joined(separator: "\n") + "\n").write(toFile: path, atomically: true, encoding: .utf8)
+                #expect(try check(directory, "report").status == 1)
+            }
+            try Data().write(to: URL(filePath: path))
+            #expect(try check(directory, "report").text.hasPrefix("the file is empty"))
+        }
+    }
+
+    @Test func anotherTreeHeadIsNotTheRightOne() throws {
+        try withHandedOut { directory in
+            let head = #"{"treeSize":6,"rootHash":"\#(String(repeating: "0", count: 64))"}"#
+            try head.write(toFile: directory + "/head", atomically: true, encoding: .utf8)
+            let run = try check(directory, "proof")
+            #expect(run.status == 1 && run.text.contains("ask for the proof in that tree"))
+            #expect(try TraylogRun.of(["keygen", directory + "/other", "--name", "example.org"]).status == 0)
+            let other = try check(
+                directory, "proof", "--tree-head", directory + "/heads", "--public-key", directory + "/other.pub")
+            #expect(other.status == 1 && other.text.contains("does not count"))
+            #expect(try TraylogRun.of(["check", directory + "/proof"]).status == 64)
+            #expect(try TraylogRun.of(["check", directory + "/none", "--tree-head", directory + "/head"]).status == 74)
+            #expect(try check(directory, "proof", "--tree-head", directory + "/proof").status == 65)
+        }
+    }
+
+    @Test func aTimerLearnsWhatIsNewAndThatNothingElseChanged() throws {
+        try withStore { store in
+            let heads = store.directory + ".heads"
+            try store.append(#"{"kind":"notify","user":"ada"}"#)
+            #expect(try store.run("tree-head", "--append", heads).status == 0)
+            try store.append(#"{"kind":"notify","user":"ada"}"#, #"{"kind":"notify","user":"ada"}"#)
+            let run = try store.run("verify", "--since", heads)
+            #expect(run.status == 0 && run.text.contains("new since then: 2 events"))
+            #expect(try store.run("verify", "--since", heads, "--json").outputs("newEvents") == [2])
+            #expect(try store.run("tree-head", "--append", heads).status == 0)
+            #expect(try store.run("verify", "--since", heads).text.contains("new since then: 0 events"))
+            #expect(try store.run("verify", "--tree-head", heads).lines.count == 3)
+            let other = TestStore(directory: store.directory + "-2")
+            defer { try? FileManager.default.removeItem(atPath: other.directory) }
+            for _ in 1...3 { try other.append(#"{"kind":"notify","user":"ada"}"#) }
+            #expect(try other.run("verify", "--since", heads).status == 1)
+        }
+    }
+}
