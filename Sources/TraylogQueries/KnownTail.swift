@@ -13,7 +13,7 @@ final class KnownTail: Sendable {
     private static let mostStored: UInt64 = 1_000_000
 
     private struct Events: Sendable {
-        var chains: TailChains
+        var chains: TailChains<Void>
         /// The last one that was looked at.
         var end: UInt64
         /// Streams that are newer than the stored names.
@@ -59,7 +59,7 @@ final class KnownTail: Sendable {
             after: known.end, through: end, in: store,
             wantsName: { $0.stream >= record.nextStream && !known.new.contains($0.stream) },
             { events in
-                known.chains.append(events)
+                for event in events { known.chains.append((), to: event.stream) }
                 for case let (stream, name?) in events.lazy.map({ ($0.stream, $0.name) }) {
                     known.new.insert(stream)
                     switch name {

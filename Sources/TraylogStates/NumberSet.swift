@@ -1,4 +1,7 @@
 /// A set of numbers that is visited in order: one bit a number, up to the greatest.
+///
+/// Without `@usableFromInline` here, no other module would see into its functions, inlinable or not.
+@usableFromInline
 package struct NumberSet<Number: FixedWidthInteger & UnsignedInteger & Sendable>: Sendable {
     @usableFromInline var words: [UInt64] = []
     /// How many members there are.

@@ -8,7 +8,12 @@ extension TrayState {
         for page in obsoletePages { rows.delete(stream, .page(.items), page.first) }
         for page in pages { rows.append(stream, .page(.items), page.first) { page.pack(into: &$0) } }
         for page in events.sealed { rows.append(stream, .page(.events), page.first) { page.pack(into: &$0) } }
-        for (space, index) in TrayState.keyIndexes { self[keyPath: index].packPages(into: &rows, stream, space) }
+        // One after the other: a key path would copy the state for each.
+        keys.packPages(into: &rows, stream, .keys)
+        collapseKeys.packPages(into: &rows, stream, .collapseKeys)
+        moved.packPages(into: &rows, stream, .moved)
+        voided.packPages(into: &rows, stream, .voided)
+        tallies.packPages(into: &rows, stream, .tallies)
         rows.append(stream, .root, 0) { packRoot(of: name, into: &$0) }
     }
 

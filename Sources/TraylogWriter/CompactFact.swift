@@ -1,7 +1,6 @@
 import TraylogDomain
 
-/// The fact of a `notify` with nothing unusual, as most are, in a third of the memory; without its key, which
-/// ``LogTail`` keeps apart.
+/// The fact of a `notify` with nothing unusual, as most are, in a third of the memory.
 ///
 /// The tail holds hundreds of thousands of facts, and looking at them again waits for memory more than for anything
 /// else.
@@ -9,6 +8,8 @@ struct CompactFact: BitwiseCopyable, Sendable {
     private var thread: UInt64
     private var category: UInt64
     private var argument: UInt64
+    /// The identity of the event's key; 0 for none.
+    let key: UInt64
     private var summaryCount: UInt32
     private var isSilent: Bool
     /// Whether it is a fact at all, and not a place in ``LogTail/others``, or nothing.
@@ -19,17 +20,19 @@ struct CompactFact: BitwiseCopyable, Sendable {
         thread = fact.thread
         category = fact.category
         argument = fact.argument
+        key = fact.key
         summaryCount = fact.summaryCount
         isSilent = fact.isSilent
         isWhole = true
         // Nothing else is set in the fact of a `notify`.
         guard fact.kind == .notified, fact.collapse == 0 else { return nil }
-        assert(self.fact(seq: fact.seq, key: fact.key) == copy fact, "a field was forgotten")
+        assert(self.fact(seq: fact.seq) == copy fact, "a field was forgotten")
     }
 
     /// Stands for a fact that is kept elsewhere.
-    init(place: UInt64) {
+    init(place: UInt64, key: UInt64 = 0) {
         thread = place
+        self.key = key
         category = 0
         argument = 0
         summaryCount = 0
@@ -42,11 +45,14 @@ struct CompactFact: BitwiseCopyable, Sendable {
 
     var isUnread: Bool { !isWhole && place == .max }
 
+    /// Whether it is in ``LogTail/others``.
+    var isElsewhere: Bool { !isWhole && place != .max }
+
     /// Where the fact is kept when it is not here.
     var place: UInt64 { thread }
 
     @inline(__always)
-    func fact(seq: UInt64, key: UInt64) -> Fact {
+    func fact(seq: UInt64) -> Fact {
         var fact = Fact(seq: seq, kind: .notified)
         fact.key = key
         fact.isSilent = isSilent

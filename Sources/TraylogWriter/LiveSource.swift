@@ -128,7 +128,7 @@ extension LiveStore {
     fileprivate mutating func tray(of user: String, _ stream: LiveStream) throws -> Tray {
         let tray = try current(stream).state.tray(
             of: user, asOf: Seq(head.seq), source: pages(of: stream.number))
-        stream.keep(tray)
+        directory.keep(tray, of: stream)
         return tray
     }
 }

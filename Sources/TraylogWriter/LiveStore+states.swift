@@ -132,12 +132,12 @@ extension LiveStore {
         var next = next(for: state, of: stream)
         // Nearly all events of nearly all users need nothing but the state.
         while state.state.topics.isEmpty, next != 0, next <= seq {
-            let fact = try fact(next)
+            let (fact, following) = try tail.link(at: next) ?? (snapshot().fact(next), tail.next(after: next))
             guard !fact.kind.needsHistory || stream.isTopic else { break }
             try state.state.apply(fact, stored: source)
             // By its field: asked as a whole, the state would be copied for each event.
             if state.state.lastLandmark == next, !stream.isTopic { state.keep(state.state) }
-            next = tail.next(after: next)
+            next = following
         }
         guard isBehind(state, of: stream, through: seq) else { return }
         let history = LiveStoreHistory(

@@ -62,7 +62,7 @@ package struct LiveStore {
     /// The user's stream; nil for one who never had an event.
     mutating func stream(of user: UserName) throws -> LiveStream? {
         if let stream = directory[user] {
-            stream.isRecent = true
+            directory.noteUse(of: stream.number)
             return stream
         }
         let names = tables.names
@@ -78,16 +78,31 @@ package struct LiveStore {
     }
 
     /// The user's tray as it was answered last, if it is still so after the head.
-    func answeredTray(of user: UserName) -> Tray? {
+    mutating func answeredTray(of user: UserName) -> Tray? {
         guard let stream = directory[user] else { return nil }
-        stream.isRecent = true
+        directory.noteUse(of: stream.number)
         return stream.answeredTray(asOf: head.seq, lastTopicEvent: tail.lastTopicEvent)
+    }
+
+    /// Notes the numbers of the streams of users who get an encoded `notify`, 0 for those that are not in memory.
+    ///
+    /// Asked for one after the other, with nothing else between them, the processor waits for several at once.
+    mutating func findStreams(of prepared: borrowing PreparedCommands, _ numbers: inout ContiguousArray<UInt32>) {
+        numbers.removeAll(keepingCapacity: true)
+        for index in prepared.commands.indices {
+            guard prepared.entries[index].isEncoded, let user = prepared.commands[index].user else {
+                numbers.append(0)
+                continue
+            }
+            numbers.append(directory.number(of: UserName(user, identity: prepared.entries[index].user)))
+        }
+        for number in numbers where number != 0 { directory.noteUse(of: number) }
     }
 
     /// The topic's stream; nil for one that never had an event.
     mutating func stream(ofTopic identity: UInt64) throws -> LiveStream? {
         if let stream = directory[topic: identity] {
-            stream.isRecent = true
+            directory.noteUse(of: stream.number)
             return stream
         }
         guard let (number, root) = try snapshot().topic(identity) else { return nil }
@@ -132,19 +147,20 @@ package struct LiveStore {
     // MARK: Events
 
     /// Appends the event of a usual `notify` to the transaction in the making.
-    mutating func append(_ fact: CompactFact, key: UInt64, to stream: LiveStream) {
-        tail.append(fact, key: key, to: stream.number)
-        if key != 0 { knownKeys.insert(key, of: tail) }
-    }
-
-    /// Appends an event to the transaction in the making.
-    mutating func append(_ fact: Fact, to stream: LiveStream) {
-        tail.append(fact, to: stream.number, isTopic: stream.isTopic)
+    ///
+    /// - Parameter stream: a user's.
+    mutating func append(_ fact: CompactFact, to stream: UInt32) {
+        tail.append(fact, to: stream)
         if fact.key != 0 { knownKeys.insert(fact.key, of: tail) }
     }
 
-    /// Appends an event of the store itself to the transaction in the making.
-    mutating func append(_ fact: Fact) { tail.append(fact, to: 0, isTopic: false) }
+    /// Appends an event to the transaction in the making.
+    ///
+    /// - Parameter stream: 0 for one of the store itself.
+    mutating func append(_ fact: Fact, to stream: UInt32, isTopic: Bool = false) {
+        tail.append(fact, to: stream, isTopic: isTopic)
+        if fact.key != 0 { knownKeys.insert(fact.key, of: tail) }
+    }
 
     /// Appends an event that is durable, and whose fact must be read from the log.
     ///
@@ -170,9 +186,19 @@ package struct LiveStore {
 
     /// Makes the events of the transaction the newest of the store: they are durable.
     mutating func publish(_ head: EventLog.Head) {
+        tail.forEachPending { directory.forgetTray(of: $0) }
         tail.publish(head)
         directory.publish()
         states.publish()
+    }
+
+    /// Whose trays the events of the transaction in the making may change.
+    var pendingTouched: Touched {
+        var touched = Touched(topics: tail.hasPendingTopicEvents)
+        tail.forEachPending { number in
+            if let stream = directory[number] { touched.users.append(stream.identity) }
+        }
+        return touched
     }
 
     /// The events of a stream's chain from `seq` on that carry keys of an identity; nil when they have to be read from the log.

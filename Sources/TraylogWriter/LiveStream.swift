@@ -16,10 +16,6 @@ package final class LiveStream {
     let isErased: Bool
     /// Whether the name is in the table of names.
     var isNamed: Bool
-    /// Whether anybody asked for it since the cache was swept last.
-    var isRecent = true
-    /// Whether there is an ``answer``.
-    private var isAnswered = false
     var keys = KnownKeys.OfStream()
     var states = StateCache.OfStream()
     let name: StreamName
@@ -55,16 +51,14 @@ package final class LiveStream {
     }
 
     /// Keeps the tray of the committed state, which is not behind.
-    func keep(_ tray: Tray) {
-        guard let state = states.committed else { return }
+    ///
+    /// - Returns: whether there is such a state.
+    func keep(_ tray: Tray) -> Bool {
+        guard let state = states.committed else { return false }
         answer = (tray, state.state.topics.isEmpty ? .max : state.topicsThrough)
-        isAnswered = true
+        return true
     }
 
     /// The user's tray is about to change.
-    func forgetTray() {
-        guard isAnswered else { return }
-        answer = nil
-        isAnswered = false
-    }
+    func forgetTray() { answer = nil }
 }

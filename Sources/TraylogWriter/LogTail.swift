@@ -14,13 +14,8 @@ struct LogTail {
     private(set) var lastTopicEvent: UInt64
     /// Streams with durable events that their stored state does not hold, or with states worth storing.
     private(set) var unstored = StreamSet()
-    private var chains: TailChains
-    /// What the fold needs of each event, or its place in ``others``.
-    private var facts: ContiguousArray<CompactFact> = []
-    /// The identities of the events' keys; 0 for none.
-    private var keys: ContiguousArray<UInt64> = []
-    /// Facts and keys before this index are given up; their memory follows in one move.
-    private var dropped = 0
+    /// With what the fold needs of each event, or its place in ``others``.
+    private var chains: TailChains<CompactFact>
     /// Facts that are not compact, in order.
     private var others: ContiguousArray<Fact> = []
     /// How many of them were given up, so that places stay what they are.
@@ -43,9 +38,7 @@ struct LogTail {
         head = EventLog.Head()
         head.seq = start
         lastTopicEvent = start
-        chains = TailChains(after: start)
-        facts.reserveCapacity(count)
-        keys.reserveCapacity(count)
+        chains = TailChains(after: start, reserving: count)
     }
 
     // MARK: Looking
@@ -74,12 +67,20 @@ struct LogTail {
     /// The next event of the same stream; 0 when there is none.
     func next(after seq: UInt64) -> UInt64 { chains.next(after: seq) }
 
+    /// An event's fact, and the next event of the same stream; 0 when there is none. Nil when it must be read from the log.
+    func link(at seq: UInt64) -> (fact: Fact, next: UInt64)? {
+        guard seq >= first else { return nil }
+        let (compact, next) = chains.link(at: seq)
+        return fact(of: compact, seq).map { ($0, next) }
+    }
+
     /// Nil when it must be read from the log.
     func fact(_ seq: UInt64) -> Fact? {
-        guard seq >= first else { return nil }
-        let index = index(seq)
-        let compact = facts[index]
-        guard !compact.isWhole else { return compact.fact(seq: seq, key: keys[index]) }
+        seq >= first ? fact(of: chains[seq], seq) : nil
+    }
+
+    private func fact(of compact: CompactFact, _ seq: UInt64) -> Fact? {
+        guard !compact.isWhole else { return compact.fact(seq: seq) }
         return compact.isUnread ? nil : others[Int(compact.place - othersDropped)]
     }
 
@@ -97,41 +98,39 @@ struct LogTail {
         var found = Carriers()
         var next = seq
         while next != 0 {
-            let index = index(next)
-            if facts[index].isUnread { return nil }
-            if keys[index] == key { found.seqs.append(next) }
+            let (fact, following) = chains.link(at: next)
+            if fact.isUnread { return nil }
+            if fact.key == key { found.seqs.append(next) }
             found.looked &+= 1
-            next = chains.next(after: next)
+            next = following
         }
         return found
     }
 
     /// Visits the keys of all events.
     func forEachKey(_ body: (UInt64) -> Void) {
-        for key in keys[dropped...] where key != 0 { body(key) }
+        for fact in chains.values(from: first) where fact.key != 0 { body(fact.key) }
     }
 
     // MARK: Appending
 
     /// Appends an event to the transaction in the making.
-    mutating func append(_ fact: CompactFact, key: UInt64, to stream: UInt32) {
-        facts.append(fact)
-        keys.append(key)
-        pending.append(Pending(stream: stream, previous: chains.append(to: stream)))
+    mutating func append(_ fact: CompactFact, to stream: UInt32) {
+        pending.append(Pending(stream: stream, previous: chains.append(fact, to: stream)))
     }
 
     /// The same for a fact of any kind.
     mutating func append(_ fact: Fact, to stream: UInt32, isTopic: Bool) {
         if isTopic { noteTopicEvent() }
-        if let compact = CompactFact(fact) { return append(compact, key: fact.key, to: stream) }
-        append(CompactFact(place: othersDropped + UInt64(others.count)), key: fact.key, to: stream)
+        if let compact = CompactFact(fact) { return append(compact, to: stream) }
+        append(CompactFact(place: othersDropped + UInt64(others.count), key: fact.key), to: stream)
         others.append(fact)
     }
 
     /// The same for an event whose fact must be read from the log.
     mutating func appendUnread(to stream: UInt32, isTopic: Bool) {
         if isTopic { noteTopicEvent() }
-        append(.unread, key: 0, to: stream)
+        append(.unread, to: stream)
     }
 
     private mutating func noteTopicEvent() {
@@ -142,6 +141,7 @@ struct LogTail {
     /// Takes the events of the transaction in the making from `seq` on back.
     mutating func unlink(from seq: UInt64) {
         let kept = Int(seq - head.seq) - 1
+        while let last = others.last, last.seq >= seq { others.removeLast() }
         for event in pending[kept...].reversed() { chains.removeLast(of: event.stream, previous: event.previous) }
         pending.removeSubrange(kept...)
         // A broadcast that never was must not count as one that was looked for.
@@ -149,10 +149,6 @@ struct LogTail {
             lastTopicEvent = last.lastTopicEvent
             pendingOfTopics.removeLast()
         }
-        let end = index(seq)
-        if let other = firstOther(from: end) { others.removeSubrange(other...) }
-        facts.removeSubrange(end...)
-        keys.removeSubrange(end...)
     }
 
     /// Makes the events of the transaction durable ones.
@@ -163,6 +159,11 @@ struct LogTail {
         pending.removeAll(keepingCapacity: true)
         pendingOfTopics.removeAll(keepingCapacity: true)
         self.head = head
+    }
+
+    /// Visits the streams of the events that are not durable yet, those of the store itself left out.
+    func forEachPending(_ body: (UInt32) -> Void) {
+        for event in pending where event.stream != 0 { body(event.stream) }
     }
 
     // MARK: Storing
@@ -181,34 +182,20 @@ struct LogTail {
     /// Gives up the events through `seq`, which the stored states hold.
     mutating func dropThrough(_ seq: UInt64) {
         guard seq >= first else { return }
-        dropped += Int(min(seq, head.seq) - chains.start)
         chains.dropThrough(min(seq, head.seq))
-        guard dropped > facts.count / 2 else { return }
-        let kept = firstOther(from: dropped) ?? others.count
-        others.removeSubrange(..<kept)
-        othersDropped += UInt64(kept)
-        facts.removeSubrange(..<dropped)
-        keys.removeSubrange(..<dropped)
-        dropped = 0
+        let gone = others.prefix { $0.seq < first }.count
+        others.removeSubrange(..<gone)
+        othersDropped += UInt64(gone)
     }
-
-    /// Where ``others`` has the first fact of the events from `index` on; nil when it has none of them.
-    private func firstOther(from index: Int) -> Int? {
-        guard let first = facts[index...].first(where: { !$0.isWhole && !$0.isUnread }) else { return nil }
-        return Int(first.place - othersDropped)
-    }
-
-    private func index(_ seq: UInt64) -> Int { dropped &+ Int(seq &- chains.start) &- 1 }
 }
 
 extension LogTail {
     /// Checks that its parts agree with each other.
     func checkInvariants() {
         chains.checkInvariants()
-        precondition(facts.count - dropped == chains.count && keys.count == facts.count, "one fact an event")
         precondition(head.seq + UInt64(pending.count) == chains.end, "what is not durable comes after the head")
         precondition(lastTopicEvent <= chains.end, "the newest event of a topic is an event")
-        let places = facts[dropped...].filter { !$0.isWhole && !$0.isUnread }.map(\.place)
+        let places = chains.values(from: first).filter(\.isElsewhere).map(\.place)
         precondition(places == places.indices.map { places[0] + UInt64($0) }, "facts that are not compact, in order")
         precondition(places.last.map { $0 + 1 == othersDropped + UInt64(others.count) } ?? true, "and no more of them")
         for event in pending where event.stream != 0 {

@@ -6,16 +6,24 @@ import TraylogStates
 extension PendingTransaction {
     /// Decides a command and, if it comes to an event, makes it part of the transaction.
     ///
+    /// - Parameter number: what ``LiveStore/findStreams(of:_:)`` found.
     /// - Throws: ``Refusal``, and failures to read; nothing changed then.
     mutating func perform(
-        _ prepared: borrowing PreparedCommands, _ index: Int, store: inout LiveStore, random: inout RandomPool
+        _ prepared: borrowing PreparedCommands, _ index: Int, to number: UInt32, store: inout LiveStore,
+        random: inout RandomPool
     ) throws -> Receipt {
         if !prepared.refusals.isEmpty, let refusal = prepared.refusals[index] { throw refusal }
+        // Most commands end here, and look at nothing of the stream but its number.
+        if number != 0, prepared.entries[index].key == 0 {
+            let salt = prepared.salt(index) ?? random.nextSalt()
+            return .appended(append(prepared, index, salt: salt, to: number, store: &store))
+        }
         let name: StreamName
         let known: LiveStream?
         if let user = prepared.commands[index].user {
             name = .user(user)
-            known = try store.stream(of: UserName(user, identity: prepared.entries[index].user))
+            known = try store.directory[number]
+                ?? store.stream(of: UserName(user, identity: prepared.entries[index].user))
             if known == nil, Pseudonym.stream(of: user) != nil {
                 throw Refusal.invalid(field: "user", reason: "is kept for somebody who is erased; use another name")
             }
@@ -33,7 +41,8 @@ extension PendingTransaction {
                 return .duplicate(seq)
             }
             let salt = prepared.salt(index) ?? random.nextSalt()
-            return .appended(append(prepared, index, salt: salt, to: known ?? store.newStream(name), store: &store))
+            let stream = (known ?? store.newStream(name)).number
+            return .appended(append(prepared, index, salt: salt, to: stream, store: &store))
         }
         let body: Event.Body
         switch try decide(prepared, index, of: known, store: &store) {

@@ -12,8 +12,6 @@ import TraylogStates
 /// no trace.
 struct PendingTransaction {
     var batch = RecordBatch(firstSeq: 1)
-    /// Whose the events are, one for each; nil for the store itself.
-    private var streams: [LiveStream?] = []
     /// Deleted items may be back, which did not wake while they were deleted.
     private var mayEndWaiting = false
     /// What the events make due, and which event each comes from.
@@ -31,7 +29,6 @@ struct PendingTransaction {
     /// Starts the next transaction, at the head.
     mutating func begin(_ store: borrowing LiveStore, now: Timestamp) {
         batch.reset(firstSeq: store.head.seq + 1)
-        streams.removeAll(keepingCapacity: true)
         dues.removeAll(keepingCapacity: true)
         settled.removeAll()
         source = nil
@@ -53,7 +50,6 @@ struct PendingTransaction {
     /// Takes the events from `seq` on back.
     mutating func rollBack(to seq: UInt64, store: inout LiveStore) {
         store.rollBack(to: seq)
-        streams.removeSubrange(Int(seq - batch.firstSeq)...)
         dues.removeAll { $0.seq >= seq }
         batch.truncate(from: seq)
     }
@@ -64,17 +60,16 @@ struct PendingTransaction {
     mutating func publish(to store: inout LiveStore, wantsTouched: Bool) -> Touched? {
         store.capture?.note(added: dues.map(\.entry), settled: settled)
         guard !batch.isEmpty else { return nil }
-        let hasTopicEvents = store.tail.hasPendingTopicEvents
+        let touched = wantsTouched ? store.pendingTouched : nil
         var head = store.head
         (head.seq, head.recordedAt) = (batch.nextSeq - 1, now)
         store.publish(head)
-        for stream in streams { stream?.forgetTray() }
         for due in dues { store.nextDue = min(store.nextDue ?? due.entry.due, due.entry.due) }
         if mayEndWaiting, store.hasWaitingDues {
             store.hasWaitingDues = false
             store.nextDue = Timestamp(milliseconds: .min)
         }
-        return wantsTouched ? Touched(users: streams.compactMap { $0?.identity }, topics: hasTopicEvents) : nil
+        return touched
     }
 }
 
@@ -108,8 +103,8 @@ extension PendingTransaction {
     ) -> Seq {
         let seq = batch.nextSeq - 1
         if let due = DueEntry(body, seq: seq, stream: stream.number) { addDue(due, by: seq) }
-        store.append(Fact(seq: seq, body: body, key: key, hasher: store.hasher), to: stream)
-        streams.append(stream)
+        let fact = Fact(seq: seq, body: body, key: key, hasher: store.hasher)
+        store.append(fact, to: stream.number, isTopic: stream.isTopic)
         if body.mayEndWaiting { mayEndWaiting = true }
         return Seq(seq)
     }
@@ -121,31 +116,31 @@ extension PendingTransaction {
         if let stream {
             _ = link(event.body, key: event.key, to: stream, store: &store)
         } else {
-            store.append(Fact(event, hasher: store.hasher))
-            streams.append(nil)
+            store.append(Fact(event, hasher: store.hasher), to: 0)
         }
     }
 
     /// Appends the event of a `notify`, which was encoded before its turn came.
+    ///
+    /// - Parameter stream: the user's.
     mutating func append(
-        _ prepared: borrowing PreparedCommands, _ index: Int, salt: Salt, to stream: LiveStream,
+        _ prepared: borrowing PreparedCommands, _ index: Int, salt: Salt, to stream: UInt32,
         store: inout LiveStore
     ) -> Seq {
         let seq = batch.nextSeq
         batch.append(
             payload: RawSpan(_elements: prepared.payloads.span).extracting(prepared.entries[index].payload),
-            kind: .notified, stream: stream.number, recordedAt: now, occurredAt: prepared.commands[index].occurredAt,
+            kind: .notified, stream: stream, recordedAt: now, occurredAt: prepared.commands[index].occurredAt,
             salt: salt)
         if let notice = prepared.entries[index].notice {
-            store.append(notice, key: prepared.entries[index].key, to: stream)
+            store.append(notice, to: stream)
         } else if var fact = prepared.fact(index) {
             fact.seq = seq
             store.append(fact, to: stream)
             if let due = prepared.expiresAt(index) {
-                addDue(DueEntry(due: due, item: seq, kind: .expiry, stream: stream.number), by: seq)
+                addDue(DueEntry(due: due, item: seq, kind: .expiry, stream: stream), by: seq)
             }
         }
-        streams.append(stream)
         return Seq(seq)
     }
 

@@ -14,8 +14,7 @@ package struct PreparedCommands: Sendable {
         var fingerprint: UInt64 = 0
         /// The key's identity, of a `notify` with a key; else 0.
         var key: UInt64 = 0
-        /// What the event of a valid `notify` will state but for its key, if that is compact; nothing of it depends on the
-        /// state.
+        /// What the event of a valid `notify` will state, if that is compact; nothing of it depends on the state.
         var notice: CompactFact?
         /// Where the event's payload stands in ``payloads``, when it is there.
         var payloadStart = 0
@@ -61,7 +60,7 @@ package struct PreparedCommands: Sendable {
 
     /// What the event of a `notify` will state, but for its seq; nil for other commands.
     func fact(_ index: Int) -> Fact? {
-        entries[index].notice?.fact(seq: 0, key: entries[index].key) ?? facts[index]
+        entries[index].notice?.fact(seq: 0) ?? facts[index]
     }
 
     /// When the item that a `notify` brings expires.

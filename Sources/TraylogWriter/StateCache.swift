@@ -91,10 +91,7 @@ struct StateCache {
         for _ in 0..<2 where used(directory) > limit {
             for stream in directory.all {
                 guard used(directory) > limit * 3 / 4 else { break }
-                if stream.isRecent {
-                    stream.isRecent = false
-                    continue
-                }
+                if directory.takeUse(of: stream.number) { continue }
                 set(nil, of: stream)
                 guard stream.isNamed, tail.last(of: stream.number) == 0 else { continue }
                 tail.forget(stream.number)

@@ -1,3 +1,4 @@
+import TraylogDomain
 import TraylogStates
 
 /// The streams that the writing process has in memory, by number, by user's name and by topic; and the numbers of new ones.
@@ -12,7 +13,11 @@ struct StreamDirectory {
     /// How many streams are in memory.
     private(set) var count = 0
     private var byNumber = StreamPages()
-    private var byUser: [UserName: LiveStream] = [:]
+    private var byUser: [UserName: UInt32] = [:]
+    /// Those that somebody asked for since the cache was swept last.
+    private var recent = StreamSet()
+    /// Those that keep the tray that they were answered with.
+    private var answered = StreamSet()
     private var byTopic: [UInt64: LiveStream] = [:]
     /// New ones of the transaction in the making, by number.
     private var pending: [LiveStream] = []
@@ -29,8 +34,11 @@ struct StreamDirectory {
     var streamCount: UInt64 { UInt64(nextNumber) - 1 - UInt64(pending.count) }
 
     subscript(number: UInt32) -> LiveStream? { byNumber[number] }
-    subscript(user: UserName) -> LiveStream? { byUser[user] }
+    subscript(user: UserName) -> LiveStream? { byUser[user].flatMap { byNumber[$0] } }
     subscript(topic topic: UInt64) -> LiveStream? { byTopic[topic] }
+
+    /// The number of the user's stream, if it is in memory; else 0.
+    func number(of user: UserName) -> UInt32 { byUser[user] ?? 0 }
 
     /// All of them, by number.
     var all: [LiveStream] { byNumber.all }
@@ -47,8 +55,9 @@ struct StreamDirectory {
         if stream.isTopic {
             byTopic[stream.identity] = stream
         } else if !stream.isErased {
-            byUser[stream.userName] = stream
+            byUser[stream.userName] = stream.number
         }
+        recent.insert(stream.number)
         count += 1
         return stream
     }
@@ -61,7 +70,30 @@ struct StreamDirectory {
         } else if !stream.isErased {
             byUser[stream.userName] = nil
         }
+        recent.remove(stream.number)
+        answered.remove(stream.number)
         count -= 1
+    }
+
+    /// Somebody asks for the stream.
+    mutating func noteUse(of number: UInt32) { recent.insert(number) }
+
+    /// Whether somebody asked for the stream since this was asked last.
+    mutating func takeUse(of number: UInt32) -> Bool {
+        defer { recent.remove(number) }
+        return recent.contains(number)
+    }
+
+    /// Keeps the tray that is the answer for the stream's user, until ``forgetTray(of:)``.
+    mutating func keep(_ tray: Tray, of stream: LiveStream) {
+        if stream.keep(tray) { answered.insert(stream.number) }
+    }
+
+    /// The tray of the stream's user is about to change. Nearly all streams keep none, and need no look at themselves.
+    mutating func forgetTray(of number: UInt32) {
+        guard answered.contains(number) else { return }
+        answered.remove(number)
+        byNumber[number]?.forgetTray()
     }
 
     // MARK: New streams
@@ -121,7 +153,7 @@ struct StreamDirectory {
             if stream.isTopic {
                 precondition(byTopic[stream.identity] === stream, "topic \(stream.text)")
             } else if !stream.isErased {
-                precondition(byUser[stream.userName] === stream, "user \(stream.text)")
+                precondition(byUser[stream.userName] == stream.number, "user \(stream.text)")
             }
         }
         for stream in unnamed + pending where !stream.isNamed {

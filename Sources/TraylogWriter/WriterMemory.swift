@@ -12,6 +12,8 @@ package struct WriterMemory: ~Copyable {
     /// Part of the transaction.
     private var slice: Slice?
     private var random = RandomPool()
+    /// The streams of the users of one request.
+    private var numbers: ContiguousArray<UInt32> = []
     var isClosed = false
     /// How often the lock was taken; for tests, which count.
     var turns = 0
@@ -34,13 +36,16 @@ package struct WriterMemory: ~Copyable {
 
     private mutating func decide(_ request: AppendRequest, directory: String) -> AppendRequest.Outcome {
         let start = transaction.head + 1
+        let prepared = request.prepared
         var results: [Result<Receipt, Refusal>] = []
-        results.reserveCapacity(request.prepared.commands.count)
-        store.undos = request.prepared.undos
+        results.reserveCapacity(prepared.commands.count)
+        store.undos = prepared.undos
         defer { store.undos = [] }
-        for index in request.prepared.commands.indices {
+        store.findStreams(of: prepared, &numbers)
+        for index in prepared.commands.indices {
             do {
-                let receipt = try transaction.perform(request.prepared, index, store: &store, random: &random)
+                let receipt = try transaction.perform(
+                    prepared, index, to: numbers[index], store: &store, random: &random)
                 results.append(.success(receipt))
             } catch {
                 guard let refusal = error as? Refusal else {

@@ -1,67 +1,111 @@
-/// Which events at the end of the log belong to which stream: a chain through the events of each.
+/// Which events at the end of the log belong to which stream: a chain through the events of each, with a value for every
+/// event.
 ///
-/// Appending and opening ask for the chain of each event. The numbers of streams have no gaps, so the ends of the chains are
-/// in an array, in pages that are given back when empty.
-package struct TailChains: Sendable {
+/// Appending and opening ask for the chain of each event, and wait for memory more than for anything else. So an event's value
+/// stands beside its link; and because the numbers of streams have no gaps, the ends of the chains are in an array, in pages
+/// that are given back when empty. All of it is inlinable, because a generic type is slow in a module that cannot see into it.
+@usableFromInline
+package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     /// Of one chain.
-    private struct Ends: BitwiseCopyable, Sendable {
+    @usableFromInline
+    struct Ends: BitwiseCopyable, Sendable {
         /// The oldest event; 0 when the chain is empty.
-        var first: UInt64 = 0
+        @usableFromInline var first: UInt64 = 0
         /// From the oldest event to the newest.
-        var length: UInt32 = 0
+        @usableFromInline var length: UInt32 = 0
 
-        var last: UInt64 { first + UInt64(length) }
+        @inlinable var last: UInt64 { first + UInt64(length) }
+
+        @inlinable init() {}
+
+        @inlinable
+        init(first: UInt64, last: UInt64) {
+            self.first = first
+            length = UInt32(last - first)
+        }
     }
 
     /// Some neighbours' chains.
-    private struct Page: Sendable {
-        var ends: ContiguousArray<Ends> = []
+    @usableFromInline
+    struct Page: Sendable {
+        @usableFromInline var ends: ContiguousArray<Ends> = []
         /// How many of them are not empty.
-        var count = 0
+        @usableFromInline var count = 0
+
+        @inlinable init() {}
     }
 
-    private static let pageStreams = 256
+    @usableFromInline
+    struct Event: BitwiseCopyable, Sendable {
+        /// How far it is to the next event of the same stream; 0 when there is none.
+        @usableFromInline var distance: UInt32 = 0
+        @usableFromInline let value: Value
+
+        @inlinable init(_ value: Value) { self.value = value }
+    }
+
+    @inlinable static var pageStreams: Int { 256 }
 
     /// The event right before the first one.
-    package private(set) var start: UInt64
-    /// How far it is to the next event of the same stream; 0 when there is none.
-    private var distances: ContiguousArray<UInt32> = []
-    /// Distances before this index are given up; their memory follows in one move.
-    private var dropped = 0
-    private var pages: ContiguousArray<Page> = []
+    @usableFromInline package var start: UInt64
+    @usableFromInline var events: ContiguousArray<Event> = []
+    /// Events before this index are given up; their memory follows in one move.
+    @usableFromInline var dropped = 0
+    @usableFromInline var pages: ContiguousArray<Page> = []
 
-    /// - Parameter start: the event right before the first one.
-    package init(after start: UInt64 = 0) {
+    /// - Parameters:
+    ///   - start: the event right before the first one.
+    ///   - count: how many events are about to come.
+    @inlinable
+    package init(after start: UInt64, reserving count: Int = 0) {
         self.start = start
+        events.reserveCapacity(count)
     }
 
-    package var count: Int { distances.count - dropped }
+    @inlinable package var count: Int { events.count - dropped }
 
     /// The newest event.
+    @inlinable
     package var end: UInt64 { start + UInt64(count) }
 
     /// The oldest event of a stream; 0 when there is none.
+    @inlinable
     package func first(of stream: UInt32) -> UInt64 { ends(of: stream).first }
 
     /// Whether a stream has an event by `head`.
+    @inlinable
     package func began(_ stream: UInt32, by head: UInt64) -> Bool {
         let first = first(of: stream)
         return first != 0 && first <= head
     }
 
     /// The newest event of a stream; 0 when there is none.
+    @inlinable
     package func last(of stream: UInt32) -> UInt64 {
         let ends = ends(of: stream)
         return ends.first == 0 ? 0 : ends.last
     }
 
     /// The next event of the same stream; 0 when there is none.
-    package func next(after seq: UInt64) -> UInt64 {
-        let distance = distances[index(seq)]
-        return distance == 0 ? 0 : seq &+ UInt64(distance)
+    @inlinable
+    package func next(after seq: UInt64) -> UInt64 { link(at: seq).next }
+
+    /// An event's value, and the next event of the same stream; 0 when there is none.
+    @inlinable
+    package func link(at seq: UInt64) -> (value: Value, next: UInt64) {
+        let event = events[index(seq)]
+        return (event.value, event.distance == 0 ? 0 : seq &+ UInt64(event.distance))
     }
 
+    @inlinable
+    package subscript(seq: UInt64) -> Value { events[index(seq)].value }
+
+    /// The values of the events from `seq` on, in order.
+    @inlinable
+    package func values(from seq: UInt64) -> some Sequence<Value> { events[index(seq)...].lazy.map(\.value) }
+
     /// The stream's oldest event after `seq`, which is one of its events or older than its chain; 0 when there is none.
+    @inlinable
     package func next(of stream: UInt32, after seq: UInt64) -> UInt64 {
         let ends = ends(of: stream)
         if ends.first == 0 || seq < ends.first { return ends.first }
@@ -71,6 +115,7 @@ package struct TailChains: Sendable {
     /// The events of a stream, ascending.
     ///
     /// - Complexity: O(events of the stream).
+    @inlinable
     package func seqs(of stream: UInt32) -> [UInt64] {
         var seqs: [UInt64] = []
         var seq = first(of: stream)
@@ -85,9 +130,10 @@ package struct TailChains: Sendable {
     ///
     /// - Parameter stream: 0 for an event of the store itself, which is in no chain.
     /// - Returns: the event before it of the same stream; 0 when it is the first.
+    @inlinable
     @discardableResult
-    package mutating func append(to stream: UInt32) -> UInt64 {
-        distances.append(0)
+    package mutating func append(_ value: Value, to stream: UInt32) -> UInt64 {
+        events.append(Event(value))
         guard stream != 0 else { return 0 }
         let seq = end
         let (page, place) = TailChains.place(of: stream)
@@ -98,32 +144,29 @@ package struct TailChains: Sendable {
             pages[page].count += 1
             return 0
         }
-        distances[index(ends.last)] = UInt32(seq - ends.last)
+        events[index(ends.last)].distance = UInt32(seq - ends.last)
         pages[page].ends[place].length = UInt32(seq - ends.first)
         return ends.last
     }
 
-    /// Notes the next events.
-    package mutating func append(_ events: ContiguousArray<TailEvent>) {
-        for event in events { append(to: event.stream) }
-    }
-
     /// Takes the newest event, which is of `stream` and came after `previous`, back.
+    @inlinable
     package mutating func removeLast(of stream: UInt32, previous: UInt64) {
-        distances.removeLast()
+        events.removeLast()
         guard stream != 0 else { return }
         let (page, place) = TailChains.place(of: stream)
         if previous == 0 {
             clear(page, place)
         } else {
             pages[page].ends[place].length = UInt32(previous - pages[page].ends[place].first)
-            distances[index(previous)] = 0
+            events[index(previous)].distance = 0
         }
     }
 
     /// Takes the events of a stream through `seq`, which is one of them or comes before or after all, out of its chain.
     ///
     /// - Returns: whether any are left.
+    @inlinable
     package mutating func unchain(_ stream: UInt32, through seq: UInt64) -> Bool {
         let ends = ends(of: stream)
         guard ends.first != 0, ends.first <= seq else { return ends.first != 0 }
@@ -133,39 +176,45 @@ package struct TailChains: Sendable {
             return false
         }
         let next = next(after: seq)
-        pages[page].ends[place] = Ends(first: next, length: UInt32(ends.last - next))
+        pages[page].ends[place] = Ends(first: next, last: ends.last)
         return true
     }
 
-    private mutating func clear(_ page: Int, _ place: Int) {
+    @inlinable
+    mutating func clear(_ page: Int, _ place: Int) {
         pages[page].ends[place] = Ends()
         pages[page].count -= 1
     }
 
     /// Gives up the events through `seq`, which are in no chain any more.
+    @inlinable
     package mutating func dropThrough(_ seq: UInt64) {
         let newStart = min(seq, end)
         guard newStart > start else { return }
         dropped += Int(newStart - start)
         start = newStart
         for page in pages.indices where pages[page].count == 0 { pages[page].ends = [] }
-        guard dropped > distances.count / 2 else { return }
-        distances.removeSubrange(..<dropped)
+        guard dropped > events.count / 2 else { return }
+        events.removeSubrange(..<dropped)
         dropped = 0
     }
 
-    private func index(_ seq: UInt64) -> Int { dropped &+ Int(seq &- start) &- 1 }
+    @inlinable
+    func index(_ seq: UInt64) -> Int { dropped &+ Int(seq &- start) &- 1 }
 
-    private static func place(of stream: UInt32) -> (page: Int, place: Int) {
+    @inlinable
+    static func place(of stream: UInt32) -> (page: Int, place: Int) {
         (Int(stream) / pageStreams, Int(stream) % pageStreams)
     }
 
-    private func ends(of stream: UInt32) -> Ends {
+    @inlinable
+    func ends(of stream: UInt32) -> Ends {
         let (page, place) = TailChains.place(of: stream)
         return page < pages.count && pages[page].count > 0 ? pages[page].ends[place] : Ends()
     }
 
-    private mutating func makePage(_ page: Int) {
+    @inlinable
+    mutating func makePage(_ page: Int) {
         while page >= pages.count { pages.append(Page()) }
         pages[page].ends = ContiguousArray(repeating: Ends(), count: TailChains.pageStreams)
     }
