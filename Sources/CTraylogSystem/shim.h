@@ -23,5 +23,8 @@ static inline unsigned long traylog_file_system_type_of(int descriptor) {
     return fstatfs(descriptor, &answer) == 0 ? (unsigned long)answer.f_type : 0;
 }
 
+// Asks the processor to bring a line of memory near, without waiting for it.
+static inline void traylog_prefetch(const void *address) { __builtin_prefetch(address); }
+
 // The C library declares setpriority with a type that Swift cannot name. On Linux 0 is the calling thread.
 static inline int traylog_set_niceness(int niceness) { return setpriority(PRIO_PROCESS, 0, niceness); }

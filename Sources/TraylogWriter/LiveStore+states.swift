@@ -133,6 +133,7 @@ extension LiveStore {
         // Nearly all events of nearly all users need nothing but the state.
         while state.state.topics.isEmpty, next != 0, next <= seq {
             let (fact, following) = try tail.link(at: next) ?? (snapshot().fact(next), tail.next(after: next))
+            tail.prefetch(following)
             guard !fact.kind.needsHistory || stream.isTopic else { break }
             try state.state.apply(fact, stored: source)
             // By its field: asked as a whole, the state would be copied for each event.

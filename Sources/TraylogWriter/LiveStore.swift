@@ -96,7 +96,10 @@ package struct LiveStore {
             }
             numbers.append(directory.number(of: UserName(user, identity: prepared.entries[index].user)))
         }
-        for number in numbers where number != 0 { directory.noteUse(of: number) }
+        for number in numbers where number != 0 {
+            directory.noteUse(of: number)
+            tail.prefetchEnd(of: number)
+        }
     }
 
     /// The topic's stream; nil for one that never had an event.

@@ -112,6 +112,12 @@ struct LogTail {
         for fact in chains.values(from: first) where fact.key != 0 { body(fact.key) }
     }
 
+    /// Brings the memory of an event near, which is about to be looked at; 0 for none.
+    func prefetch(_ seq: UInt64) { chains.prefetch(seq) }
+
+    /// The same for the end of a stream's chain, to which an event is about to be appended.
+    func prefetchEnd(of stream: UInt32) { chains.prefetchEnd(of: stream) }
+
     // MARK: Appending
 
     /// Appends an event to the transaction in the making.

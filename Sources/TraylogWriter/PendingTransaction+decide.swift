@@ -22,7 +22,8 @@ extension PendingTransaction {
         let known: LiveStream?
         if let user = prepared.commands[index].user {
             name = .user(user)
-            known = try store.directory[number]
+            known =
+                try store.directory[number]
                 ?? store.stream(of: UserName(user, identity: prepared.entries[index].user))
             if known == nil, Pseudonym.stream(of: user) != nil {
                 throw Refusal.invalid(field: "user", reason: "is kept for somebody who is erased; use another name")

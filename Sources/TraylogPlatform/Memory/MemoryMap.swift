@@ -1,3 +1,4 @@
+import CTraylogSystem
 import Glibc
 
 /// Addresses that lead to a file, or to zeros; given back with the last reference.
@@ -43,10 +44,17 @@ package final class MemoryMap {
 }
 
 /// Memory, as the C library and the processor manage it.
+@usableFromInline
 package enum Memory {
     /// Below zero, zero or above, as the first `count` bytes of both sort.
     @inlinable @inline(__always)
     @unsafe package static func compare(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: Int) -> Int {
         Int(unsafe memcmp(one, other, count))
+    }
+
+    /// Asks the processor to bring the memory of an element near, which is about to be looked at, without waiting for it.
+    @usableFromInline
+    package static func prefetch<Element>(_ index: Int, of array: borrowing ContiguousArray<Element>) {
+        unsafe array.withUnsafeBufferPointer { unsafe traylog_prefetch($0.baseAddress.unsafelyUnwrapped + index) }
     }
 }

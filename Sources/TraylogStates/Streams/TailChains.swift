@@ -1,3 +1,5 @@
+import TraylogPlatform
+
 /// Which events at the end of the log belong to which stream: a chain through the events of each, with a value for every
 /// event.
 ///
@@ -95,6 +97,17 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     package func link(at seq: UInt64) -> (value: Value, next: UInt64) {
         let event = events[index(seq)]
         return (event.value, event.distance == 0 ? 0 : seq &+ UInt64(event.distance))
+    }
+
+    /// Brings the memory of an event near, which is about to be looked at.
+    @inlinable
+    package func prefetch(_ seq: UInt64) { if seq != 0 { Memory.prefetch(index(seq), of: events) } }
+
+    /// Brings the memory of the end of a chain near, to which an event is about to be appended.
+    @inlinable
+    package func prefetchEnd(of stream: UInt32) {
+        let (page, place) = TailChains.place(of: stream)
+        if page < pages.count && pages[page].count > 0 { Memory.prefetch(place, of: pages[page].ends) }
     }
 
     @inlinable

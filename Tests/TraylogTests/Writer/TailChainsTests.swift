@@ -9,7 +9,7 @@ import TestSupport
     @Test(arguments: UInt64(0)..<20)
     func chainsHaveTheEventsOfEachStream(seed: UInt64) {
         var random = SeededRandom(seed: seed)
-        var chains = TailChains(after: UInt64(random.below(1_000)))
+        var chains = TailChains<UInt64>(after: UInt64(random.below(1_000)))
         var expected: [UInt32: [UInt64]] = [:]
         for _ in 0..<200 {
             append(to: &chains, &expected, &random)
@@ -23,33 +23,34 @@ import TestSupport
             #expect(chains.next(of: stream, after: 0) == seqs.first ?? 0)
             for (seq, next) in zip(seqs, seqs.dropFirst() + [0]) {
                 #expect(chains.next(after: seq) == next && chains.next(of: stream, after: seq) == next)
+                #expect(chains[seq] == seq &* 3 && chains.link(at: seq) == (seq &* 3, next))
             }
         }
+        let values = (chains.start + 1..<chains.end + 1).map { $0 &* 3 }
+        #expect(chains.values(from: chains.start + 1).elementsEqual(values))
         #expect(chains.seqs(of: 0) == [] && chains.seqs(of: .max) == [])
     }
 
     private func append(
-        to chains: inout TailChains, _ expected: inout [UInt32: [UInt64]], _ random: inout SeededRandom
+        to chains: inout TailChains<UInt64>, _ expected: inout [UInt32: [UInt64]], _ random: inout SeededRandom
     ) {
-        var events: ContiguousArray<TailEvent> = []
         for seq in chains.end + 1...chains.end + 1 + UInt64(random.below(30)) {
             // The store's own events are in no chain.
             let stream = random.chance(5) ? 0 : stream(&random)
-            events.append(TailEvent(seq: seq, stream: stream, kind: .notified))
+            chains.append(seq &* 3, to: stream)
             if stream != 0 { expected[stream, default: []].append(seq) }
         }
-        chains.append(events)
     }
 
     /// Appends some and takes them back, as a transaction that fails does.
     private func takeBack(
-        from chains: inout TailChains, _ expected: inout [UInt32: [UInt64]], _ random: inout SeededRandom
+        from chains: inout TailChains<UInt64>, _ expected: inout [UInt32: [UInt64]], _ random: inout SeededRandom
     ) {
         var pending: [(stream: UInt32, previous: UInt64)] = []
         for _ in 0..<random.below(10) {
             let stream = random.chance(5) ? 0 : stream(&random)
             let before = pending.last { $0.stream == stream } == nil ? expected[stream]?.last ?? 0 : nil
-            let previous = chains.append(to: stream)
+            let previous = chains.append(.max, to: stream)
             #expect(stream == 0 ? previous == 0 : before.map { $0 == previous } ?? true)
             pending.append((stream, previous))
         }
@@ -58,7 +59,7 @@ import TestSupport
 
     /// Takes some chains, and now and then all events through one, out.
     private func store(
-        _ chains: inout TailChains, _ expected: inout [UInt32: [UInt64]], _ random: inout SeededRandom
+        _ chains: inout TailChains<UInt64>, _ expected: inout [UInt32: [UInt64]], _ random: inout SeededRandom
     ) {
         for _ in 0..<random.below(4) {
             let stream = stream(&random)
