@@ -13,7 +13,10 @@ let package = Package(
         .library(name: "Traylog", targets: ["Traylog"]),
         .library(name: "TraylogAudit", targets: ["TraylogAudit"]),
         .library(name: "TraylogFoundation", targets: ["TraylogFoundation"]),
+        .library(name: "TraylogClient", targets: ["TraylogClient"]),
+        .library(name: "TraylogClientHTTP", targets: ["TraylogClientHTTP"]),
         .executable(name: "traylog", targets: ["traylog-cli"]),
+        .executable(name: "traylog-tray", targets: ["traylog-tray"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
@@ -115,6 +118,22 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "TraylogFoundation", dependencies: ["Traylog"], swiftSettings: strict),
+        .target(
+            name: "TraylogClient",
+            dependencies: [
+                "TraylogAudit", "TraylogDomain", "TraylogJSON", "TraylogLMDB", "TraylogPages", "TraylogPlatform",
+                "TraylogReplica",
+            ],
+            swiftSettings: strict),
+        .target(name: "TraylogClientHTTP", dependencies: ["TraylogClient"], swiftSettings: strict),
+        .executableTarget(
+            name: "traylog-tray",
+            dependencies: [
+                "TraylogClient", "TraylogClientHTTP",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tools/traylog-tray",
+            swiftSettings: strict),
         .executableTarget(
             name: "traylog-cli",
             dependencies: ["Traylog", .product(name: "ArgumentParser", package: "swift-argument-parser")],
@@ -152,6 +171,10 @@ let package = Package(
                 "TraylogFold", "TraylogFoundation", "TraylogPages", "TraylogPlatform", "TraylogStates", "TraylogTree",
                 "traylog-cli",
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "TraylogClientTests",
+            dependencies: ["Traylog", "TraylogClient", "TraylogDomain", "TraylogJSON", "TraylogReplica"],
             swiftSettings: strict),
         .testTarget(
             name: "ModelTests",

@@ -128,6 +128,13 @@ want_python() {
     python=$directory/bin/python
 }
 
+# Builds the tray for terminals and sets `traylog_tray` to its path.
+build_tray() {
+    swift build --package-path "$root" -c release --product traylog-tray
+    traylog_tray=$(swift build --package-path "$root" -c release --show-bin-path)/traylog-tray
+    [[ -x $traylog_tray ]] || fail "the build made no program at $traylog_tray"
+}
+
 # Builds the server and sets `traylog_server` to its path.
 build_server() {
     local build=(swift build --package-path "$root/Tools/Server" --scratch-path "$root/.build-server" --product traylog-server)

@@ -7,20 +7,28 @@ struct ReplicaLog: StateSource, FoldHistory {
     let hasher: IdentityHasher
     /// The state of the snapshot: where an undo begins to fold.
     private let base: TrayState
-    private var events: [UInt64: Event] = [:]
+    /// The pages of ``base``, and events that are not in memory.
+    let stored: ReplicaRows
+    private(set) var events: [UInt64: Event] = [:]
     /// Events of topics after the snapshot, ascending.
     private var topicEvents: [(seq: UInt64, topic: UInt64)] = []
     /// The topics of items that were broadcast, by item.
     private var topics: [UInt64: UInt64] = [:]
 
     /// No event has so high a number, so that ends of snoozes do not meet the items that they are of.
-    private static let snoozes: UInt64 = 1 << 63
+    static let snoozes: UInt64 = 1 << 63
     /// The number under which the time is found when the tray was seen last before the snapshot.
     static let seen: UInt64 = 1 << 62
 
-    init(_ snapshot: [TraySnapshot], base: TrayState, hasher: IdentityHasher) {
+    /// A log whose events lie elsewhere.
+    init(stored: ReplicaRows, base: TrayState, hasher: IdentityHasher) {
         self.hasher = hasher
         self.base = base
+        self.stored = stored
+    }
+
+    init(_ snapshot: [TraySnapshot], base: TrayState, hasher: IdentityHasher) {
+        self.init(stored: .none, base: base, hasher: hasher)
         for part in snapshot.lazy.flatMap(\.items) { add(part.item, of: snapshot[0].user) }
         if let time = snapshot[0].tray.seenAt {
             let upTo = snapshot[0].tray.seenUpTo
@@ -46,8 +54,12 @@ struct ReplicaLog: StateSource, FoldHistory {
             seq: item.seq, recordedAt: item.recordedAt, user: user, body: .snoozed(item: item.seq, until: until))
     }
 
-    /// Takes up an event after those that are known.
-    mutating func append(_ event: Event) {
+    /// Takes up events after those that are known.
+    mutating func append(_ new: [Event]) throws {
+        for event in new { try append(event) }
+    }
+
+    private mutating func append(_ event: Event) throws {
         let seq = event.seq.rawValue
         events[seq] = event
         guard event.user == nil else { return }
@@ -57,18 +69,34 @@ struct ReplicaLog: StateSource, FoldHistory {
             topics[seq] = identity
             topicEvents.append((seq, identity))
         case .edited(let item, _), .retracted(let item), .expired(let item):
-            if let topic = topics[item.rawValue] { topicEvents.append((seq, topic)) }
+            if let topic = try topic(of: item.rawValue) { topicEvents.append((seq, topic)) }
         default:
             break
         }
     }
 
-    func items(at position: UInt64) -> ItemPage? { nil }
-    func keys(_ space: PageSpace, at identity: UInt64) -> KeyIndex.Page? { nil }
+    /// Forgets events that were taken up in vain.
+    mutating func remove(_ new: [Event]) {
+        for event in new { events[event.seq.rawValue] = nil }
+        guard let first = new.first?.seq.rawValue else { return }
+        topicEvents.removeAll { $0.seq >= first }
+    }
+
+    private func topic(of item: UInt64) throws -> UInt64? {
+        if let topic = topics[item] { return topic }
+        guard case .broadcast(let name, _)? = try stored.event(item)?.body else { return nil }
+        return hasher.identity(of: name, as: .topic)
+    }
+
+    func items(at position: UInt64) throws -> ItemPage? { try stored.items(at: position) }
+    func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page? {
+        try stored.keys(space, at: identity)
+    }
     func events(from seq: UInt64) -> EventIndex.Page? { nil }
 
     func event(_ seq: UInt64) throws -> Event {
-        guard let event = events[seq] else { throw TrayReplicaError.unknownEvent(Seq(seq)) }
+        if let event = events[seq] { return event }
+        guard let event = try stored.event(seq) else { throw TrayReplicaError.unknownEvent(Seq(seq)) }
         return event
     }
 
@@ -80,8 +108,8 @@ struct ReplicaLog: StateSource, FoldHistory {
         return topicEvents[first...].lazy.filter { $0.topic == topic && $0.seq <= end }.map(\.seq)
     }
 
-    func landmark(atOrBefore seq: UInt64) -> Landmark<NoStoredPages>? {
-        seq >= base.appliedSeq ? Landmark(state: base, pages: NoStoredPages()) : nil
+    func landmark(atOrBefore seq: UInt64) -> Landmark<ReplicaRows>? {
+        seq >= base.appliedSeq ? Landmark(state: base, pages: stored) : nil
     }
 
     func firsts(of space: PageSpace, changedSince seq: UInt64) -> [UInt64] { [] }

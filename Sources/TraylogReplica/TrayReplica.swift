@@ -17,8 +17,8 @@ public struct TrayReplica: Sendable {
     public private(set) var through: Seq
     /// The event that the snapshot is as of. Nothing at or below it can be undone here.
     public let snapshotSeq: Seq
-    private var log: ReplicaLog
-    private var state: TrayState
+    var log: ReplicaLog
+    var state: TrayState
 
     /// - Parameters:
     ///   - snapshot: all pages of one snapshot, in order.
@@ -36,6 +36,15 @@ public struct TrayReplica: Sendable {
         log = ReplicaLog(snapshot, base: state, hasher: hasher)
     }
 
+    /// A replica that was stored as rows.
+    init(user: String, through: Seq, state: TrayState, log: ReplicaLog) {
+        self.user = user
+        self.through = through
+        snapshotSeq = Seq(state.appliedSeq)
+        self.state = state
+        self.log = log
+    }
+
     /// Folds in the events that follow.
     ///
     /// - Parameters:
@@ -48,8 +57,6 @@ public struct TrayReplica: Sendable {
         for case .undone(let event) in new.lazy.map(\.body) where event <= snapshotSeq {
             throw .undoneBeforeSnapshot(event)
         }
-        var copy = log
-        for event in new { copy.append(event) }
         let own = new.filter { $0.user != nil }.map(\.seq.rawValue)
         var index = 0
         func next(_ seq: UInt64) -> UInt64 {
@@ -58,13 +65,14 @@ public struct TrayReplica: Sendable {
         }
         var folded = state
         do {
+            try log.append(new)
             try folded.catchUp(
-                own: own.first ?? 0, through: max(end, through).rawValue, stored: NoStoredPages(), history: copy,
-                next: next)
+                own: own.first ?? 0, through: max(end, through).rawValue, stored: log, history: log, next: next)
         } catch {
+            log.remove(new)
             throw TrayReplicaError(error)
         }
-        (state, log) = (folded, copy)
+        state = folded
         through = max(end, through)
     }
 
@@ -92,7 +100,7 @@ public struct TrayReplica: Sendable {
         }
     }
 
-    private func answering<Answer>(_ body: () throws -> Answer) throws(TrayReplicaError) -> Answer {
+    func answering<Answer>(_ body: () throws -> Answer) throws(TrayReplicaError) -> Answer {
         do { return try body() } catch { throw TrayReplicaError(error) }
     }
 }

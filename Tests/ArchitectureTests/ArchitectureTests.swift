@@ -28,7 +28,12 @@ struct ArchitectureTests {
             "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogAudit",
             "TraylogStates",
         ],
-        // The one library that knows Foundation, for programs that use it anyway.
+        "TraylogClient": [
+            "TraylogAudit", "TraylogDomain", "TraylogJSON", "TraylogLMDB", "TraylogPages", "TraylogPlatform",
+            "TraylogReplica", "Synchronization",
+        ],
+        // The libraries that know Foundation, for programs that use it anyway.
+        "TraylogClientHTTP": ["Foundation", "FoundationNetworking", "Synchronization", "TraylogClient"],
         "TraylogFoundation": ["Foundation", "Traylog"],
         "TraylogQueries": [
             "TraylogDomain", "TraylogReplica", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog",

@@ -46,7 +46,9 @@ enum FeedRoutes {
         _ call: Call, _ feed: some Feed, _ page: FeedPage, from start: Seq, isLive: Bool = false
     ) async throws -> Response {
         let next = feed.offset(page.through)
-        let etag = "\"\(start)-\(page.through)\(page.isAtHead ? "-end" : "")\""
+        // Nothing new is the same answer, however much others wrote meanwhile.
+        let last = page.events.isEmpty ? start : page.through
+        let etag = "\"\(start)-\(last)\(page.isAtHead ? "-end" : "")\""
         var headers: HTTPFields = [
             .streamNextOffset: next.description, .eTag: etag, .cacheControl: "private, no-cache",
         ]

@@ -1,0 +1,3 @@
+// An app sees the words of the domain: trays, items, commands.
+@_exported import TraylogDomain
+@_exported import TraylogJSON

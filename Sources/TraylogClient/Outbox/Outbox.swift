@@ -1,0 +1,291 @@
+import TraylogDomain
+import TraylogPlatform
+
+/// What the device's user does, stored first, shown at once, and sent when there is a connection.
+///
+/// Entries of one lane arrive in order, one at a time; lanes do not wait for each other. An entry that was enqueued is
+/// sent again rather than lost, under one key, so that the server stores it once.
+///
+/// ```swift
+/// let outbox = try Outbox(directory: path, transport: chat)
+/// let entry = try await outbox.enqueue(Array("Hello".utf8), lane: "text")
+/// let outcome = await outbox.outcome(of: entry.id)
+/// ```
+public actor Outbox {
+    public nonisolated let options: OutboxOptions
+    let thread: DeviceThread
+    let storage: CheckedStorage
+    let files: AttachmentFiles
+    let clock: any DeviceClock
+    let transport: any OutboxTransport
+    var state = OutboxState()
+    var lanes: [String: Lane] = [:]
+    /// Whether a connection is believed to exist.
+    public internal(set) var isOnline = true
+    /// Whether sending was stopped by ``setOffline(_:)``.
+    public internal(set) var isStopped = false
+    var isClosed = false
+    /// ``OutboxState/spareRows`` that the last compaction had to leave.
+    private var uncompacted = 0
+    /// Failed looks for a connection in a row.
+    var reconnections = 0
+    var probe: Task<Void, Never>?
+    /// Told of each change on the outbox's thread, before anybody else.
+    var observer: (@Sendable (Change) -> Void)?
+    /// Entries that are over and have to stay listed.
+    var isNeeded: @Sendable (OutboxEntry) -> Bool = { _ in false }
+    private var listeners: [Int: AsyncStream<OutboxEntry>.Continuation] = [:]
+    private var listenerCount = 0
+    private var waiting: [String: [CheckedContinuation<OutboxOutcome, Never>]] = [:]
+    /// Events of the log that could not be read, as texts; the other entries are there.
+    public internal(set) var damage: [String] = []
+
+    /// What an observer is told.
+    enum Change: Sendable {
+        case entry(OutboxEntry)
+        case discarded(OutboxEntry)
+        case connection(isOnline: Bool)
+        case authenticationRequired
+        case storageFailed(DeviceFailure)
+    }
+
+    /// What is under way in a lane. Nothing of it is stored.
+    struct Lane: Sendable {
+        var task: Task<Void, Never>?
+        /// The entry under way.
+        var entry: String?
+        /// Counts the attempts, so that the answer to one that was given up is not taken for another's.
+        var attempt = 0
+        var awaitsCredentials = false
+        /// The entry waits to be sent again.
+        var isWaiting = false
+    }
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
+
+    /// Opens the outbox in `directory`, and creates it where it is missing. It blocks for some milliseconds.
+    ///
+    /// Nothing is sent before ``start()``.
+    ///
+    /// - Throws: ``DeviceFailure``; ``DeviceFailure/Code/inUse`` when another process has the directory.
+    public init(
+        directory: String, transport: any OutboxTransport, options: OutboxOptions = OutboxOptions(),
+        clock: any DeviceClock = SystemDeviceClock()
+    ) throws(DeviceFailure) {
+        let place = try DevicePlace(directory: directory)
+        try self.init(
+            storage: place.storage, files: place.files, transport: transport, options: options, clock: clock,
+            thread: DeviceThread())
+    }
+
+    /// The same on another storage; attachments are kept as files in a directory.
+    public init(
+        storage: any DeviceStorage, attachments directory: String, transport: any OutboxTransport,
+        options: OutboxOptions = OutboxOptions(), clock: any DeviceClock = SystemDeviceClock()
+    ) throws(DeviceFailure) {
+        try self.init(
+            storage: CheckedStorage(storage: storage), files: AttachmentFiles(directory: directory),
+            transport: transport, options: options, clock: clock, thread: DeviceThread())
+    }
+
+    init(
+        storage: CheckedStorage, files: AttachmentFiles, transport: any OutboxTransport, options: OutboxOptions,
+        clock: any DeviceClock, thread: DeviceThread
+    ) throws(DeviceFailure) {
+        (self.storage, self.files, self.transport) = (storage, files, transport)
+        (self.options, self.clock, self.thread) = (options, clock, thread)
+        let opened = try OutboxLog(storage).open(options)
+        state = opened.state
+        damage = opened.damage
+        try files.removeAll(except: Set(opened.state.listed.filter { !$0.isOver }.map(\.id)))
+    }
+
+    /// Begins to send. Later calls do nothing.
+    public func start() {
+        for lane in state.laneNames where lanes[lane] == nil { lanes[lane] = Lane() }
+        pump()
+    }
+
+    // MARK: Queries
+
+    /// All entries, oldest first. Synced ones leave the list when the log is compacted.
+    public var entries: [OutboxEntry] { state.listed }
+
+    public func entry(_ id: String) -> OutboxEntry? { state.entries[id] }
+
+    /// Whether anything is on its way.
+    public var hasPending: Bool { state.hasPending }
+
+    /// Every change of an entry from now on, in order; an entry is told in each state that it enters.
+    public var updates: AsyncStream<OutboxEntry> {
+        let (stream, continuation) = AsyncStream.makeStream(of: OutboxEntry.self)
+        listenerCount += 1
+        let number = listenerCount
+        listeners[number] = continuation
+        continuation.onTermination = { [weak self] _ in Task { await self?.removeListener(number) } }
+        return stream
+    }
+
+    private func removeListener(_ number: Int) { listeners[number] = nil }
+
+    /// Waits until an entry is synced, failed or discarded.
+    public func outcome(of id: String) async -> OutboxOutcome {
+        guard let entry = state.entries[id] else { return .over }
+        if let outcome = entry.outcome { return outcome }
+        return await withCheckedContinuation { waiting[id, default: []].append($0) }
+    }
+
+    // MARK: Commands
+
+    /// Stores an entry at the end of its lane. When this returns, it survives a power cut.
+    ///
+    /// - Parameters:
+    ///   - payload: what the transport sends.
+    ///   - path: a file that is uploaded first; it is copied.
+    ///   - id: the idempotency key; a random one when nil.
+    /// - Throws: ``OutboxRefusal``, after which nothing was stored.
+    @discardableResult
+    public func enqueue(
+        _ payload: [UInt8], lane: String, attachment path: String? = nil, id: String? = nil
+    ) throws(OutboxRefusal) -> OutboxEntry {
+        guard !isClosed else { throw .closed }
+        guard state.liveCount < options.entryLimit else { throw .outboxFull(limit: options.entryLimit) }
+        let id = id ?? Self.randomID()
+        guard state.entries[id] == nil else { throw .repeatedID(id) }
+        var entry = OutboxEntry(id: id, lane: lane, payload: payload, createdAt: clock.now)
+        if let path {
+            let room = options.attachmentByteLimit - state.attachmentBytes
+            entry.attachment = try files.copy(path, as: id, atMost: room, limit: options.attachmentByteLimit)
+        }
+        do throws(DeviceFailure) {
+            try record(.queued(entry))
+        } catch {
+            files.remove(id)
+            throw .storage(error)
+        }
+        tell(id)
+        pump()
+        return entry
+    }
+
+    /// Sends a failed entry again, from the end of its lane and under the same key. Its time stays.
+    public func resend(_ id: String) throws(OutboxRefusal) {
+        guard !isClosed else { throw .closed }
+        guard let entry = state.entries[id] else { throw .unknownEntry(id) }
+        guard entry.state == .failed else { throw .notFailed(id) }
+        try attempt { () throws(DeviceFailure) in try record(.requeued(id: id, attempts: 0, isResent: true)) }
+        tell(id)
+        pump()
+    }
+
+    /// Removes an entry that is not over. One that is under way may arrive nonetheless.
+    public func discard(_ id: String) throws(OutboxRefusal) {
+        guard let entry = state.entries[id], !entry.isOver else { throw .unknownEntry(id) }
+        try discard([entry])
+    }
+
+    /// Removes all failed entries.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    public func discardFailed() throws(OutboxRefusal) -> Int {
+        let failed = state.listed.filter { $0.state == .failed }
+        try discard(failed)
+        return failed.count
+    }
+
+    private func discard(_ entries: [OutboxEntry]) throws(OutboxRefusal) {
+        guard !isClosed else { throw .closed }
+        guard !entries.isEmpty else { return }
+        try attempt { () throws(DeviceFailure) in try record(.discarded(entries.map(\.id))) }
+        for entry in entries {
+            if lanes[entry.lane]?.entry == entry.id { giveUp(entry.lane) }
+            files.remove(entry.id)
+            observer?(.discarded(entry))
+            for waiter in waiting.removeValue(forKey: entry.id) ?? [] { waiter.resume(returning: .over) }
+        }
+        pump()
+    }
+
+    // MARK: The end
+
+    /// Ends all sending; entries stay for the next time.
+    public func close() {
+        stopAll()
+        storage.storage.close()
+    }
+
+    /// Ends all sending and removes the outbox, and whatever else is in its storage.
+    public func logOut() throws(OutboxRefusal) {
+        stopAll()
+        try attempt { () throws(DeviceFailure) in
+            files.removeDirectory()
+            try storage.storage.destroy()
+        }
+        state = OutboxState()
+    }
+
+    private func stopAll() {
+        guard !isClosed else { return }
+        isClosed = true
+        probe?.cancel()
+        for lane in lanes.keys { giveUp(lane) }
+        for listener in listeners.values { listener.finish() }
+        listeners = [:]
+        for waiter in waiting.values.joined() { waiter.resume(returning: .over) }
+        waiting = [:]
+    }
+
+    // MARK: Inside
+
+    private func attempt(_ body: () throws(DeviceFailure) -> Void) throws(OutboxRefusal) {
+        do throws(DeviceFailure) { try body() } catch { throw .storage(error) }
+    }
+
+    /// Stores an event durably, then folds it in.
+    func record(_ event: OutboxEvent) throws(DeviceFailure) {
+        let row = state.nextRow
+        var changes = [DeviceChange.put(.outbox, key: row, value: event.bytes)]
+        if state.spareRows >= uncompacted + options.compactionEvents { changes += compaction() }
+        try storage.write(changes)
+        state.apply(event, row: row)
+    }
+
+    /// The changes that take out of the log what is over. The fold of what remains is the same state without it.
+    private func compaction() -> [DeviceChange] {
+        for entry in state.entries.values where entry.isOver && !isNeeded(entry) { state.remove(entry.id) }
+        let rows = state.takeDeadRows()
+        uncompacted = state.spareRows
+        return rows.map { .remove(.outbox, key: $0) }
+    }
+
+    /// Takes out of the log what is over, now.
+    public func compact() throws(DeviceFailure) {
+        try storage.write(compaction())
+    }
+
+    /// Tells of an entry's present state.
+    func tell(_ id: String) {
+        guard let entry = state.entries[id] else { return }
+        observer?(.entry(entry))
+        for listener in listeners.values { listener.yield(entry) }
+        guard let outcome = entry.outcome else { return }
+        for waiter in waiting.removeValue(forKey: id) ?? [] { waiter.resume(returning: outcome) }
+    }
+
+    private static func randomID() -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        let bytes = SystemRandom.bytes(count: 16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension OutboxEntry {
+    var outcome: OutboxOutcome? {
+        switch state {
+        case .synced: .synced(receipt: receipt ?? [])
+        case .failed: problem.map { .failed($0) }
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,32 @@
+/// The outbox's events as they lie in the storage.
+struct OutboxLog {
+    let storage: CheckedStorage
+
+    init(_ storage: CheckedStorage) { self.storage = storage }
+
+    /// Folds the log, and stores what becomes of entries that were under way, as one event.
+    ///
+    /// - Returns: the state, and a text for each event that is damaged.
+    func open(_ options: OutboxOptions) throws(DeviceFailure) -> (state: OutboxState, damage: [String]) {
+        var state = OutboxState()
+        var damage: [String] = []
+        try storage.forEach(in: .outbox) { row, value in
+            do {
+                state.apply(try OutboxEvent(value.get()), row: row)
+            } catch {
+                damage.append("event \(row) of the outbox: \(error)")
+            }
+        }
+        let interrupted = state.listed.filter(\.isUnderWay)
+        guard !interrupted.isEmpty else { return (state, damage) }
+        let resumes = { (entry: OutboxEntry) in
+            options.restart == .resume || options.resumingLanes.contains(entry.lane)
+        }
+        let event = OutboxEvent.restarted(
+            failed: interrupted.filter { !resumes($0) }.map(\.id), requeued: interrupted.filter(resumes).map(\.id))
+        let row = state.nextRow
+        try storage.write([.put(.outbox, key: row, value: event.bytes)])
+        state.apply(event, row: row)
+        return (state, damage)
+    }
+}

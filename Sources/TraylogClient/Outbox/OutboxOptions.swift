@@ -1,0 +1,28 @@
+/// The settings of an ``Outbox``.
+public struct OutboxOptions: Hashable, Sendable {
+    /// What happens to entries that were under way when the process ended.
+    public enum Restart: Hashable, Sendable {
+        /// They become failed, and wait for the user.
+        case fail
+        /// They go on.
+        case resume
+    }
+
+    public var restart: Restart = .fail
+    /// Lanes that resume whatever ``restart`` says: it does no harm to do these twice.
+    public var resumingLanes: Set<String> = ["marks"]
+    /// Entries that are not over.
+    public var entryLimit = 100_000
+    /// The bytes of all attachments that are kept.
+    public var attachmentByteLimit = 1 << 30
+    /// How often an entry is sent again after a failure that may pass.
+    public var retries = 3
+    /// The shortest time before that, in milliseconds.
+    public var retryMilliseconds: Int64 = 5_000
+    /// How long after a lost connection it is looked for again, each time; the last one for ever.
+    public var reconnectMilliseconds: [Int64] = [1_000, 2_000, 4_000, 5_000]
+    /// The log is compacted when entries that are over have left so many events in it.
+    public var compactionEvents = 1_000
+
+    public init() {}
+}

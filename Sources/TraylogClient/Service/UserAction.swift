@@ -1,0 +1,145 @@
+import TraylogDomain
+import TraylogJSON
+
+/// What an entry of a client's outbox asks of the service.
+enum UserAction: Hashable, Sendable {
+    case command(Command)
+    /// The undo of another entry, whose event is known once that was sent.
+    case undo(entry: String)
+
+    var payload: [UInt8] {
+        switch self {
+        case .command(let command): return Array(command.json.utf8)
+        case .undo(let entry):
+            var writer = JSONWriter()
+            writer.beginObject()
+            writer.member("undoes", entry)
+            writer.endObject()
+            return writer.bytes
+        }
+    }
+
+    init(_ payload: [UInt8]) throws {
+        let fields = try WireObject(payload)
+        if let entry = try fields.string(maybe: "undoes") {
+            self = .undo(entry: entry)
+        } else {
+            self = .command(try Command(json: payload.span))
+        }
+    }
+}
+
+extension ServiceRequest {
+    /// The request of a user's command.
+    ///
+    /// - Parameter key: its idempotency key.
+    init(_ command: Command, key: String) throws {
+        let user = "/v1/users/\(Self.encode(command.user ?? ""))"
+        var bare: [String: String] = ["Idempotency-Key": key]
+        bare["Traylog-Device"] = command.device
+        switch command.action {
+        case .notify: self.init("POST", "\(user)/notifications")
+        case .seeTray: self.init("POST", "\(user)/seen")
+        case .mark: self.init("POST", "\(user)/marks")
+        case .markAll: self.init("POST", "\(user)/marks/all")
+        case .undo: self.init("POST", "\(user)/undo")
+        case .snooze(let item, _): self.init("PUT", "\(user)/items/\(Self.path(item))/snooze")
+        case .wake(let item):
+            self.init("DELETE", "\(user)/items/\(Self.path(item))/snooze", headers: bare)
+            return
+        case .mute(let scope):
+            self.init("PUT", "\(user)/mutes/\(Self.path(scope))", headers: bare)
+            return
+        case .unmute(let scope):
+            self.init("DELETE", "\(user)/mutes/\(Self.path(scope))", headers: bare)
+            return
+        case .subscribe(let topic):
+            self.init("PUT", "\(user)/subscriptions/\(Self.encode(topic))", headers: bare)
+            return
+        case .unsubscribe(let topic):
+            self.init("DELETE", "\(user)/subscriptions/\(Self.encode(topic))", headers: bare)
+            return
+        default: throw WireFault("a device sends no such command")
+        }
+        headers["Content-Type"] = "application/json"
+        // The service takes user and item from the path, and the kind from the route.
+        body = try WireObject(Array(command.with(key: key).json.utf8)).text(leavingOut: ["kind", "user", "item"])
+    }
+
+    private static func path(_ item: ItemReference) -> String {
+        switch item {
+        case .seq(let seq): seq.description
+        case .key(let key): "key:\(encode(key))"
+        }
+    }
+
+    private static func path(_ scope: MuteScope) -> String {
+        switch scope {
+        case .thread(let name): "threads/\(encode(name))"
+        case .category(let name): "categories/\(encode(name))"
+        }
+    }
+
+    /// Percent-encodes all but the unreserved characters of RFC 3986.
+    static func encode(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            let letter = byte & 0xdf
+            let isPlain =
+                (0x41...0x5a).contains(letter) || (0x30...0x39).contains(byte) || "-._~".utf8.contains(byte)
+            bytes += isPlain ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension WireObject {
+    /// The object without some of its members.
+    func text(leavingOut names: Set<String>) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        for (name, range) in ranges where !names.contains(name) {
+            writer.name(escaping: name)
+            writer.raw(String(decoding: text[range], as: UTF8.self))
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+}
+
+/// The answer to a command, as it is kept with its entry.
+struct ActionReceipt: Hashable, Sendable {
+    /// `appended`, `unchanged` or `duplicate`.
+    var result: String
+    /// The event that it is; nil when nothing changed.
+    var seq: Seq?
+    /// The event through which a reader has its effect.
+    var through: Seq
+
+    var bytes: [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("result", result)
+        writer.member("seq", seq)
+        writer.member("through", through)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    init(result: String, seq: Seq?, through: Seq) { (self.result, self.seq, self.through) = (result, seq, through) }
+
+    init?(_ bytes: [UInt8]?) {
+        guard let bytes, let fields = try? WireObject(bytes), let result = try? fields.string("result"),
+            let through = try? fields.seq("through")
+        else { return nil }
+        self.init(result: result, seq: (try? fields.seq(maybe: "seq")) ?? nil, through: through)
+    }
+
+    init(_ response: ServiceResponse) throws {
+        let fields = try WireObject(response.body)
+        let seq = try fields.seq(maybe: "seq")
+        let through = response.headers["traylog-seq"].flatMap { UInt64($0) }.map { Seq(min($0, Seq.highest)) }
+        self.init(result: try fields.string("result"), seq: seq, through: max(seq ?? .zero, through ?? .zero))
+    }
+}

@@ -1,0 +1,178 @@
+import TraylogDomain
+import TraylogReplica
+
+// Events, items and snapshots as the service writes them.
+
+extension Event {
+    /// - Throws: ``WireFault`` also for a kind that this version does not know.
+    package init(wire fields: WireObject) throws {
+        self.init(
+            seq: try fields.seq("seq"), recordedAt: try fields.time("recordedAt"),
+            occurredAt: try fields.time(maybe: "occurredAt"), user: try fields.string(maybe: "user"),
+            key: try fields.string(maybe: "key"), actor: try fields.string(maybe: "actor"),
+            device: try fields.string(maybe: "device"), body: try Body(wire: fields))
+    }
+}
+
+extension Event.Body {
+    fileprivate init(wire fields: WireObject) throws {
+        let name = try fields.string("kind")
+        guard let kind = EventKind(name: name) else { throw WireFault("unknown kind \(Refusal.excerpt(name))") }
+        guard !fields.has("erased") else {
+            self = .redacted(kind)
+            return
+        }
+        switch kind {
+        case .notified: self = .notified(try Content(wire: fields))
+        case .broadcast: self = .broadcast(topic: try fields.string("topic"), try Content(wire: fields))
+        case .traySeen: self = .traySeen(upTo: try fields.seq("upTo"))
+        case .marked: self = .marked(try Mark(wire: fields), items: try fields.seqs("items"))
+        case .allMarked:
+            guard let mark = BulkMark(try Mark(wire: fields)) else { throw WireFault("as is no mark of all items") }
+            self = .allMarked(mark, try Selection(wire: fields))
+        case .muted: self = .muted(try MuteScope(wire: fields))
+        case .unmuted: self = .unmuted(try MuteScope(wire: fields))
+        case .snoozed: self = .snoozed(item: try fields.seq("item"), until: try fields.time("until"))
+        case .woken: self = .woken(item: try fields.seq("item"))
+        case .edited: self = .edited(item: try fields.seq("item"), try ContentEdit(wire: fields))
+        case .retracted: self = .retracted(item: try fields.seq("item"))
+        case .subscribed: self = .subscribed(topic: try fields.string("topic"))
+        case .unsubscribed: self = .unsubscribed(topic: try fields.string("topic"))
+        case .undone: self = .undone(event: try fields.seq("event"))
+        case .expired: self = .expired(item: try fields.seq("item"))
+        case .erased: self = .erased
+        case .compacted:
+            self = .compacted(
+                through: try fields.seq("through"), dropped: try fields.integer("dropped"),
+                archive: try fields.string(maybe: "archive"))
+        }
+    }
+}
+
+extension Mark {
+    package init(wire fields: WireObject) throws {
+        let name = try fields.string("as")
+        guard let mark = Mark(name: name) else { throw WireFault("as: unknown mark \(Refusal.excerpt(name))") }
+        self = mark
+    }
+}
+
+extension Selection {
+    package init(wire fields: WireObject) throws {
+        let thread = try fields.string(maybe: "thread")
+        self.init(
+            thread: thread.map { .named($0) } ?? (fields.has("thread") ? .unthreaded : .any),
+            category: try fields.string(maybe: "category"), upTo: try fields.seq(maybe: "upTo"))
+    }
+}
+
+extension MuteScope {
+    package init(wire fields: WireObject) throws {
+        if let thread = try fields.string(maybe: "thread") {
+            self = .thread(thread)
+        } else {
+            self = .category(try fields.string("category"))
+        }
+    }
+}
+
+extension Content {
+    package init(wire fields: WireObject) throws {
+        let level = try fields.string(maybe: "level")
+        self.init(
+            thread: try fields.string(maybe: "thread"), category: try fields.string(maybe: "category"),
+            title: try fields.string(maybe: "title"), body: try fields.string(maybe: "body"),
+            summaryArgument: try fields.string(maybe: "summaryArgument"),
+            summaryCount: fields.isSet("summaryCount") ? UInt32(clamping: try fields.integer("summaryCount")) : 1,
+            isSilent: try fields.boolean(maybe: "silent") ?? false,
+            level: level.flatMap { InterruptionLevel(name: $0) } ?? .active,
+            expiresAt: try fields.time(maybe: "expiresAt"), collapseKey: try fields.string(maybe: "collapseKey"),
+            data: fields.raw("data"))
+    }
+}
+
+extension ContentEdit {
+    fileprivate init(wire fields: WireObject) throws {
+        func change<Value>(_ name: String, _ read: (String) throws -> Value?) throws -> Change<Value> {
+            guard fields.has(name) else { return .keep }
+            guard fields.isSet(name) else { return .clear }
+            return try read(name).map { .set($0) } ?? .keep
+        }
+        self.init()
+        title = try change("title") { try fields.string(maybe: $0) }
+        body = try change("body") { try fields.string(maybe: $0) }
+        summaryArgument = try change("summaryArgument") { try fields.string(maybe: $0) }
+        summaryCount = try change("summaryCount") { UInt32(clamping: try fields.integer($0)) }
+        level = try change("level") { InterruptionLevel(name: try fields.string($0)) }
+        expiresAt = try change("expiresAt") { try fields.time(maybe: $0) }
+        data = try change("data") { fields.raw($0) }
+    }
+}
+
+extension Tray {
+    package init(wire fields: WireObject) throws {
+        self.init(
+            user: try fields.string("user"), asOf: try fields.seq("asOf"), unseen: try fields.count("unseen"),
+            unread: try fields.count("unread"), total: try fields.count("total"),
+            seenUpTo: try fields.seq("seenUpTo"), seenAt: try fields.time(maybe: "seenAt"),
+            newest: try fields.seq(maybe: "newest"), newestCounted: try fields.seq(maybe: "newestCounted"))
+    }
+}
+
+extension Item {
+    package init(wire fields: WireObject) throws {
+        self.init(
+            seq: try fields.seq("seq"), position: try fields.seq("position"), key: try fields.string(maybe: "key"),
+            topic: try fields.string(maybe: "topic"), content: try Content(wire: fields),
+            isMuted: try fields.boolean("muted"), isSeen: try fields.boolean("seen"),
+            isRead: try fields.boolean("read"), isArchived: try fields.boolean("archived"),
+            isDeleted: try fields.boolean(maybe: "deleted") ?? false,
+            isGone: try fields.boolean(maybe: "gone") ?? false, snoozedUntil: try fields.time(maybe: "snoozedUntil"),
+            actor: try fields.string(maybe: "actor"), occurredAt: try fields.time(maybe: "occurredAt"),
+            recordedAt: try fields.time("recordedAt"))
+    }
+}
+
+/// One page of `/snapshot`.
+struct SnapshotPage {
+    var snapshot: TraySnapshot
+    var store: String
+    /// Where `changes` goes on.
+    var offset: String
+    /// The cursor of the next page, as the service wrote it.
+    var cursor: String?
+
+    init(_ body: [UInt8]) throws {
+        let lines = body.split(separator: UInt8(ascii: "\n"))
+        guard lines.count >= 2, let first = lines.first, let last = lines.last else {
+            throw WireFault("the snapshot is cut short")
+        }
+        let head = try WireObject(Array(first))
+        let end = try WireObject(Array(last))
+        guard end.has("next") else { throw WireFault("the snapshot is cut short") }
+        cursor = try end.string(maybe: "next")
+        store = try head.string("store")
+        offset = try head.string("offset")
+        let tray = try Tray(wire: head.object("tray"))
+        snapshot = TraySnapshot(
+            user: tray.user, asOf: try head.seq("asOf"), stream: UInt32(clamping: try head.integer("stream")),
+            floor: try head.seq("floor"), tray: tray, mutedThreads: try head.strings("mutedThreads"),
+            mutedCategories: try head.strings("mutedCategories"),
+            topics: try head.elements("topics").map { text in
+                let fields = try WireObject(text)
+                return TraySnapshot.TopicSpan(
+                    topic: try fields.string("topic"), from: try fields.seq("from"),
+                    until: try fields.seq(maybe: "until"))
+            },
+            voided: try head.seqs("voided"),
+            items: try lines[1..<lines.count - 1].map { line in
+                let fields = try WireObject(Array(line))
+                return TraySnapshot.Part(
+                    item: try Item(wire: fields), hasContent: try fields.boolean(maybe: "hasContent") ?? true)
+            },
+            next: try cursor.map { text in
+                guard let cursor = SnapshotCursor(text) else { throw WireFault("next is no cursor") }
+                return cursor
+            })
+    }
+}

@@ -1,0 +1,78 @@
+/// Where a device keeps its outbox and its replica: tables of values under numbers.
+///
+/// ``LMDBStorage`` is the usual one. Another one, such as an app's own database, needs these functions and nothing else.
+/// Values carry checksums of the client's, so that a storage may give back damaged bytes, but never invent rows.
+/// Calls come one at a time, and block.
+public protocol DeviceStorage: Sendable {
+    /// The value under a key; nil when there is none.
+    func value(_ key: UInt64, in table: DeviceTable) throws(DeviceFailure) -> [UInt8]?
+    /// The row with the greatest key at or below the one given; nil when there is none.
+    func row(atOrBelow key: UInt64, in table: DeviceTable) throws(DeviceFailure) -> DeviceRow?
+    /// The rows of a table from a key on, ascending, as long as `body` returns true.
+    func forEach(in table: DeviceTable, from key: UInt64, _ body: (DeviceRow) -> Bool) throws(DeviceFailure)
+    /// Makes all changes, in their order, or none. They survive a power cut when this returns.
+    func write(_ changes: [DeviceChange]) throws(DeviceFailure)
+    /// Ends the use of the storage and gives up its locks. Nothing is lost.
+    func close()
+    /// Ends the use of the storage and removes all that it holds from the disk, free pages included.
+    func destroy() throws(DeviceFailure)
+}
+
+/// The tables of a device. The raw values are stored.
+public enum DeviceTable: String, Hashable, Sendable, CaseIterable {
+    /// Events of the outbox, by their numbers.
+    case outbox
+    /// What the client knows beside the tables: one row for each concept.
+    case state
+    /// Events of the user's stream, and items of the snapshot.
+    case events
+    /// Pages of the replica, by their first position or identity.
+    case items, keys, collapseKeys, moved, voided, tallies
+}
+
+/// One row of a table.
+public struct DeviceRow: Hashable, Sendable {
+    public var key: UInt64
+    public var value: [UInt8]
+
+    public init(key: UInt64, value: [UInt8]) {
+        self.key = key
+        self.value = value
+    }
+}
+
+/// One change of a ``DeviceStorage``.
+public enum DeviceChange: Hashable, Sendable {
+    case put(DeviceTable, key: UInt64, value: [UInt8])
+    /// Does nothing when there is no such row.
+    case remove(DeviceTable, key: UInt64)
+    case clear(DeviceTable)
+}
+
+/// Why the device's storage failed, with what to do next.
+public struct DeviceFailure: Error, Hashable, Sendable {
+    public enum Code: String, Hashable, Sendable {
+        /// Another process, or another part of this one, has the directory.
+        case inUse
+        case diskFull
+        case permissionDenied
+        /// Stored bytes are not those that were written.
+        case damaged
+        case closed
+        /// The directory belongs to another user, or is none of a device.
+        case foreign
+        case inputOutput
+    }
+
+    public var code: Code
+    public var message: String
+
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+}
+
+extension DeviceFailure: CustomStringConvertible {
+    public var description: String { message }
+}

@@ -1,0 +1,70 @@
+import TraylogAudit
+import TraylogDomain
+import TraylogJSON
+
+/// What a replica knows beside the tray: whose it is, and how far everything is.
+struct ReplicaMeta: Hashable, Sendable {
+    var user: String
+    /// The service's name for its store.
+    var store: String
+    /// Where `changes` goes on.
+    var offset: String
+    /// The event through which the replica is complete.
+    var through: Seq
+    /// The secret of the replica's identities.
+    var secret: [UInt64]
+    /// Items up to here were told as arrivals, or were there before this device.
+    var arrivedThrough: Seq
+    /// Items that were presented and not withdrawn since, the newest last.
+    var presented: [Seq] = []
+    /// The position of the newest counted item when this device last showed the tray.
+    var shownThrough: Seq = .zero
+    /// The newest tree head that the server gave out.
+    var treeHead: TreeHead?
+    /// Whether the server gave out a tree head that its earlier one contradicts.
+    var isInconsistent = false
+
+    /// An offset ends in a seq of 20 digits.
+    static func seq(of offset: String) -> Seq? {
+        UInt64(offset.suffix(20)).flatMap { $0 <= Seq.highest ? Seq($0) : nil }
+    }
+}
+
+extension ReplicaMeta {
+    var bytes: [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("user", user)
+        writer.member("store", store)
+        writer.member("offset", offset)
+        writer.member("through", through)
+        writer.member("secret", secret.map { String($0, radix: 16) })
+        writer.member("arrivedThrough", arrivedThrough)
+        writer.name("presented")
+        writer.beginArray()
+        for seq in presented { writer.value(seq) }
+        writer.endArray()
+        writer.member("shownThrough", shownThrough)
+        if let treeHead {
+            writer.member("treeSize", treeHead.size)
+            writer.member("rootHash", treeHead.root.description)
+        }
+        writer.member("inconsistent", isInconsistent)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    init(_ bytes: [UInt8]) throws {
+        let fields = try WireObject(bytes)
+        let secret = try fields.strings("secret").compactMap { UInt64($0, radix: 16) }
+        guard secret.count == 2 else { throw WireFault("the secret has two numbers") }
+        self.init(
+            user: try fields.string("user"), store: try fields.string("store"), offset: try fields.string("offset"),
+            through: try fields.seq("through"), secret: secret, arrivedThrough: try fields.seq("arrivedThrough"),
+            presented: try fields.seqs("presented"), shownThrough: try fields.seq("shownThrough"),
+            isInconsistent: try fields.boolean("inconsistent"))
+        if let root = try fields.string(maybe: "rootHash").flatMap({ MerkleHash(hex: $0) }) {
+            treeHead = TreeHead(size: try fields.integer("treeSize"), root: root)
+        }
+    }
+}

@@ -1,0 +1,215 @@
+import TraylogDomain
+
+extension TrayClient {
+    // MARK: Status
+
+    /// How the client stands with the server.
+    public var status: TrayStatus {
+        if activity == .erased { return .erased }
+        if meta?.isInconsistent == true { return .inconsistent }
+        if outbox.here({ !$0.isOnline || $0.isStopped }) { return .offline }
+        switch activity {
+        case .authenticationRequired, .reloading, .failing: return activity
+        default: break
+        }
+        let isBusy = refreshing != nil || outbox.here { $0.hasPending } || marks.contains { $0.receipt != nil }
+        guard let meta, lastError == nil, !isBusy else {
+            return .syncing
+        }
+        return .upToDate(through: meta.through)
+    }
+
+    func setActivity(_ activity: TrayStatus) {
+        self.activity = activity
+        updateStatus()
+    }
+
+    func updateStatus() {
+        let status = status
+        guard status != toldStatus else { return }
+        toldStatus = status
+        statusListeners.tell(status)
+        tellTray()
+    }
+
+    // MARK: Live
+
+    /// Follows the server, or stops to.
+    public func setLive(_ isOn: Bool) {
+        wantsLive = isOn
+        if isOn {
+            startLive()
+        } else {
+            live?.cancel()
+            (live, isLive) = (nil, false)
+        }
+    }
+
+    func startLive() {
+        guard wantsLive, live == nil, !isClosed, mayAsk, confirmed != nil else { return }
+        live = Task { [weak self] in await self?.runLive() }
+    }
+
+    private func runLive() async {
+        var failures: Int64 = 0
+        while wantsLive, !Task.isCancelled, mayAsk {
+            let began = clock.uptime
+            do throws(ClientError) {
+                try await follow()
+                guard clock.uptime - began < 1_000 else {
+                    failures = 0
+                    continue
+                }
+            } catch {
+                guard !Task.isCancelled, !isClosed else { return }
+                isLive = false
+                if clock.uptime - began > 30_000 { failures = 0 }
+                let isOver = error.group == .authentication || error.code == "offline"
+                if isOver { live = nil }
+                lastError = error
+                failed(live: error)
+                guard !isOver else { return }
+            }
+            guard !Task.isCancelled, !isClosed else { return }
+            isLive = false
+            failures += 1
+            let wait: Int64 = min(1_000 << min(failures - 1, 3), 5_000)
+            guard (try? await clock.sleep(until: clock.uptime + wait)) != nil else { return }
+        }
+        if !Task.isCancelled { live = nil }
+    }
+
+    private func failed(live error: ClientError) {
+        if error.group == .authentication || error.code == "offline" {
+            failed(error)
+        } else {
+            setActivity(.failing)
+        }
+    }
+
+    /// One connection, until the server or the network ends it.
+    private func follow() async throws(ClientError) {
+        guard let offset = meta?.offset else { return }
+        var request = ServiceRequest("GET", "\(path)/changes?offset=\(ServiceRequest.encode(offset))&live=sse")
+        request.headers["Accept"] = "text/event-stream"
+        let stream: ServiceStream
+        do throws(ClientError) {
+            stream = try await session.open(request)
+        } catch {
+            try await recover(from: error)
+            return
+        }
+        var parser = EventStream()
+        var events: [[UInt8]] = []
+        do {
+            for try await chunk in stream.chunks {
+                for message in try parser.take(chunk) {
+                    guard !isClosed, !Task.isCancelled else { return }
+                    switch message.event {
+                    case "data": events = try WireObject.elements(message.data)
+                    case "control":
+                        try await take(control: message.data, events)
+                        events = []
+                    case "end": return
+                    default: break
+                    }
+                }
+            }
+        } catch let error as ClientError {
+            throw error
+        } catch let error as ServiceFailure {
+            throw ClientError(error)
+        } catch {
+            throw ClientError(ServiceFailure.interrupted("\(error)"))
+        }
+    }
+
+    private func take(control text: [UInt8], _ events: [[UInt8]]) async throws {
+        let control = try WireObject(text)
+        guard try await take(events, control.string("streamNextOffset")) else { return }
+        entityTag = nil
+        guard try control.boolean(maybe: "upToDate") == true else { return }
+        isLive = true
+        lastError = nil
+        if activity == .failing || activity == .reloading { activity = .syncing }
+        updateStatus()
+    }
+
+    // MARK: Polling
+
+    /// Asks the server again and again, while it is not followed.
+    ///
+    /// - Parameter seconds: raised to ``TrayClientOptions/shortestPollSeconds``; 0 ends it. A second call replaces the
+    ///   first.
+    /// - Returns: the interval in force.
+    @discardableResult
+    public func poll(everySeconds seconds: Int) -> Int {
+        polling?.cancel()
+        guard seconds > 0, !isClosed else {
+            (polling, pollSeconds) = (nil, nil)
+            return 0
+        }
+        let interval = max(seconds, options.shortestPollSeconds)
+        pollSeconds = interval
+        let clock = clock
+        polling = Task { [weak self] in
+            while (try? await clock.sleep(until: clock.uptime + Int64(interval) * 1_000)) != nil {
+                await self?.pollNow()
+            }
+        }
+        return interval
+    }
+
+    private func pollNow() {
+        if !isLive { refresh(.idle) }
+    }
+
+    // MARK: Connection
+
+    /// Works without the server until it is called with false.
+    public func setOffline(_ isOffline: Bool) {
+        outbox.here { $0.setOffline(isOffline) }
+        updateStatus()
+    }
+
+    /// What ``wait(for:seconds:)`` waits for.
+    public enum Goal: String, Hashable, Sendable {
+        /// Nothing is pending.
+        case idle
+        /// Nothing is pending, and the replica is complete through the server's head.
+        case synced
+    }
+
+    /// Waits until a goal is reached.
+    ///
+    /// - Returns: false when the time ran out.
+    public func wait(for goal: Goal, seconds: Double) async -> Bool {
+        let deadline = clock.uptime + Int64(min(max(seconds, 0), 1e9) * 1_000)
+        var asking: Task<Bool, Never>?
+        defer { asking?.cancel() }
+        var answered = Answered()
+        while !isClosed {
+            if !outbox.here({ $0.hasPending }) {
+                if goal == .idle || answered.isComplete { return true }
+                if asking == nil, mayAsk {
+                    let flag = answered
+                    asking = Task { [weak self] in
+                        let isDone = (try? await self?.bringUpToDate()) != nil
+                        flag.finish(isDone)
+                        return isDone
+                    }
+                } else if answered.hasFailed {
+                    asking = nil
+                    answered = Answered()
+                }
+            } else if asking != nil {
+                asking?.cancel()
+                asking = nil
+                answered = Answered()
+            }
+            guard clock.uptime < deadline else { return false }
+            guard (try? await clock.sleep(until: min(clock.uptime + 20, deadline))) != nil else { return false }
+        }
+        return false
+    }
+}

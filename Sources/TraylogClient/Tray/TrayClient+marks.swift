@@ -1,0 +1,248 @@
+import TraylogDomain
+import TraylogReplica
+
+/// An entry that the view may have to show on top of what is confirmed.
+struct PendingMark: Sendable {
+    var id: String
+    var action: UserAction
+    var createdAt: Timestamp
+    /// Nil until it was sent.
+    var receipt: ActionReceipt?
+}
+
+extension TrayClient {
+    static let marksLane = "marks"
+
+    // MARK: What a user may do
+
+    /// The user looked at the tray: everything that was shown is seen.
+    ///
+    /// - Parameter upTo: the newest position that was on the screen; all that this client shows when nil.
+    /// - Returns: the entry of the outbox.
+    @discardableResult
+    public func see(upTo: Seq? = nil) throws(TrayClientRefusal) -> OutboxEntry {
+        try perform(.seeTray(upTo: try bound(upTo)))
+    }
+
+    /// Marks 1 to 1,000 items.
+    @discardableResult
+    public func mark(_ mark: Mark, _ items: [ItemReference]) throws(TrayClientRefusal) -> OutboxEntry {
+        try perform(.mark(mark, items))
+    }
+
+    /// Marks all items that match and were shown.
+    @discardableResult
+    public func markAll(_ mark: BulkMark, _ selection: Selection = Selection()) throws(TrayClientRefusal) -> OutboxEntry
+    {
+        var selection = selection
+        selection.upTo = try bound(selection.upTo)
+        return try perform(.markAll(mark, selection))
+    }
+
+    @discardableResult
+    public func snooze(_ item: ItemReference, until: Timestamp) throws(TrayClientRefusal) -> OutboxEntry {
+        try perform(.snooze(item, until: until))
+    }
+
+    @discardableResult
+    public func wake(_ item: ItemReference) throws(TrayClientRefusal) -> OutboxEntry { try perform(.wake(item)) }
+
+    @discardableResult
+    public func mute(_ scope: MuteScope) throws(TrayClientRefusal) -> OutboxEntry { try perform(.mute(scope)) }
+
+    @discardableResult
+    public func unmute(_ scope: MuteScope) throws(TrayClientRefusal) -> OutboxEntry { try perform(.unmute(scope)) }
+
+    /// Where the server allows it to users.
+    @discardableResult
+    public func subscribe(to topic: String) throws(TrayClientRefusal) -> OutboxEntry {
+        try perform(.subscribe(topic: topic))
+    }
+
+    @discardableResult
+    public func unsubscribe(from topic: String) throws(TrayClientRefusal) -> OutboxEntry {
+        try perform(.unsubscribe(topic: topic))
+    }
+
+    /// Takes back what the user did: an entry that was not sent is removed; for one that was, or is under way, an undo is
+    /// queued behind it.
+    ///
+    /// - Returns: the id of the removed entry, or of the new one.
+    @discardableResult
+    public func undo(_ id: String) throws(TrayClientRefusal) -> String {
+        guard let entry = outbox.here({ $0.entry(id) }) else {
+            throw .outbox(.unknownEntry(id))
+        }
+        if entry.state == .queued || entry.state == .failed {
+            do throws(OutboxRefusal) {
+                try outbox.here { (outbox) throws(OutboxRefusal) in try outbox.discard(id) }
+            } catch {
+                throw .outbox(error)
+            }
+            return id
+        }
+        return try enqueue(.undo(entry: id), lane: Self.marksLane).id
+    }
+
+    /// Sends an item to another user; the token needs the scope `publish`.
+    ///
+    /// - Parameters:
+    ///   - path: a file that is uploaded first; its address, size and SHA-256 then stand in the item's `data.attachment`.
+    @discardableResult
+    public func send(
+        to other: String, _ content: Content, lane: String = "text", attachment path: String? = nil
+    ) throws(TrayClientRefusal) -> OutboxEntry {
+        let command = Command(
+            user: other, .notify(content), occurredAt: clock.now, actor: user, device: options.device)
+        return try enqueue(.command(try valid(command)), lane: lane, attachment: path)
+    }
+
+    private func perform(_ action: Command.Action) throws(TrayClientRefusal) -> OutboxEntry {
+        let command = Command(user: user, action, occurredAt: clock.now, device: options.device)
+        return try enqueue(.command(try valid(command)), lane: Self.marksLane)
+    }
+
+    private func valid(_ command: Command) throws(TrayClientRefusal) -> Command {
+        do {
+            try command.validate()
+            return command
+        } catch {
+            throw .refused(error)
+        }
+    }
+
+    /// What was shown is what was confirmed.
+    private func bound(_ upTo: Seq?) throws(TrayClientRefusal) -> Seq {
+        guard let through = confirmed?.through else { throw .notLoaded }
+        return min(upTo ?? through, through)
+    }
+
+    private func enqueue(
+        _ action: UserAction, lane: String, attachment path: String? = nil
+    ) throws(TrayClientRefusal) -> OutboxEntry {
+        do throws(OutboxRefusal) {
+            return try outbox.here { (outbox) throws(OutboxRefusal) in
+                try outbox.enqueue(action.payload, lane: lane, attachment: path)
+            }
+        } catch {
+            throw .outbox(error)
+        }
+    }
+
+    // MARK: The outbox's changes
+
+    func outboxChanged(_ change: Outbox.Change) {
+        guard !isClosed else { return }
+        switch change {
+        case .entry(let entry): entryChanged(entry)
+        case .discarded(let entry):
+            guard entry.lane == Self.marksLane else { break }
+            marks.removeAll { $0.id == entry.id }
+            rebuild()
+        case .connection(let isOnline): connectionChanged(isOnline)
+        case .authenticationRequired: awaitCredentials()
+        case .storageFailed(let failure): report(failure)
+        }
+        tellTray()
+        updateStatus()
+    }
+
+    private func entryChanged(_ entry: OutboxEntry) {
+        guard entry.lane == Self.marksLane else { return }
+        let place = marks.lastIndex { $0.id == entry.id }
+        switch entry.state {
+        case .queued:
+            // A new one comes last; one that goes back to the queue keeps its place.
+            guard place == nil, let mark = PendingMark(entry) else { return }
+            marks.append(mark)
+            if case .undo = mark.action { rebuild() } else { predict(mark) }
+        case .synced:
+            guard let place else { return }
+            marks[place].receipt = ActionReceipt(entry.receipt)
+            dropConfirmed()
+            if !isLive { refresh(.idle) }
+        case .failed:
+            // Listed, but neither pending nor shown.
+            guard let place else { return }
+            marks.remove(at: place)
+            rebuild()
+        default: break
+        }
+    }
+
+    /// Reads from the outbox what is not confirmed yet.
+    func collectMarks() {
+        let entries = outbox.here { $0.entries }
+        marks = entries.filter { $0.lane == Self.marksLane && $0.state != .failed }.compactMap(PendingMark.init)
+        dropConfirmed()
+    }
+
+    /// Whether an entry that was sent is still shown on top, or may be undone by one that waits.
+    func isNeeded(_ entry: OutboxEntry) -> Bool {
+        marks.contains { mark in
+            if mark.id == entry.id { return true }
+            if case .undo(let undone) = mark.action { return undone == entry.id && mark.receipt == nil }
+            return false
+        }
+    }
+
+    // MARK: The view
+
+    /// Takes out of the overlay what the replica has itself.
+    func dropConfirmed() {
+        let through = confirmed?.through ?? .zero
+        let before = marks.count
+        // An undo and what it undoes leave together, so that neither shows alone.
+        var kept: Set<String> = []
+        for mark in marks where !mark.isConfirmed(through) {
+            if case .undo(let undone) = mark.action { kept.insert(undone) }
+        }
+        marks.removeAll { $0.isConfirmed(through) && !kept.contains($0.id) }
+        if marks.count != before { rebuild() }
+    }
+
+    /// Decides all pending marks on top of what is confirmed, with the domain's rules.
+    func rebuild() {
+        shown = confirmed
+        var undone: Set<String> = []
+        for mark in marks {
+            if case .undo(let id) = mark.action { undone.insert(id) }
+        }
+        let through = confirmed?.through ?? .zero
+        for mark in marks {
+            if undone.contains(mark.id), !mark.isConfirmed(through) { continue }
+            predict(mark)
+        }
+        tellTray()
+    }
+
+    private func predict(_ mark: PendingMark) {
+        guard !mark.isConfirmed(confirmed?.through ?? .zero) else { return }
+        switch mark.action {
+        case .command(let command): _ = try? shown?.predict(command, at: mark.createdAt)
+        case .undo(let id):
+            // Of what the replica does not have, leaving it out is the undo.
+            guard let target = marks.first(where: { $0.id == id })?.receipt ?? receipt(of: id), let seq = target.seq,
+                let confirmed, seq <= confirmed.through
+            else { return }
+            _ = try? shown?.predict(.undo(seq, of: user), at: mark.createdAt)
+        }
+    }
+
+    private func receipt(of id: String) -> ActionReceipt? {
+        ActionReceipt(outbox.here { $0.entry(id) }?.receipt)
+    }
+
+    func tellTray() { trayListeners.tell(tray) }
+}
+
+extension PendingMark {
+    init?(_ entry: OutboxEntry) {
+        guard let action = try? UserAction(entry.payload) else { return nil }
+        self.init(
+            id: entry.id, action: action, createdAt: entry.createdAt, receipt: ActionReceipt(entry.receipt))
+    }
+
+    /// Whether a replica that is complete through an event has its effect.
+    func isConfirmed(_ through: Seq) -> Bool { receipt.map { $0.through <= through } ?? false }
+}

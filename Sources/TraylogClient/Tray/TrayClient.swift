@@ -1,0 +1,234 @@
+import TraylogDomain
+import TraylogReplica
+
+/// One user's tray on a device, offline too: a replica of the server's, with what the user did here already shown.
+///
+/// ```swift
+/// let client = try TrayClient(user: "ann", directory: path, transport: http, tokens: tokens)
+/// await client.start()
+/// for await view in await client.trays { bell.badge = view.tray.unread }
+/// ```
+///
+/// An app with several accounts has a client for each, with a directory for each.
+public actor TrayClient {
+    public nonisolated let user: String
+    public nonisolated let options: TrayClientOptions
+    public nonisolated let outbox: Outbox
+    let thread: DeviceThread
+    let store: ReplicaStore
+    let session: ServiceSession
+    let clock: any DeviceClock
+    /// Confirmed events only.
+    var confirmed: TrayReplica?
+    var meta: ReplicaMeta?
+    /// ``confirmed`` with each pending mark decided on top of it, and applied.
+    var shown: TrayReplica?
+    /// The entries that are in ``shown``, or would be if they changed anything: the user's own marks in order.
+    var marks: [PendingMark] = []
+    var isClosed = false
+    var isForeground = true
+
+    // Refreshing.
+    var refreshing: Task<Void, Never>?
+    /// Whether a trigger came that the refresh under way does not answer.
+    var wantsRefresh = false
+    var refreshFailures = 0
+    var retry: Task<Void, Never>?
+    var live: Task<Void, Never>?
+    var wantsLive = false
+    var isLive = false
+    var polling: Task<Void, Never>?
+    public internal(set) var pollSeconds: Int?
+    var credentials: Task<Void, Never>?
+    /// The answer that a conditional request names, and the offset that it belongs to.
+    var entityTag: (offset: String, tag: String)?
+    var activity = TrayStatus.syncing
+    /// The error that the last request ended with; nil after one that succeeded.
+    public internal(set) var lastError: ClientError?
+
+    // Those who are told.
+    var trayListeners = Broadcast<TrayView>()
+    var statusListeners = Broadcast<TrayStatus>()
+    var arrivalListeners = Broadcast<[Arrival]>()
+    var withdrawalListeners = Broadcast<[Seq]>()
+    var toldStatus: TrayStatus?
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
+
+    /// Opens the tray of `user` that `directory` keeps, or begins an empty one. It blocks for some milliseconds.
+    ///
+    /// Nothing is asked of the server before ``start()``.
+    ///
+    /// - Throws: ``DeviceFailure``; ``DeviceFailure/Code/inUse`` when another process has the directory,
+    ///   ``DeviceFailure/Code/foreign`` when it is another user's.
+    public init(
+        user: String, directory: String, transport: any ServiceTransport, tokens: any TokenSource,
+        options: TrayClientOptions = TrayClientOptions(), clock: any DeviceClock = SystemDeviceClock()
+    ) throws(DeviceFailure) {
+        let place = try DevicePlace(directory: directory)
+        do throws(DeviceFailure) {
+            try self.init(
+                user: user, storage: place.storage, files: place.files, transport: transport, tokens: tokens,
+                options: options, clock: clock)
+        } catch {
+            place.storage.storage.close()
+            throw error
+        }
+    }
+
+    init(
+        user: String, storage: CheckedStorage, files: AttachmentFiles, transport: any ServiceTransport,
+        tokens: any TokenSource, options: TrayClientOptions, clock: any DeviceClock
+    ) throws(DeviceFailure) {
+        self.user = user
+        self.options = options
+        self.clock = clock
+        thread = DeviceThread()
+        session = ServiceSession(transport: transport, tokens: tokens)
+        store = ReplicaStore(storage: storage, itemLimit: options.itemLimit)
+        do throws(DeviceFailure) {
+            let opened = try store.open()
+            if let opened, !opened.meta.user.hasSameBytes(as: user) {
+                throw DeviceFailure(
+                    .foreign, "The directory has the tray of \(opened.meta.user): give each user a directory.")
+            }
+            (confirmed, meta) = (opened?.replica, opened?.meta)
+        } catch {
+            guard error.code == .damaged else { throw error }
+            // The outbox is another table, and stays.
+            (confirmed, meta) = (nil, nil)
+        }
+        let sender = ActionTransport(session: session)
+        outbox = try Outbox(
+            storage: storage, files: files, transport: sender, options: options.outbox, clock: clock, thread: thread)
+        activity = meta?.isInconsistent == true ? .inconsistent : .syncing
+        sender.receipts.withLock { $0 = { [weak outbox] id in await outbox?.entry(id) } }
+    }
+
+    /// Begins to send, to refresh and, unless ``TrayClientOptions/live`` is false, to follow the server.
+    public func start() {
+        outbox.here { outbox in
+            outbox.observer = { [weak self] change in self?.assumeIsolated { $0.outboxChanged(change) } }
+            outbox.isNeeded = { [weak self] entry in self?.assumeIsolated { $0.isNeeded(entry) } ?? false }
+        }
+        collectMarks()
+        rebuild()
+        outbox.here { $0.start() }
+        wantsLive = options.live
+        refresh(.launch)
+    }
+
+    // MARK: Queries
+
+    /// The tray as it is shown, at once; zeros before the first answer of the server.
+    public var tray: TrayView {
+        let tray = (try? shown?.tray()).map { tray in
+            var tray = tray
+            tray.asOf = confirmed?.through ?? .zero
+            return tray
+        }
+        return TrayView(
+            tray: tray ?? Tray(user: user, asOf: .zero), pending: pendingEntries, status: status)
+    }
+
+    /// Entries of the outbox that are on their way.
+    var pendingEntries: [OutboxEntry] { outbox.here { $0.entries.filter(\.isPending) } }
+
+    /// One page of the inbox as it is shown. Contents that are not kept here are asked of the server, if there is a
+    /// connection; without one such items have no title.
+    public func inbox(_ query: InboxQuery = InboxQuery()) async throws -> InboxPage {
+        let page = try localInbox(query)
+        let missing = page.items.filter { (try? store.hasContent($0.seq)) == false }.map(\.seq)
+        guard !missing.isEmpty else { return page }
+        await fetchContents(missing, query)
+        return try localInbox(query)
+    }
+
+    private func localInbox(_ query: InboxQuery) throws -> InboxPage {
+        guard let shown else { return InboxPage(user: user, asOf: .zero, items: [], next: nil) }
+        var page = try shown.inbox(query)
+        page.asOf = confirmed?.through ?? .zero
+        return page
+    }
+
+    /// One page of the threads as they are shown.
+    public func threads(limit: Int = Limits.defaultPageItems, cursor: Cursor? = nil) async throws -> ThreadsPage {
+        func local() throws -> ThreadsPage {
+            guard let shown else { return ThreadsPage(user: user, asOf: .zero, threads: [], next: nil) }
+            var page = try shown.threads(limit: limit, cursor: cursor)
+            page.asOf = confirmed?.through ?? .zero
+            return page
+        }
+        let page = try local()
+        let missing = page.threads.map(\.newest.seq).filter { (try? store.hasContent($0)) == false }
+        guard !missing.isEmpty else { return page }
+        await fetchContents(missing, nil)
+        return try local()
+    }
+
+    /// One item as it is shown, in any state.
+    public func item(_ reference: ItemReference) throws -> Item {
+        guard let shown else { throw Refusal.unknownItem(reference) }
+        return try shown.item(reference)
+    }
+
+    /// The tray now, then each change, never two equal ones; a slow reader gets the newest.
+    public var trays: AsyncStream<TrayView> { trayListeners.stream(.bufferingNewest(1), first: tray) }
+    /// The status now, then each change.
+    public var statuses: AsyncStream<TrayStatus> { statusListeners.stream(.unbounded, first: status) }
+    /// Items that came, each once on this device; those of one answer together.
+    public var arrivals: AsyncStream<[Arrival]> { arrivalListeners.stream(.unbounded, first: nil) }
+    /// Items that were presented, and are read or gone meanwhile.
+    public var withdrawals: AsyncStream<[Seq]> { withdrawalListeners.stream(.unbounded, first: nil) }
+
+    /// Whether anything counted is newer than what this device showed.
+    public var dot: Bool {
+        guard let newest = try? shown?.tray().newestCounted else { return false }
+        return newest > meta?.shownThrough ?? .zero
+    }
+
+    /// The app shows the tray: its dot goes out. Nothing is marked.
+    public func trayWasShown() {
+        guard var meta, let newest = try? shown?.tray().newestCounted, newest > meta.shownThrough else { return }
+        meta.shownThrough = min(newest, meta.through)
+        self.meta = meta
+        save(meta)
+    }
+
+    /// Whether the app is in front: then, by default, items arrive without sound and badge.
+    public func setForeground(_ isForeground: Bool) { self.isForeground = isForeground }
+
+    // MARK: The end
+
+    /// Ends everything; what is stored stays.
+    public func close() {
+        stopAll()
+        outbox.here { $0.close() }
+    }
+
+    /// Ends everything and removes the replica and the outbox from the device.
+    public func logOut() throws(OutboxRefusal) {
+        stopAll()
+        (confirmed, shown, meta, marks) = (nil, nil, nil, [])
+        try outbox.here { (outbox) throws(OutboxRefusal) in try outbox.logOut() }
+    }
+
+    private func stopAll() {
+        isClosed = true
+        for task in [refreshing, retry, live, polling, credentials] { task?.cancel() }
+        trayListeners.finish()
+        statusListeners.finish()
+        arrivalListeners.finish()
+        withdrawalListeners.finish()
+    }
+
+    func save(_ meta: ReplicaMeta) {
+        do throws(DeviceFailure) { try store.save(meta) } catch { report(error) }
+    }
+
+    /// The device's storage failed.
+    func report(_ failure: DeviceFailure) {
+        lastError = ClientError(group: .server, code: failure.code.rawValue, message: failure.message, mayPass: true)
+        setActivity(.failing)
+    }
+}

@@ -1,0 +1,103 @@
+public import Foundation
+public import TraylogClient
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Carries requests to a Traylog server by `URLSession`.
+///
+/// Nothing is cached, and no cookies are kept. A request that hears nothing for 30 seconds is interrupted.
+public final class HTTPTransport: ServiceTransport {
+    private let server: String
+    private let uploads: String?
+    private let session: URLSession
+    private let exchanges: Exchanges
+
+    /// - Parameters:
+    ///   - server: the server's address, such as `https://tray.example.org`; a path before `/v1` is kept.
+    ///   - uploads: where attachments are put, each under its own name: any web server or object store that takes `PUT`.
+    ///   - silenceSeconds: how long the server may be silent.
+    public init(server: URL, uploads: URL? = nil, silenceSeconds: Double = 30) {
+        self.server = Self.base(server)
+        self.uploads = uploads.map(Self.base)
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.timeoutIntervalForRequest = silenceSeconds
+        configuration.urlCache = nil
+        configuration.httpCookieStorage = nil
+        configuration.httpShouldSetCookies = false
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        // A stream, a refresh, and a request of each lane.
+        configuration.httpMaximumConnectionsPerHost = 8
+        exchanges = Exchanges()
+        session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
+    }
+
+    deinit { session.invalidateAndCancel() }
+
+    private static func base(_ url: URL) -> String {
+        var text = url.absoluteString
+        while text.hasSuffix("/") { text.removeLast() }
+        return text
+    }
+
+    public func perform(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceResponse {
+        try await whole(try task(for: request))
+    }
+
+    public func open(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceStream {
+        let task = try task(for: request)
+        let exchange = exchanges.begin(task)
+        let (status, headers) = try await exchange.head()
+        return ServiceStream(status: status, headers: headers, chunks: exchange.chunks)
+    }
+
+    public func upload(
+        file path: String, as name: String, progress: @escaping @Sendable (Double) -> Void
+    ) async throws(ServiceFailure) -> (response: ServiceResponse, address: String) {
+        guard let uploads else { return (ServiceResponse(status: 404), "") }
+        let address = "\(uploads)/\(name)"
+        guard let url = URL(string: address) else { throw .interrupted("\(address) is no address") }
+        var request = URLRequest(url: url)
+        request.httpMethod = "PUT"
+        request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
+        let task = session.uploadTask(with: request, fromFile: URL(fileURLWithPath: path))
+        return (try await whole(task, progress: progress), address)
+    }
+
+    public func isReachable() async -> Bool {
+        do throws(ServiceFailure) {
+            _ = try await perform(ServiceRequest("GET", "/healthz"))
+            return true
+        } catch {
+            if case .offline = error { return false }
+            return true
+        }
+    }
+
+    private func task(for request: ServiceRequest) throws(ServiceFailure) -> URLSessionTask {
+        guard let url = URL(string: server + request.path) else {
+            throw .interrupted("\(server)\(request.path) is no address")
+        }
+        var wire = URLRequest(url: url)
+        wire.httpMethod = request.method
+        wire.httpBody = request.body.map { Data($0) }
+        for (name, value) in request.headers { wire.setValue(value, forHTTPHeaderField: name) }
+        return session.dataTask(with: wire)
+    }
+
+    private func whole(
+        _ task: URLSessionTask, progress: (@Sendable (Double) -> Void)? = nil
+    ) async throws(ServiceFailure) -> ServiceResponse {
+        let exchange = exchanges.begin(task, progress: progress)
+        let (status, headers) = try await exchange.head()
+        var body: [UInt8] = []
+        do {
+            for try await chunk in exchange.chunks { body += chunk }
+        } catch {
+            throw error as? ServiceFailure ?? .interrupted("\(error)")
+        }
+        guard !Task.isCancelled else { throw .interrupted("cancelled") }
+        return ServiceResponse(status: status, headers: headers, body: body)
+    }
+}

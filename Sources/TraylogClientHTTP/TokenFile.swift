@@ -1,0 +1,13 @@
+public import Foundation
+public import TraylogClient
+
+/// The user's token in a file, which is read again whenever a token is wanted.
+public struct TokenFile: TokenSource {
+    private let url: URL
+
+    public init(_ url: URL) { self.url = url }
+
+    public func token() async throws -> String {
+        try String(contentsOf: url, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}

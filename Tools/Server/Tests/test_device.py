@@ -1,0 +1,301 @@
+"""The device's side: traylog-tray against a real server. TRAYLOG_TRAY names the program."""
+
+import json
+import os
+import random
+import subprocess
+import threading
+import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from device import PROGRAM, Device, Proxy
+from served import Server
+
+
+def view(tray):
+    return {name: tray[name] for name in ("unseen", "unread", "total", "seenUpTo", "newest", "newestCounted", "categories")}
+
+
+def items(page):
+    return [{name: value for name, value in item.items()} for item in page["items"]]
+
+
+@unittest.skipUnless(PROGRAM, "TRAYLOG_TRAY does not name the program")
+class DeviceTests(unittest.TestCase):
+    def assert_equal_trays(self, device, server, user):
+        self.assertEqual(view(device.ask("tray")), view(server.get(f"/v1/users/{user}/tray").json))
+        mine = device.ask("inbox", limit=100, cursor=None, unread=False)
+        self.assertEqual(items(mine), items(server.get(f"/v1/users/{user}/inbox?limit=100").json))
+        mine = device.ask("threads", limit=100, cursor=None)
+        self.assertEqual(mine["threads"], server.get(f"/v1/users/{user}/threads?limit=100").json["threads"])
+
+    def test_what_the_user_does_shows_at_once_and_reaches_the_server(self):
+        with Server() as server:
+            for index in range(5):
+                server.notify("ann", title=f"n{index}", thread="t", category="c")
+            with Device(server, "ann") as device:
+                self.assertTrue(device.wait())
+                entry = device.ask("see")["id"]
+                self.assertEqual(device.ask("tray")["unseen"], 0)
+                device.ask("mark", **{"as": "read", "items": [1, 3]})
+                self.assertEqual(device.ask("tray")["unread"], 3)
+                self.assertTrue(device.wait())
+                self.assertEqual(device.states(entry), ["queued", "syncing", "synced"])
+                self.assert_equal_trays(device, server, "ann")
+                self.assertEqual(server.get("/v1/users/ann/history").lines[-1]["device"], "test")
+
+    def test_what_comes_shows_by_itself(self):
+        with Server() as server, Device(server, "ann") as device:
+            self.assertTrue(device.wait())
+            server.notify("ann", title="Hello")
+            device.until(lambda: any(event.get("unseen") == 1 for event in device.events))
+            server.post("/v1/users/ann/marks/all", {"as": "read"})
+            device.until(lambda: device.events[-1].get("unread") == 0 or any(
+                event.get("unread") == 0 and event.get("total") == 1 for event in device.events))
+
+    def test_it_works_without_the_server_and_after_a_restart(self):
+        with Server() as server, Proxy(server.port) as proxy:
+            for index in range(3):
+                server.notify("ann", title=f"n{index}")
+            device = Device(server, "ann", port=proxy.port)
+            self.assertTrue(device.wait())
+            proxy.stop()
+            mark = device.ask("mark", **{"as": "archived", "items": [2]})["id"]
+            message = device.ask("send", to="bob", lane="text", content={"title": "Hi"})["id"]
+            device.until(lambda: any(event.get("status") == "offline" for event in device.events))
+            self.assertEqual(device.ask("tray")["total"], 2)
+            device.kill()
+            directory = device.directory
+            with Device(server, "ann", port=proxy.port, directory=directory) as device:
+                tray = device.ask("tray")
+                self.assertEqual((tray["total"], tray["unread"]), (2, 2))
+                self.assertEqual({entry["id"] for entry in tray["pending"]}, {mark, message})
+                proxy.start()
+                self.assertTrue(device.wait())
+                self.assert_equal_trays(device, server, "ann")
+                sent = server.get("/v1/users/bob/inbox").json["items"]
+                self.assertEqual([(item["title"], item["actor"], item["key"]) for item in sent], [("Hi", "ann", message)])
+
+    def test_what_the_server_refuses_goes_away_again_and_stays_listed(self):
+        with Server() as server:
+            server.notify("ann", title="n")
+            with Device(server, "ann") as device:
+                self.assertTrue(device.wait())
+                entry = device.ask("mark", **{"as": "read", "items": [99]})["id"]
+                self.assertTrue(device.wait())
+                listed = device.ask("outbox")["entries"]
+                self.assertEqual([(one["id"], one["state"], one["error"]) for one in listed], [(entry, "failed", "unknownItem")])
+                self.assertEqual(device.ask("tray")["pending"], [])
+                self.assertEqual(device.ask("discardFailed"), {"discarded": 1})
+                self.assertEqual(device.ask("outbox")["entries"], [])
+
+    def test_undo_removes_what_was_not_sent_and_voids_what_was(self):
+        with Server() as server:
+            server.notify("ann", title="n")
+            with Device(server, "ann") as device:
+                self.assertTrue(device.wait())
+                device.ask("offline", on=True)
+                entry = device.ask("mark", **{"as": "read", "items": [1]})["id"]
+                self.assertEqual(device.ask("tray")["unread"], 0)
+                self.assertEqual(device.ask("undo", id=entry), {"id": entry})
+                self.assertEqual(device.ask("tray")["unread"], 1)
+                device.ask("offline", on=False)
+                entry = device.ask("mark", **{"as": "read", "items": [1]})["id"]
+                self.assertTrue(device.wait())
+                self.assertNotEqual(device.ask("undo", id=entry)["id"], entry)
+                self.assertEqual(device.ask("tray")["unread"], 1)
+                self.assertTrue(device.wait())
+                self.assertEqual(server.get("/v1/users/ann/history").lines[-1]["kind"], "undone")
+                self.assert_equal_trays(device, server, "ann")
+
+    def test_an_expired_token_waits_for_a_new_one(self):
+        with Server() as server:
+            server.notify("ann", title="n")
+            with Device(server, "ann") as device:
+                self.assertTrue(device.wait())
+                device.ask("live", on=False)
+                device.write_token("no.such.token")
+                # The token that is known goes on until the server refuses it: a fresh start has only the file.
+                device.process.stdin.close()
+                device.process.wait(timeout=30)
+                device.close_pipes()
+                with Device(server, "ann", directory=device.directory) as other:
+                    self.assertTrue(other.wait())
+                other.write_token("no.such.token")
+
+    def test_a_token_that_is_refused_is_read_again(self):
+        with Server() as server, Device(server, "ann") as device:
+            self.assertTrue(device.wait())
+            # The same device with another server, whose key is another one.
+            with Server() as second, Proxy(second.port) as proxy:
+                second.notify("ann", title="over there")
+                with Device(server, "ann", port=proxy.port) as stranger:
+                    stranger.until(lambda: any(
+                        event.get("status") == "authenticationRequired" for event in stranger.events))
+                    stranger.write_token(second.token("ann"))
+                    self.assertTrue(stranger.wait(seconds=30))
+                    self.assertEqual(stranger.ask("tray")["unread"], 1)
+
+    def test_a_directory_belongs_to_one_process_at_a_time(self):
+        with Server() as server, Device(server, "ann") as device:
+            device.wait()
+            with Device(server, "ann", directory=device.directory) as second:
+                self.assertEqual(second.process.wait(timeout=30), 69)
+            device.ask("logout")
+            left = [os.path.join(path, name) for path, _, names in os.walk(os.path.join(device.directory, "device")) for name in names]
+            self.assertEqual(left, [])
+
+    def test_an_unchanged_badge_costs_one_304_of_less_than_500_bytes(self):
+        with Server() as server, Proxy(server.port) as proxy:
+            server.notify("ann", title="n")
+            with Device(server, "ann", port=proxy.port) as device:
+                self.assertTrue(device.wait())
+                device.ask("live", on=False)
+                self.assertTrue(device.wait())
+                self.assertTrue(device.wait())
+                server.notify("somebody else", title="not for ann")
+                before = proxy.sent
+                self.assertTrue(device.wait())
+                self.assertIn("304", server.logged().splitlines()[-1])
+                self.assertGreater(proxy.sent, before)
+                self.assertLess(proxy.sent - before, 500)
+
+    def test_an_attachment_is_uploaded_before_its_message(self):
+        stored = {}
+
+        class Store(BaseHTTPRequestHandler):
+            def do_PUT(self):
+                stored[self.path] = self.rfile.read(int(self.headers["Content-Length"]))
+                self.send_response(201)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        files = ThreadingHTTPServer(("127.0.0.1", 0), Store)
+        threading.Thread(target=files.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{files.server_port}/files"
+        with Server() as server, Device(server, "ann", options=["--upload", address]) as device:
+            photo = os.path.join(device.directory, "photo.jpg")
+            content = random.Random(1).randbytes(300_000)
+            with open(photo, "wb") as file:
+                file.write(content)
+            entry = device.ask("send", to="bob", lane="media", content={"title": "A photo"}, attachment=photo)["id"]
+            self.assertTrue(device.wait())
+            states = device.states(entry)
+            self.assertEqual(list(dict.fromkeys(states)), ["queued", "uploading", "syncing", "synced"])
+            self.assertEqual(stored, {f"/files/{entry}": content})
+            data = server.get("/v1/users/bob/inbox").json["items"][0]["data"]["attachment"]
+            self.assertEqual((data["url"], data["bytes"]), (f"{address}/{entry}", len(content)))
+        files.shutdown()
+        files.server_close()
+
+    def test_a_compacted_or_erased_stream_is_fetched_anew_or_removed(self):
+        with Server() as server, Proxy(server.port) as proxy:
+            for index in range(5):
+                server.notify("ann", title=f"n{index}")
+            with Device(server, "ann", port=proxy.port) as device:
+                self.assertTrue(device.wait())
+                proxy.stop()
+                device.until(lambda: any(event.get("status") == "offline" for event in device.events))
+                for index in range(5):
+                    server.notify("ann", title=f"m{index}")
+                head = server.get("/v1/admin/stats").json["head"]
+                self.run_job(server, "compactions", {"before": head})
+                mark = device.ask("mark", **{"as": "read", "items": [1]})["id"]
+                proxy.start()
+                self.assertTrue(device.wait())
+                self.assertEqual(device.states(mark)[-1], "synced")
+                self.assert_equal_trays(device, server, "ann")
+                self.run_job(server, "erasures", {"user": "ann", "confirm": "ann"})
+                device.ask("refresh")
+                device.until(lambda: any(event.get("status") == "erased" for event in device.events))
+                self.assertEqual(device.ask("tray")["total"], 0)
+
+    def run_job(self, server, kind, body):
+        job = server.post(f"/v1/admin/{kind}", body).json["id"]
+        while True:
+            state = server.get(f"/v1/admin/jobs/{job}").json
+            if state["state"] != "running":
+                self.assertEqual(state["state"], "done", state)
+                return
+
+    def test_wrong_lines_are_answered(self):
+        with Server() as server, Device(server, "ann") as device:
+            for line in ["nonsense", "[]", '{"do":"fly"}', '{"do":"mark","as":"eaten","items":[1]}', '{"do":"wait","for":"ever"}',
+                         '{"do":"tray","x":1}', '{"do":"mark","as":"read","items":[]}']:
+                device.process.stdin.write(line + "\n")
+                device.process.stdin.flush()
+                self.assertEqual(set(device.answers.get(timeout=30)), {"error", "message"}, line)
+
+
+@unittest.skipUnless(PROGRAM, "TRAYLOG_TRAY does not name the program")
+class BrokenNetworkTests(unittest.TestCase):
+    """Random work through a proxy that loses, doubles, delays and cuts, with the process killed anywhere."""
+
+    def test_after_all_is_quiet_trays_are_equal_and_each_entry_is_stored_once(self):
+        seed = int(os.environ.get("TRAYLOG_SEED", "1"))
+        for number in range(int(os.environ.get("TRAYLOG_RUNS", "2"))):
+            with self.subTest(seed=seed + number):
+                self.run_seed(seed + number)
+
+    def run_seed(self, seed):
+        chance = random.Random(seed)
+        with Server() as server, Proxy(server.port, seed=seed, faults=20) as proxy:
+            for index in range(10):
+                server.notify("ann", title=f"n{index}", thread=chance.choice(["t", "u"]), category="c")
+            device = Device(server, "ann", port=proxy.port)
+            sent = []
+            try:
+                for step in range(60):
+                    device = self.step(chance, server, proxy, device, sent, step)
+                proxy.faults = 0
+                self.assertTrue(device.wait(seconds=90), f"seed {seed}")
+                for entry in device.ask("outbox")["entries"]:
+                    if entry["state"] == "failed":
+                        device.ask("resend", id=entry["id"])
+                self.assertTrue(device.wait(seconds=90), f"seed {seed}")
+                DeviceTests.assert_equal_trays(self, device, server, "ann")
+                self.check_messages(server, sent, seed)
+            finally:
+                device.__exit__()
+
+    def step(self, chance, server, proxy, device, sent, step):
+        kind = chance.choice(["notify", "mark", "mark", "see", "markAll", "undo", "send", "send", "kill", "offline"])
+        if kind == "notify":
+            server.notify("ann", title=f"later {step}", thread="t")
+        elif kind == "mark":
+            page = device.ask("inbox", limit=20, cursor=None, unread=False)["items"]
+            if page:
+                item = chance.choice(page)["seq"]
+                device.ask("mark", **{"as": chance.choice(["read", "unread", "archived", "deleted"]), "items": [item]})
+        elif kind == "see":
+            device.ask("see")
+        elif kind == "markAll":
+            device.ask("markAll", **{"as": "read", "thread": "u"})
+        elif kind == "undo":
+            marks = [entry for entry in device.ask("outbox")["entries"] if entry["lane"] == "marks"]
+            if marks:
+                device.ask("undo", id=marks[-1]["id"])
+        elif kind == "send":
+            lane = chance.choice(["text", "media"])
+            entry = device.ask("send", to="bob", lane=lane, content={"title": f"{lane} {step}"})["id"]
+            sent.append((entry, lane, f"{lane} {step}"))
+        elif kind == "kill" and chance.random() < 0.4:
+            directory = device.directory
+            device.kill()
+            device = Device(server, "ann", port=proxy.port, directory=directory)
+            device.owns = True
+        elif kind == "offline":
+            device.ask("offline", on=chance.random() < 0.5)
+            device.ask("offline", on=False)
+        return device
+
+    def check_messages(self, server, sent, seed):
+        arrived = [item["title"] for item in reversed(server.get("/v1/users/bob/inbox?limit=100").json["items"])]
+        self.assertEqual(sorted(arrived), sorted(title for _, _, title in sent), f"seed {seed}")
+
+
+if __name__ == "__main__":
+    unittest.main()

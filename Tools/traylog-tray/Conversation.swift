@@ -1,0 +1,112 @@
+import Foundation
+import Synchronization
+import TraylogClient
+
+/// The program in JSON lines: questions in, answers out in their order, and what changes in between.
+struct Conversation {
+    let client: TrayClient
+
+    init(_ client: TrayClient) { self.client = client }
+
+    func run() async {
+        let outbox = client.outbox
+        // Asked for before anything happens, so that nothing is missed.
+        let (entries, trays, statuses) = (await outbox.updates, await client.trays, await client.statuses)
+        let tellers = [
+            Task {
+                for await entry in entries {
+                    LineOutput.write { writer in
+                        writer.beginObject()
+                        writer.member("event", "outbox")
+                        writer.members(update: entry)
+                        writer.endObject()
+                    }
+                }
+            },
+            Task {
+                for await view in trays { LineOutput.write { $0.write(view, event: "tray") } }
+            },
+            Task {
+                for await status in statuses {
+                    LineOutput.write { writer in
+                        writer.beginObject()
+                        writer.member("event", "status")
+                        writer.members(status)
+                        writer.endObject()
+                    }
+                }
+            },
+        ]
+        await client.start()
+        for damage in await outbox.damage { LineOutput.error("traylog-tray: lost from the outbox: \(damage)") }
+        var lines = LineInput.lines.makeAsyncIterator()
+        while let line = await lines.next() {
+            guard !line.allSatisfy({ $0 == 0x20 || $0 == 0x0d || $0 == 0x09 }) else { continue }
+            await answer(line)
+        }
+        for teller in tellers { teller.cancel() }
+    }
+
+    private func answer(_ line: [UInt8]) async {
+        do {
+            let question = try Question(line)
+            try await LineOutput.write(question.answer(from: client))
+        } catch {
+            let (name, message) = Self.words(error)
+            LineOutput.write { writer in
+                writer.beginObject()
+                writer.member("error", name)
+                writer.member("message", message)
+                writer.endObject()
+            }
+        }
+    }
+
+    private static func words(_ error: any Error) -> (String, String) {
+        switch error {
+        case let refusal as TrayClientRefusal: (refusal.name, refusal.description)
+        case let refusal as OutboxRefusal: (refusal.name, refusal.description)
+        case let refusal as Refusal: (refusal.name, refusal.message)
+        case let failure as DeviceFailure: (failure.code.rawValue, failure.message)
+        default: ("invalid", "\(error)")
+        }
+    }
+}
+
+/// Standard output, a line at a time.
+enum LineOutput {
+    private static let lock = Mutex(())
+
+    static func write(_ body: (inout JSONWriter) -> Void) {
+        var writer = JSONWriter()
+        body(&writer)
+        write(writer.bytes)
+    }
+
+    static func write(_ line: [UInt8]) {
+        lock.withLock { _ in FileHandle.standardOutput.write(Data(line + [UInt8(ascii: "\n")])) }
+    }
+
+    static func error(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)) }
+}
+
+/// Standard input, a line at a time, read on a thread of its own.
+enum LineInput {
+    static var lines: AsyncStream<[UInt8]> {
+        let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
+        let thread = Thread {
+            var rest: [UInt8] = []
+            while case let data = FileHandle.standardInput.availableData, !data.isEmpty {
+                rest += data
+                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                    continuation.yield(Array(rest[..<end]))
+                    rest.removeSubrange(...end)
+                }
+            }
+            if !rest.isEmpty { continuation.yield(rest) }
+            continuation.finish()
+        }
+        thread.start()
+        return stream
+    }
+}

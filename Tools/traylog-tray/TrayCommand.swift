@@ -1,0 +1,100 @@
+import ArgumentParser
+import Foundation
+import TraylogClient
+import TraylogClientHTTP
+
+@main
+struct TrayCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "traylog-tray",
+        abstract: "A tray in the terminal, which works offline too.",
+        discussion: """
+            Keys: up and down or j and k move, r reads, a archives, d deletes, u undoes, s sees, w writes a message, o goes \
+            offline and back, q quits. With --json it takes one JSON object a line and answers with one, and prints a line \
+            for each change.
+            """)
+
+    @Option(help: ArgumentHelp("The server's address.", valueName: "URL"))
+    var server: String
+
+    @Option(help: ArgumentHelp("Whose tray.", valueName: "U"))
+    var user: String
+
+    @Option(
+        help: ArgumentHelp(
+            "The file with the user's token; it is read again when the token has expired.", valueName: "F"))
+    var tokenFile: String
+
+    @Option(help: ArgumentHelp("Where the outbox and the replica are kept, by one process at a time.", valueName: "D"))
+    var directory: String
+
+    @Option(help: ArgumentHelp("The name of this device, which goes along with each command.", valueName: "NAME"))
+    var device: String?
+
+    @Option(help: ArgumentHelp("Where attachments are put, each under its id.", valueName: "URL"))
+    var upload: String?
+
+    @Flag(help: "Talk in JSON lines.")
+    var json = false
+
+    @Flag(help: "Keep the server's tree heads, and say when it rewrote its log.")
+    var witness = false
+
+    func validate() throws {
+        for address in [server, upload].compactMap({ $0 }) {
+            guard let url = URL(string: address), ["http", "https"].contains(url.scheme), url.host != nil else {
+                throw ValidationError("\(address) is no address: give one such as http://127.0.0.1:8080")
+            }
+        }
+        try Self.check(user, "user")
+        if let device { try Self.check(device, "device") }
+    }
+
+    private static func check(_ text: String, _ name: String) throws {
+        let isPlain = text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f }
+        guard (1...256).contains(text.utf8.count), isPlain else {
+            throw ValidationError("\(name) must have 1 to 256 bytes, without control characters")
+        }
+    }
+
+    func run() async throws {
+        guard let url = URL(string: server) else { throw ExitCode(64) }
+        guard FileManager.default.isReadableFile(atPath: tokenFile) else {
+            throw Self.failure("\(tokenFile) cannot be read: put the user's token in it", 66)
+        }
+        var options = TrayClientOptions()
+        options.device = device
+        options.witness = witness
+        let client: TrayClient
+        do {
+            client = try TrayClient(
+                user: user, directory: directory,
+                transport: HTTPTransport(server: url, uploads: upload.flatMap { URL(string: $0) }),
+                tokens: TokenFile(URL(fileURLWithPath: tokenFile)), options: options)
+        } catch {
+            throw Self.failure(error.message, error.exitCode)
+        }
+        if json {
+            await Conversation(client).run()
+        } else {
+            try await Screen(client).run()
+        }
+        await client.close()
+    }
+
+    private static func failure(_ message: String, _ code: Int32) -> ExitCode {
+        FileHandle.standardError.write(Data("traylog-tray: \(message)\n".utf8))
+        return ExitCode(code)
+    }
+}
+
+extension DeviceFailure {
+    /// The program's exit code.
+    fileprivate var exitCode: Int32 {
+        switch code {
+        case .inUse: 69
+        case .foreign: 65
+        default: 74
+        }
+    }
+}
