@@ -1,14 +1,227 @@
 import Foundation
 import TraylogClient
 
-/// The tray in a terminal.
-struct Screen {
-    let client: TrayClient
+/// The tray in a terminal: a bell, a list, keys.
+@MainActor
+final class Screen {
+    private enum Mode {
+        case list
+        /// Writing a message: the receiver, then the text.
+        case receiver(String)
+        case message(to: String, String)
+    }
+
+    private enum Happening: Sendable {
+        case key(Key)
+        case changed
+    }
+
+    private let client: TrayClient
+    private var items: [Item] = []
+    private var view: TrayView?
+    private var failed = 0
+    private var selected = 0
+    private var mode = Mode.list
+    private var note = ""
+    private var isOffline = false
+    /// What the user did here, for `u`.
+    private var done: [String] = []
 
     init(_ client: TrayClient) { self.client = client }
 
     func run() async throws {
+        guard Terminal.isInteractive else {
+            LineOutput.error("traylog-tray: this is no terminal: use --json")
+            return
+        }
+        let (happenings, continuation) = AsyncStream.makeStream(of: Happening.self)
+        let (keys, trays, updates) = (Terminal.keys, await client.trays, await client.outbox.updates)
+        let feeds = [
+            Task {
+                for await key in keys { continuation.yield(.key(key)) }
+                continuation.finish()
+            },
+            Task { for await _ in trays { continuation.yield(.changed) } },
+            Task { for await _ in updates { continuation.yield(.changed) } },
+            // The size of the window may have changed.
+            Task {
+                while (try? await Task.sleep(for: .seconds(1))) != nil { continuation.yield(.changed) }
+            },
+        ]
+        let restore = Terminal.enterRawMode()
         await client.start()
-        await client.close()
+        await draw()
+        for await happening in happenings {
+            if case .key(let key) = happening, await !handle(key) { break }
+            await draw()
+        }
+        for feed in feeds { feed.cancel() }
+        restore()
+    }
+
+    // MARK: Keys
+
+    /// - Returns: false to end.
+    private func handle(_ key: Key) async -> Bool {
+        switch mode {
+        case .list: return await handleInList(key)
+        case .receiver(let text):
+            write(key, text) {
+                mode = .receiver($0)
+            } done: {
+                mode = $0.isEmpty ? .list : .message(to: $0, "")
+            }
+        case .message(let receiver, let text):
+            var sent: String?
+            write(key, text) {
+                mode = .message(to: receiver, $0)
+            } done: {
+                sent = $0
+            }
+            guard let sent else { break }
+            mode = .list
+            if !sent.isEmpty {
+                await act("sent to \(receiver)") {
+                    try await self.client.send(to: receiver, Content(thread: self.client.user, title: sent)).id
+                }
+            }
+        }
+        return true
+    }
+
+    private func write(_ key: Key, _ text: String, _ change: (String) -> Void, done: (String) -> Void) {
+        switch key {
+        case .text(let letter): change(text + letter)
+        case .backspace: change(String(text.dropLast()))
+        case .enter: done(text)
+        case .escape: mode = .list
+        default: break
+        }
+    }
+
+    private func handleInList(_ key: Key) async -> Bool {
+        note = ""
+        switch key {
+        case .down, .text("j"): selected = min(selected + 1, max(0, items.count - 1))
+        case .up, .text("k"): selected = max(selected - 1, 0)
+        case .text("q"): return false
+        case .text("r"), .enter:
+            await mark(items.indices.contains(selected) && items[selected].isRead ? .unread : .read)
+        case .text("a"): await mark(.archived)
+        case .text("d"): await mark(.deleted)
+        case .text("s"): await act("seen") { try await self.client.see().id }
+        case .text("R"): await act("all read") { try await self.client.markAll(.read).id }
+        case .text("u"):
+            guard let id = done.popLast() else {
+                note = "nothing to undo"
+                break
+            }
+            await act("undone", isUndoable: false) { try await self.client.undo(id) }
+        case .text("w"): mode = .receiver("")
+        case .text("o"):
+            isOffline.toggle()
+            await client.setOffline(isOffline)
+        case .text("x"):
+            do {
+                note = "\(try await client.outbox.discardFailed()) discarded"
+            } catch {
+                note = "\(error)"
+            }
+        case .text("f"): await client.refresh(.pull)
+        default: break
+        }
+        return true
+    }
+
+    private func mark(_ mark: Mark) async {
+        guard items.indices.contains(selected) else { return }
+        let item = items[selected].seq
+        await act(mark.name) { try await self.client.mark(mark, [.seq(item)]).id }
+    }
+
+    private func act(_ words: String, isUndoable: Bool = true, _ body: () async throws -> String) async {
+        do {
+            let id = try await body()
+            if isUndoable { done.append(id) }
+            note = words
+        } catch {
+            note = "\(error)"
+        }
+    }
+
+    // MARK: Drawing
+
+    private func draw() async {
+        view = await client.tray
+        do {
+            items = try await client.inbox(InboxQuery(limit: Limits.pageItems)).items
+        } catch {
+            note = "\(error)"
+        }
+        failed = await client.outbox.entries.count { $0.state == .failed }
+        selected = min(selected, max(0, items.count - 1))
+        let (columns, rows) = Terminal.size
+        var lines = [bell(columns), ""]
+        let room = max(1, rows - 4)
+        let first = max(0, min(selected - room / 2, items.count - room))
+        for index in first..<min(items.count, first + room) { lines.append(line(index, columns)) }
+        if items.isEmpty { lines.append("  nothing here".fitted(to: columns)) }
+        while lines.count < rows - 2 { lines.append("") }
+        lines.append(dimmed(state.fitted(to: columns)))
+        lines.append(prompt.fitted(to: columns))
+        let text = lines.prefix(rows).map { $0 + "\u{1b}[K" }.joined(separator: "\r\n")
+        Terminal.write("\u{1b}[H\(text)\u{1b}[J")
+    }
+
+    private func bell(_ columns: Int) -> String {
+        let unread = view?.tray.unread ?? 0
+        let words = unread == 0 ? "  (no) unread" : "  (\(unread)) unread"
+        let text = " Tray of \(client.user)\(words), \(view?.tray.unseen ?? 0) unseen, \(view?.tray.total ?? 0) in all"
+        return "\u{1b}[\(unread > 0 ? "1;" : "")7m\(text.fitted(to: columns))\u{1b}[0m"
+    }
+
+    private func line(_ index: Int, _ columns: Int) -> String {
+        let item = items[index]
+        let marker = index == selected ? ">" : " "
+        let dot = item.isRead ? " " : item.isSeen ? "o" : "*"
+        let who = [item.actor, item.content.thread].compactMap { $0 }.joined(separator: " · ")
+        let time = String(item.recordedAt.rfc3339.dropFirst(5).prefix(11)).replacingOccurrences(of: "T", with: " ")
+        let right = columns >= 100 ? "  \(who.fitted(to: 28))  \(time) " : "  \(time) "
+        let title = [item.content.title ?? "(no content here)", item.content.body].compactMap { $0 }.joined(
+            separator: " - ")
+        let text = "\(marker) \(dot) \(title)".fitted(to: max(10, columns - right.count)) + right
+        let style = index == selected ? "\u{1b}[7m" : item.isRead ? "" : "\u{1b}[1m"
+        return "\(style)\(text)\u{1b}[0m"
+    }
+
+    private func dimmed(_ text: String) -> String { "\u{1b}[2m\(text)\u{1b}[0m" }
+
+    private var state: String {
+        var parts = [view.map { Self.words($0.status) } ?? ""]
+        if let pending = view?.pending.count, pending > 0 { parts.append("\(pending) waiting to be sent") }
+        if failed > 0 { parts.append("\(failed) failed (x discards)") }
+        if !note.isEmpty { parts.append(note) }
+        return " " + parts.joined(separator: " · ")
+    }
+
+    private static func words(_ status: TrayStatus) -> String {
+        switch status {
+        case .offline: "offline"
+        case .syncing: "syncing"
+        case .upToDate: "up to date"
+        case .authenticationRequired: "sign in again: the token is refused"
+        case .reloading: "loading anew"
+        case .erased: "this user was erased"
+        case .failing: "the server does not answer well"
+        case .inconsistent: "the server rewrote its log"
+        }
+    }
+
+    private var prompt: String {
+        switch mode {
+        case .list: " jk move  r read  a archive  d delete  u undo  s see  w write  o offline  q"
+        case .receiver(let text): " to: \(text)_"
+        case .message(let receiver, let text): " to \(receiver): \(text)_"
+        }
     }
 }

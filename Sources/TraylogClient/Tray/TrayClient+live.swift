@@ -188,10 +188,13 @@ extension TrayClient {
         var asking: Task<Bool, Never>?
         defer { asking?.cancel() }
         var answered = Answered()
+        var nextQuestion: Int64 = 0
         while !isClosed {
             if !outbox.here({ $0.hasPending }) {
                 if goal == .idle || answered.isComplete { return true }
-                if asking == nil, mayAsk {
+                if asking == nil, mayAsk, clock.uptime >= nextQuestion {
+                    // An error is no reason to hurry.
+                    nextQuestion = clock.uptime + 500
                     let flag = answered
                     asking = Task { [weak self] in
                         let isDone = (try? await self?.bringUpToDate()) != nil

@@ -108,6 +108,7 @@ extension TrayClient {
     /// Folds in everything up to the server's head; fetches a snapshot where that is not possible.
     func bringUpToDate() async throws(ClientError) {
         if confirmed == nil { try await reload() }
+        var snapshots = 0
         while let meta, !isClosed {
             let start = entityTag?.offset ?? meta.offset
             var request = ServiceRequest("GET", "\(path)/changes?offset=\(ServiceRequest.encode(start))")
@@ -117,6 +118,9 @@ extension TrayClient {
             do throws(ClientError) {
                 response = try await session.perform(request)
             } catch {
+                // A server that refuses what it has just given out will not change its mind.
+                snapshots += 1
+                guard snapshots < 3 else { throw error }
                 try await recover(from: error)
                 continue
             }

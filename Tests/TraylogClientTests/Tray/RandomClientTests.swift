@@ -1,0 +1,53 @@
+import Testing
+import Traylog
+import TraylogClient
+
+struct RandomClientTests {
+    /// Requests are lost, answered without an answer, and done twice; the process ends anywhere.
+    @Test(arguments: UInt64(0)..<6)
+    func afterAllIsQuietTheClientEqualsTheServerAndEachEntryIsStoredOnce(seed: UInt64) async throws {
+        try await withClient(seed: seed) { tested in
+            var random = SplitMix(seed &+ 1_000)
+            let store = tested.service.store
+            _ = try await store.perform(.subscribe("ann", to: "news"))
+            for index in 0..<10 {
+                _ = try await store.perform(.notify("ann", title: "n\(index)", thread: index % 3 == 0 ? "t" : nil))
+            }
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            var sent: [String] = []
+            for step in 0..<120 {
+                tested.service.weather = [.fine, .stormy, .stormy, .offline].randomElement(using: &random) ?? .fine
+                switch random.next() % 12 {
+                case 0: _ = try await store.perform(.notify("ann", title: "later \(step)", thread: "t"))
+                case 1: _ = try await store.perform(.broadcast(to: "news", Content(title: "news \(step)")))
+                case 2: try await tested.client.see()
+                case 3: try await tested.client.markAll(.read, Selection(thread: .named("t")))
+                case 4...6:
+                    let items = try await tested.client.inbox(InboxQuery(limit: 100)).items
+                    guard let item = items.randomElement(using: &random) else { break }
+                    let mark = [Mark.read, .unread, .archived, .deleted].randomElement(using: &random) ?? .read
+                    try await tested.client.mark(mark, [.seq(item.seq)])
+                case 7:
+                    let marks = await tested.client.outbox.entries.filter { $0.lane == "marks" && $0.state != .failed }
+                    if let mark = marks.randomElement(using: &random) { try await tested.client.undo(mark.id) }
+                case 8: sent.append(try await tested.client.send(to: "bob", Content(title: "m\(step)")).id)
+                case 9: await tested.client.refresh(.pull)
+                case 10: try await tested.restart()
+                default: _ = await tested.client.wait(for: .idle, seconds: 0.02)
+                }
+                #expect(await tested.client.tray.tray.unseen >= 0)
+            }
+            tested.service.weather = .fine
+            await tested.client.refresh(.pull)
+            #expect(await tested.client.wait(for: .synced, seconds: 60), "seed \(seed)")
+            // A message that was under way when the process ended is the user's to send again.
+            for entry in await tested.client.outbox.entries where entry.lane == "text" && entry.state == .failed {
+                try await tested.client.outbox.resend(entry.id)
+            }
+            #expect(await tested.client.wait(for: .synced, seconds: 60), "seed \(seed)")
+            try await tested.expectEqual("seed \(seed)")
+            let arrived = try await store.inbox(of: "bob", InboxQuery(limit: 100)).items.compactMap(\.key)
+            #expect(arrived.sorted() == sent.sorted(), "seed \(seed)")
+        }
+    }
+}

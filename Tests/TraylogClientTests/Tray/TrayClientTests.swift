@@ -1,0 +1,159 @@
+import Testing
+import Traylog
+import TraylogClient
+
+struct TrayClientTests {
+    private func fill(_ store: Store) throws {
+        for index in 0..<6 { _ = try store.perform(.notify("ann", title: "n\(index)", thread: "t", category: "c")) }
+    }
+
+    @Test func offlineItAnswersFromTheReplicaAtOnceAlsoAfterARestart() async throws {
+        try await withClient(before: fill) { tested in
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            tested.service.weather = .offline
+            try await tested.restart()
+            #expect(await tested.client.tray.tray.unread == 6)
+            #expect(try await tested.client.inbox().items.map(\.content.title) == (0..<6).reversed().map { "n\($0)" })
+            #expect(try await tested.client.threads().threads.map(\.count) == [6])
+        }
+    }
+
+    @Test func aMarkShowsAtOnceAndWhatTheServerRefusesGoesAwayAgain() async throws {
+        try await withClient(before: fill) { tested in
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            tested.service.weather = .offline
+            try await tested.client.mark(.deleted, [.seq(3)])
+            #expect(await tested.client.tray.tray.total == 5)
+            // Meanwhile it is erased from the server's history by nobody; the snooze of a retracted item is refused.
+            _ = try await tested.service.store.perform(.retract(.seq(4), of: "ann"))
+            let snooze = try await tested.client.snooze(.seq(4), until: Timestamp(milliseconds: 4_000_000_000_000))
+            #expect(await tested.client.tray.tray.total == 4)
+            tested.service.weather = .fine
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            #expect(await tested.client.outbox.entry(snooze.id)?.state == .failed)
+            try await tested.expectEqual()
+        }
+    }
+
+    @Test func anUndoOfWhatWasNotSentRemovesItAndOneOfWhatWasIsAnUndo() async throws {
+        try await withClient(before: fill) { tested in
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            tested.service.weather = .offline
+            let first = try await tested.client.mark(.read, [.seq(1)])
+            #expect(try await tested.client.undo(first.id) == first.id)
+            #expect(await tested.client.tray.tray.unread == 6)
+            tested.service.weather = .fine
+            let second = try await tested.client.mark(.read, [.seq(2)])
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            #expect(try await tested.client.undo(second.id) != second.id)
+            #expect(await tested.client.tray.tray.unread == 6)
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            try await tested.expectEqual()
+            #expect(try await tested.service.store.history(of: "ann").last?.kind == .undone)
+        }
+    }
+
+    @Test func whatWasShownNeverGoesBackWhileAMarkIsConfirmed() async throws {
+        try await withClient(before: fill) { tested in
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            let trays = await tested.client.trays
+            let watcher = Task { () -> [Int] in
+                var unread: [Int] = []
+                for await view in trays { unread.append(view.tray.unread) }
+                return unread
+            }
+            for item in 1...6 {
+                try await tested.client.mark(.read, [.seq(Seq(UInt64(item)))])
+                if item % 2 == 0 { await tested.client.refresh(.pull) }
+            }
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            await tested.client.close()
+            let shown = await watcher.value
+            #expect(shown == shown.sorted(by: >), "\(shown)")
+            #expect(shown.last == 0)
+        }
+    }
+
+    @Test func anyNumberOfTriggersMakeOneRequest() async throws {
+        try await withClient(before: fill) { tested in
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            let before = tested.service.requests.count
+            let client = tested.client
+            await client.run { client in for trigger in RefreshTrigger.allCases { client.refresh(trigger) } }
+            while await client.status != .upToDate(through: 6) { await Task.yield() }
+            #expect(tested.service.requests.count == before + 1)
+        }
+    }
+
+    @Test func pollingIsRaisedToTwoMinutesAndASecondCallReplacesTheFirst() async throws {
+        try await withClient { tested in
+            #expect(await tested.client.poll(everySeconds: 5) == 120)
+            #expect(await tested.client.poll(everySeconds: 300) == 300)
+            #expect(await tested.client.pollSeconds == 300)
+            #expect(await tested.client.poll(everySeconds: 0) == 0)
+        }
+    }
+
+    @Test func anUndoBelowTheSnapshotAndACompactionAreMetByANewSnapshot() async throws {
+        try await withClient(before: fill) { tested in
+            _ = try await tested.service.store.perform(.mark(.read, 2, of: "ann"))
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            _ = try await tested.service.store.perform(.undo(7, of: "ann"))
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            try await tested.expectEqual()
+            tested.service.weather = .offline
+            for index in 0..<9 { _ = try await tested.service.store.perform(.notify("ann", title: "m\(index)")) }
+            _ = try await tested.service.store.compact(before: .seq(try await tested.service.store.head()))
+            try await tested.client.mark(.read, [.seq(1)])
+            tested.service.weather = .fine
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            try await tested.expectEqual()
+        }
+    }
+
+    @Test func anExpiredTokenIsRenewedOnceAndOtherwiseWaitedFor() async throws {
+        try await withClient(before: fill) { tested in
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            tested.service.set(valid: "newer", given: "newer")
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            tested.service.set(valid: "newest", given: "newer")
+            let mark = try await tested.client.mark(.read, [.seq(1)])
+            while await tested.client.status != .authenticationRequired { await Task.yield() }
+            #expect(await tested.client.outbox.entry(mark.id)?.attempts == 0)
+            tested.service.set(valid: "newest", given: "newest")
+            await tested.client.refresh(.pull)
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            try await tested.expectEqual()
+        }
+    }
+
+    @Test func anItemArrivesOnceAlsoAfterARestartAndIsWithdrawnWhenReadElsewhere() async throws {
+        try await withClient(before: fill) { tested in
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            var arrivals = await tested.client.arrivals.makeAsyncIterator()
+            var withdrawals = await tested.client.withdrawals.makeAsyncIterator()
+            _ = try await tested.service.store.perform(.notify("ann", title: "loud"))
+            _ = try await tested.service.store.perform(.notify("ann", title: "quiet", level: .passive))
+            _ = try await tested.service.store.perform(.notify("ann", title: "seen at once"))
+            _ = try await tested.service.store.perform(.mark(.read, 9, of: "ann"))
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            let arrived = await arrivals.next() ?? []
+            #expect(arrived.map(\.item.seq) == [7, 8])
+            #expect(arrived.map(\.presentation) == [.alert, .badge])
+            _ = try await tested.service.store.perform(.mark(.read, 7, of: "ann"))
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            #expect(await withdrawals.next() == [7])
+            try await tested.restart()
+            var again = await tested.client.arrivals.makeAsyncIterator()
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            _ = try await tested.service.store.perform(.notify("ann", title: "newer"))
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            #expect(await again.next()?.map(\.item.seq) == [11])
+        }
+    }
+}
+
+extension TrayClient {
+    /// Runs something on the client's thread, without others in between.
+    func run(_ body: @Sendable (isolated TrayClient) -> Void) { body(self) }
+}

@@ -1,0 +1,114 @@
+import Foundation
+
+/// The terminal in raw mode, and what is written to it.
+enum Terminal {
+    /// Turns off echo and lines.
+    ///
+    /// - Returns: restores the terminal as it was.
+    static func enterRawMode() -> () -> Void {
+        var before = termios()
+        guard unsafe tcgetattr(0, &before) == 0 else { return {} }
+        var raw = before
+        raw.c_lflag &= ~tcflag_t(ECHO | ICANON)
+        unsafe tcsetattr(0, TCSANOW, &raw)
+        write("\u{1b}[?1049h\u{1b}[?25l")
+        let saved = before
+        return {
+            write("\u{1b}[?25h\u{1b}[?1049l")
+            var saved = saved
+            unsafe tcsetattr(0, TCSANOW, &saved)
+        }
+    }
+
+    static var size: (columns: Int, rows: Int) {
+        var size = winsize()
+        guard unsafe ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return (80, 24) }
+        return (Int(size.ws_col), Int(size.ws_row))
+    }
+
+    static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
+
+    /// Whether a person sits there.
+    static var isInteractive: Bool { isatty(0) == 1 && isatty(1) == 1 }
+
+    /// The keys, as they are pressed.
+    static var keys: AsyncStream<Key> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Key.self)
+        let thread = Thread {
+            var reader = KeyReader()
+            while case let data = FileHandle.standardInput.availableData, !data.isEmpty {
+                for key in reader.take([UInt8](data)) { continuation.yield(key) }
+            }
+            continuation.finish()
+        }
+        thread.start()
+        return stream
+    }
+}
+
+enum Key: Hashable, Sendable {
+    case up, down, enter, escape, backspace
+    case text(String)
+}
+
+/// Makes keys of the bytes that a terminal sends.
+struct KeyReader {
+    private var rest: [UInt8] = []
+
+    mutating func take(_ bytes: [UInt8]) -> [Key] {
+        rest += bytes
+        var keys: [Key] = []
+        while let first = rest.first {
+            var count = 1
+            switch first {
+            case 0x1b where rest.count >= 3 && rest[1] == UInt8(ascii: "["):
+                count = 3
+                if rest[2] == UInt8(ascii: "A") { keys.append(.up) }
+                if rest[2] == UInt8(ascii: "B") { keys.append(.down) }
+            case 0x1b: keys.append(.escape)
+            case 0x0a, 0x0d: keys.append(.enter)
+            case 0x7f, 0x08: keys.append(.backspace)
+            case 0x00..<0x20: break
+            default:
+                count = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
+                guard rest.count >= count else { return keys }
+                keys.append(.text(String(decoding: rest[..<count], as: UTF8.self)))
+            }
+            rest.removeFirst(count)
+        }
+        return keys
+    }
+}
+
+extension String {
+    /// The text on so many columns: control characters are shown as spaces, and what does not fit is cut off with `…`.
+    func fitted(to columns: Int) -> String {
+        let shown = map { character in
+            let isControl = character.unicodeScalars.contains { $0.properties.generalCategory == .control }
+            return isControl || character.isNewline ? " " : character
+        }
+        let width = shown.reduce(0) { $0 + $1.columns }
+        if width <= columns { return String(shown) + String(repeating: " ", count: columns - width) }
+        var used = 0
+        let start = shown.prefix { character in
+            used += character.columns
+            return used < columns
+        }
+        let left = columns - start.reduce(0) { $0 + $1.columns } - 1
+        return String(start) + "…" + String(repeating: " ", count: max(0, left))
+    }
+}
+
+extension Character {
+    /// The columns that a terminal gives it.
+    fileprivate var columns: Int {
+        guard let first = unicodeScalars.first else { return 0 }
+        if first.properties.isEmojiPresentation { return 2 }
+        switch first.value {
+        case 0x1100...0x115f, 0x2e80...0xa4cf, 0xac00...0xd7a3, 0xf900...0xfaff, 0xfe30...0xfe6f, 0xff00...0xff60,
+            0xffe0...0xffe6, 0x20000...0x3fffd:
+            return 2
+        default: return 1
+        }
+    }
+}
