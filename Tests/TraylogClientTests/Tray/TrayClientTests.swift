@@ -38,11 +38,11 @@ struct TrayClientTests {
     @Test func anUndoOfWhatWasNotSentRemovesItAndOneOfWhatWasIsAnUndo() async throws {
         try await withClient(before: fill) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
-            tested.service.weather = .offline
+            await tested.client.setOffline(true)
             let first = try await tested.client.mark(.read, [.seq(1)])
             #expect(try await tested.client.undo(first.id) == first.id)
             #expect(await tested.client.tray.tray.unread == 6)
-            tested.service.weather = .fine
+            await tested.client.setOffline(false)
             let second = try await tested.client.mark(.read, [.seq(2)])
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             #expect(try await tested.client.undo(second.id) != second.id)
@@ -148,7 +148,7 @@ struct TrayClientTests {
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             _ = try await tested.service.store.perform(.notify("ann", title: "newer"))
             #expect(await tested.client.wait(for: .synced, seconds: 30))
-            #expect(await again.next()?.map(\.item.seq) == [11])
+            #expect(await again.next()?.map(\.item.seq) == [12])
         }
     }
 }
