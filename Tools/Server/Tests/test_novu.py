@@ -69,3 +69,63 @@ class NovuSDKTests(unittest.TestCase):
             self.assertEqual((tray["unread"], tray["total"]), (0, 11))
             count = notifications.count(subscriber_id="ann", filters='[{"read":true},{"read":false}]')
             self.assertEqual([part.count for part in count.result], [11, 0])
+
+    def test_topics_and_their_subscriptions(self):
+        with Server() as server, Novu(
+            secret_key=server.key, server_url=f"http://127.0.0.1:{server.port}/compat/novu"
+        ) as novu:
+            self.assertEqual(novu.topics.create(create_update_topic_request_dto={"key": "news", "name": "News"}).result.key, "news")
+            made = novu.topics.subscriptions.create(
+                topic_key="news", create_topic_subscriptions_request_dto={"subscriptions": ["ann", "bob", "x" * 300]}).result
+            self.assertEqual([part.subscriber.subscriber_id for part in made.data], ["ann", "bob"])
+            self.assertEqual((made.meta.successful, made.meta.failed, made.errors[0].code), (2, 1, "invalid"))
+            novu.topics.subscriptions.create(topic_key="other", create_topic_subscriptions_request_dto={"subscriber_ids": ["ann"]})
+            novu.trigger(trigger_event_request_dto={
+                "workflow_id": "w", "to": {"type": "Topic", "topic_key": "news"}, "payload": {"subject": "S"}})
+            self.assertEqual(server.get("/v1/users/bob/inbox").json["items"][0]["topic"], "news")
+            shown = novu.topics.subscriptions.list(request={"topic_key": "news", "limit": 1}).result
+            self.assertEqual([part.subscriber.subscriber_id for part in shown.data], ["ann"])
+            rest = novu.topics.subscriptions.list(request={"topic_key": "news", "limit": 1, "after": shown.next}).result
+            self.assertEqual(([part.subscriber.subscriber_id for part in rest.data], rest.next), (["bob"], None))
+            one = novu.topics.subscriptions.get_subscription(topic_key="news", identifier=shown.data[0].identifier).result
+            self.assertEqual(one.identifier, shown.data[0].identifier)
+            self.assertEqual([topic.key for topic in novu.topics.list(request={}).result.data], ["news", "other"])
+            mine = novu.subscribers.topics.list(request={"subscriber_id": "ann"}).result
+            self.assertEqual([part.topic.key for part in mine.data], ["news", "other"])
+            left = novu.topics.subscriptions.delete(
+                topic_key="news", delete_topic_subscriptions_request_dto={"subscriptions": [{"subscriber_id": "ann"}]}).result
+            self.assertEqual((left.meta.successful, left.data[0].subscriber.subscriber_id), (1, "ann"))
+            self.assertEqual([topic["topic"] for topic in server.get("/v1/users/ann/subscriptions").json["subscriptions"]], ["other"])
+            server.notify("bob", title="B")
+            job = server.post("/v1/admin/erasures", {"user": "bob", "confirm": "bob"}).headers["Location"]
+            while server.get(job).json["state"] == "running":
+                pass
+            self.assertEqual(novu.topics.subscriptions.list(request={"topic_key": "news"}).result.data, [])
+            self.assertTrue(novu.topics.delete(topic_key="other").result.acknowledged)
+            self.assertEqual(server.get("/v1/users/ann/subscriptions").json, {"subscriptions": []})
+
+    def test_many_at_once(self):
+        with Server() as server, Novu(
+            secret_key=server.key, server_url=f"http://127.0.0.1:{server.port}/compat/novu"
+        ) as novu:
+            novu.trigger_bulk(bulk_trigger_event_dto={"events": [
+                {"workflow_id": name, "to": [f"u{n}" for n in range(100)], "payload": {"subject": name}} for name in ("a", "b")]})
+            novu.trigger_broadcast(trigger_event_to_all_request_dto={"name": "c", "payload": {"subject": "all"}})
+            self.assertEqual(len(server.get("/v1/users?limit=100").json["users"]), 100)
+            self.assertEqual(server.get("/v1/users/u7/tray").json["total"], 3)
+            notifications = novu.subscribers.notifications
+            who = {"subscriber_id": "u7"}
+            notifications.mark_as_seen(**who, mark_subscriber_notifications_as_seen_dto={})
+            self.assertEqual(server.get("/v1/users/u7/tray").json["unseen"], 0)
+            # The SDK of Python cannot say tags here; others can.
+            marked = server.post("/compat/novu/v2/subscribers/u7/notifications/read", {"tags": ["a", "x"]})
+            self.assertEqual((marked.status, server.get("/v1/users/u7/tray").json["unread"]), (204, 2))
+            notifications.archive_all_read(**who, update_all_subscriber_notifications_dto={})
+            self.assertEqual([item.subject for item in notifications.list(request=who).result.data], ["all", "b"])
+            notifications.archive_all(**who, update_all_subscriber_notifications_dto={})
+            self.assertEqual(len(notifications.list(request={**who, "archived": True}).result.data), 3)
+            novu.trigger(trigger_event_request_dto={"workflow_id": "d", "to": "u7"})
+            notifications.delete_all(**who, update_all_subscriber_notifications_dto={})
+            self.assertEqual(notifications.list(request=who).result.data, [])
+            filters = json.dumps([{"archived": True}, {"archived": False}, {"read": True, "archived": True}])
+            self.assertEqual([part.count for part in notifications.count(**who, filters=filters).result], [3, 0, 1])

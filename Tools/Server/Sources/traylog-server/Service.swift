@@ -20,6 +20,7 @@ final class Service: Sendable {
     let metrics = Metrics()
     let jobs = Jobs()
     let devices: Devices
+    let topics: TopicIndex
     let log: ServiceLog
     private let draining = Mutex(false)
 
@@ -28,6 +29,7 @@ final class Service: Sendable {
         checkpointKey: NotePrivateKey, devices: Devices, log: ServiceLog
     ) async throws {
         self.devices = devices
+        topics = TopicIndex(store)
         self.store = store
         storeIdentity = try await store.storeIdentity()
         self.configuration = configuration

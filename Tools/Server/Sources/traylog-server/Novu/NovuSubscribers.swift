@@ -111,9 +111,11 @@ enum NovuSubscribers {
         let marks: [(String, BulkMark)] = [("read", .read), ("archive", .archived), ("delete", .deleted)]
         return marks.map { name, mark in
             all(name, tags) { call, body in
-                let category = try NovuFilter(body).category
-                let action = Command.Action.markAll(mark, Selection(category: category))
-                _ = try await call.store.perform(Command(user: call.user, action))
+                let categories = try NovuFilter(body).categories
+                for category in categories.isEmpty ? [nil] : categories.map(Optional.some) {
+                    let action = Command.Action.markAll(mark, Selection(category: category))
+                    _ = try await call.store.perform(Command(user: call.user, action))
+                }
             }
         } + [
             all("read-archive", tags) { call, body in
@@ -168,8 +170,9 @@ struct NovuFilter {
     var view = InboxQuery.View.inbox
     var isRead: Bool?
     var isSeen: Bool?
-    var category: String?
-    var level: InterruptionLevel?
+    /// Any of them; none stands for all.
+    var categories: [String] = []
+    var levels: [InterruptionLevel] = []
     var since: Timestamp?
     var until: Timestamp?
     let json: JSONValue
@@ -198,12 +201,14 @@ struct NovuFilter {
             case "seen": isSeen = member.value.bool
             case "archived": if member.value.bool == true { view = .archived }
             case "snoozed": if member.value.bool == true { view = .snoozed }
-            case "tags": category = try Self.one(member.value, "tags")
+            case "tags": categories = try Self.texts(member.value, "tags")
             case "severity":
-                guard let level = InterruptionLevel(novu: try Self.one(member.value, "severity") ?? "none") else {
-                    throw Problem.invalid("severity", "must be high, medium, low or none")
+                levels = try Self.texts(member.value, "severity").map { name in
+                    guard let level = InterruptionLevel(novu: name) else {
+                        throw Problem.invalid("severity", "must be high, medium, low or none")
+                    }
+                    return level
                 }
-                self.level = level
             case "createdGte": since = member.value.integer.map { Timestamp(milliseconds: Int64(clamping: $0)) }
             case "createdLte": until = member.value.integer.map { Timestamp(milliseconds: Int64(clamping: $0)) }
             case "notificationIds": break
@@ -212,17 +217,25 @@ struct NovuFilter {
         }
     }
 
-    private static func one(_ value: JSONValue, _ name: String) throws -> String? {
-        guard let values = value.array else { return value.string }
-        guard values.count <= 1 else { throw NovuTriggers.unsupported("more than one of \(name)") }
-        return values.first?.string
+    /// One text, or an array of them. Novu's SDKs write an empty object for nothing.
+    private static func texts(_ value: JSONValue, _ name: String) throws -> [String] {
+        if let text = value.string { return [text] }
+        if case .object(let members) = value {
+            guard members.isEmpty else { throw NovuTriggers.unsupported("groups of \(name)") }
+            return []
+        }
+        return try (value.array ?? []).map { element in
+            guard let text = element.string else { throw Problem.invalid(name, "must be texts") }
+            return text
+        }
     }
 
     /// Visits the notifications, newest first, as long as `body` returns true.
     ///
     /// - Returns: whether there are more.
     func walk(_ store: Store, _ user: String, _ body: (Item) throws -> Bool) async throws -> Bool {
-        var query = InboxQuery(view: view, onlyUnread: isRead == false, onlyUnseen: isSeen == false, category: category)
+        var query = InboxQuery(view: view, onlyUnread: isRead == false, onlyUnseen: isSeen == false)
+        if categories.count == 1 { query.category = categories[0] }
         query.limit = Limits.pageItems
         repeat {
             let page = try await store.inbox(of: user, query)
@@ -236,14 +249,16 @@ struct NovuFilter {
 
     private func admits(_ item: Item) -> Bool {
         isRead.map { $0 == item.isRead } ?? true && isSeen.map { $0 == item.isSeen } ?? true
-            && level.map { $0 == item.content.level } ?? true && since.map { item.recordedAt >= $0 } ?? true
+            && (levels.isEmpty || levels.contains { $0.novu == item.content.level.novu })
+            && (categories.isEmpty || item.content.category.map(categories.contains) ?? false)
+            && since.map { item.recordedAt >= $0 } ?? true
             && until.map { item.recordedAt <= $0 } ?? true
     }
 }
 
 extension Call {
     /// Novu's clients write whole numbers with a point, too.
-    fileprivate func novuNumber(_ name: String) throws(Problem) -> UInt64? {
+    func novuNumber(_ name: String) throws(Problem) -> UInt64? {
         guard let text = query[name] else { return nil }
         guard let value = Double(text), let number = UInt64(exactly: value) else {
             throw .invalid(name, "must be a whole number")

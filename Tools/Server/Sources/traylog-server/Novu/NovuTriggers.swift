@@ -118,6 +118,9 @@ enum NovuTriggers {
             }
             return try all.map { recipient in
                 guard recipient["type"]?.string == "Topic" else { return .user(try subscriber(recipient, "to")) }
+                if let excluded = recipient["exclude"], excluded != .null, excluded != .array([]) {
+                    throw NovuTriggers.unsupported("a topic's exclude")
+                }
                 guard let topic = recipient["topicKey"]?.string else {
                     throw Problem.invalid("to", "a topic must have a topicKey")
                 }
