@@ -14,6 +14,8 @@ import tempfile
 import time
 from urllib.parse import quote
 
+from description import Description
+
 PROGRAM = os.environ["TRAYLOG_SERVER"]
 
 
@@ -22,6 +24,8 @@ def base64url(data):
 
 
 class Answer:
+    """An answer, its body read."""
+
     def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body
 
@@ -117,6 +121,17 @@ class Server:
             return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=60, context=context)
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
 
+    description = None
+
+    def describe(self):
+        """The description of the API, read once for all servers."""
+        if Server.description is None:
+            connection = self.connection()
+            connection.request("GET", "/openapi.json")
+            Server.description = Description(json.loads(connection.getresponse().read()))
+            connection.close()
+        return Server.description
+
     def call(self, method, path, body=None, headers=None, who="key"):
         headers = dict(headers or {})
         if who == "key":
@@ -130,7 +145,9 @@ class Server:
         try:
             connection.request(method, path, body, headers)
             response = connection.getresponse()
-            return Answer(response.status, response.headers, response.read())
+            answer = Answer(response.status, response.headers, response.read())
+            self.describe().check(method, path, answer)
+            return answer
         finally:
             connection.close()
 

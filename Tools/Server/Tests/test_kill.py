@@ -1,7 +1,10 @@
-"""Killed (-9) under keyed writers that retry: no acknowledged event is lost, and none is stored twice."""
+"""Killed (-9) under 64 keyed writers that retry: no acknowledged event is lost, and none is stored twice."""
 
 import http.client
 import json
+import os
+import random
+import shutil
 import tempfile
 import threading
 import time
@@ -9,54 +12,70 @@ import unittest
 
 from served import Server
 
+KILLS = int(os.environ.get("TRAYLOG_KILLS", "3"))
+SEED = int(os.environ.get("TRAYLOG_SEED", random.randrange(1 << 32)))
+
 
 class KillTests(unittest.TestCase):
     def test_what_was_acknowledged_is_there_once(self):
         directory = tempfile.mkdtemp(prefix="traylog-kill.")
+        self.addCleanup(shutil.rmtree, directory, True)
+        rnd = random.Random(SEED)
         server = Server(directory=directory)
         state = {"server": server, "stop": False}
         acknowledged, lock = {}, threading.Lock()
 
         def write(writer):
-            number = 0
+            number, connection, now = 0, None, None
             while not state["stop"]:
                 key = f"{writer}-{number}"
                 try:
-                    now = state["server"]
-                    connection = http.client.HTTPConnection("127.0.0.1", now.port, timeout=5)
+                    if connection is None or now is not state["server"]:
+                        now = state["server"]
+                        connection = http.client.HTTPConnection("127.0.0.1", now.port, timeout=20)
                     connection.request("POST", f"/v1/users/u{writer % 4}/notifications", json.dumps({"title": key}), {
                         "Authorization": f"Bearer {now.key}", "Content-Type": "application/json", "Idempotency-Key": key})
                     response = connection.getresponse()
                     answer = json.loads(response.read())
-                    connection.close()
                     if response.status in (200, 201):
                         with lock:
                             acknowledged[key] = answer["seq"]
                         number += 1
                 except (OSError, http.client.HTTPException, ValueError):
+                    if connection is not None:
+                        connection.close()
+                    connection = None
                     time.sleep(0.02)
 
-        threads = [threading.Thread(target=write, args=(writer,)) for writer in range(16)]
+        threads = [threading.Thread(target=write, args=(writer,)) for writer in range(64)]
         for thread in threads:
             thread.start()
-        for _ in range(3):
-            time.sleep(0.8)
+        for _ in range(KILLS):
+            before = len(acknowledged)
+            while len(acknowledged) < before + 200:
+                time.sleep(0.01)
+            time.sleep(rnd.random() / 2)
             state["server"].stop(9)
             state["server"] = Server(directory=directory)
-        time.sleep(0.5)
+        before = len(acknowledged)
+        while len(acknowledged) < before + 200:
+            time.sleep(0.01)
         state["stop"] = True
         for thread in threads:
             thread.join()
-        self.assertGreater(len(acknowledged), 50)
         stored, offset = {}, "-1"
-        while True:
-            answer = state["server"].get(f"/v1/log?offset={offset}")
-            for event in answer.json:
-                self.assertNotIn(event["key"], stored)
-                stored[event["key"]] = event["seq"]
-            offset = answer.headers["Stream-Next-Offset"]
-            if answer.headers.get("Stream-Up-To-Date") == "true":
-                break
-        for key, seq in acknowledged.items():
-            self.assertEqual(stored[key], seq)
+        with self.subTest(seed=SEED):
+            while True:
+                answer = state["server"].get(f"/v1/log?offset={offset}")
+                for event in answer.json:
+                    self.assertNotIn(event["key"], stored)
+                    stored[event["key"]] = event["seq"]
+                offset = answer.headers["Stream-Next-Offset"]
+                if answer.headers.get("Stream-Up-To-Date") == "true":
+                    break
+            self.assertEqual({key: stored.get(key) for key in acknowledged}, acknowledged)
         self.assertEqual(state["server"].stop(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -327,8 +327,15 @@ class FeedTests(ServiceCase):
         rnd = random.Random(SEED)
         server, path = self.server, self.path
         cuts = []
+        offset, tags = None, None
         for step in range(120):
             self.random_step(rnd)
+            # Tags change with events that the feed shows, and with no other.
+            answer = server.get(f"{path}/changes?offset={offset or '-1'}")
+            now = [server.get(f"{path}/{route}").headers["ETag"] for route in ("tray", "inbox?unread=true", "threads")]
+            if tags is not None:
+                self.assertEqual([old != new for old, new in zip(tags, now)], [bool(answer.json)] * 3, (SEED, step, answer))
+            offset, tags = answer.headers["Stream-Next-Offset"], now
             if step % 20 == 10:
                 cuts.append(server.get(f"{path}/snapshot").lines)
         events, offset = self.read_all(f"{path}/changes", who=self.token)
@@ -350,7 +357,7 @@ class FeedTests(ServiceCase):
     def random_step(self, rnd):
         server, path = self.server, self.path
         items = [item["seq"] for item in server.get(f"{path}/inbox?limit=100&includeSilent=true").json["items"]]
-        kind = rnd.choice(["notify"] * 4 + ["seen", "mark", "all", "mute", "snooze", "wake", "undo", "topic", "other", "retract"])
+        kind = rnd.choice(["notify"] * 4 + ["seen", "mark", "all", "mute", "snooze", "wake", "undo", "topic", "other", "retract", "edit", "back"])
         thread, category = rnd.choice(["a", "b", None]), rnd.choice(["x", "y", None])
         given = {name: value for name, value in (("thread", thread), ("category", category)) if value}
         if kind == "notify":
@@ -379,6 +386,15 @@ class FeedTests(ServiceCase):
             server.post("/v1/topics/folded/broadcasts", {"title": "b", **given})
         elif kind == "other":
             server.notify("nobody in particular", title="o")
+        elif kind == "edit" and items:
+            server.call("PATCH", f"{path}/items/{rnd.choice(items)}", {"title": rnd.choice(["t", "u"]), "level": "passive"})
+        elif kind == "back":
+            archived = server.get(f"{path}/inbox?view=archived&limit=100").json["items"]
+            for item in archived[:2]:
+                server.post(f"{path}/marks", {"as": "unarchived", "items": [item["seq"]]})
+            own = [event for event in server.get(f"{path}/history").lines if event["kind"] == "notified"]
+            for event in rnd.sample(own, min(2, len(own))):
+                server.post(f"{path}/marks", {"as": "restored", "items": [event["seq"]]})
         elif kind == "retract" and items:
             server.call("DELETE", f"{path}/items/{rnd.choice(items)}")
 

@@ -16,10 +16,10 @@ extension Call {
         all += members
         var line = JSONValue.object(all).bytes
         let body = try await body()
-        if let start = body.firstIndex(where: { $0 > 0x20 }) {
+        if let start = body.firstIndex(where: { !JSONParser.isSpace($0) }) {
             guard body[start] == UInt8(ascii: "{") else { throw Problem.invalid("body", "must be one JSON object") }
             let rest = body[(start + 1)...]
-            let isEmpty = rest.first { $0 > 0x20 } == UInt8(ascii: "}")
+            let isEmpty = rest.first { !JSONParser.isSpace($0) } == UInt8(ascii: "}")
             line.removeLast()
             if !isEmpty { line.append(UInt8(ascii: ",")) }
             line += rest

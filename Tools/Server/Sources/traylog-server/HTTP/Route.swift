@@ -13,12 +13,26 @@ struct Route: Sendable {
         case commands
     }
 
+    /// Which headers and statuses go with the answer.
+    enum Manner: Sendable {
+        case plain
+        /// It takes the common fields of commands, and says the seq of what it stored.
+        case command
+        /// It has an entity tag, and answers 304.
+        case conditional
+        /// It is read from an offset on, and live.
+        case feed
+    }
+
     let method: HTTPRequest.Method
     let path: PathTemplate
     let summary: String
     let access: Access
     var query: [String] = []
     var body = Body.none
+    /// The members that a body must have.
+    var required: [String] = []
+    var manner = Manner.plain
     var status = 200
     /// The content type of the answer; nil for none.
     var answers: String? = "application/json"
@@ -26,7 +40,8 @@ struct Route: Sendable {
 
     init(
         _ method: HTTPRequest.Method, _ path: String, _ summary: String, _ access: Access, query: [String] = [],
-        body: Body = .none, status: Int = 200, answers: String? = "application/json",
+        body: Body = .none, required: [String] = [], manner: Manner = .plain, status: Int = 200,
+        answers: String? = "application/json",
         _ handler: @escaping @Sendable (Call) async throws -> Response
     ) {
         self.method = method
@@ -35,6 +50,12 @@ struct Route: Sendable {
         self.access = access
         self.query = query
         self.body = body
+        self.required = required
+        switch body {
+        case .commands: self.manner = .command
+        case .object(let names), .fields(let names): self.manner = names.contains("occurredAt") ? .command : manner
+        case .none: self.manner = manner
+        }
         self.status = status
         self.answers = answers
         self.handler = handler

@@ -55,8 +55,10 @@ struct JSONParser {
         JSONError(message: index < bytes.count ? "not JSON at byte \(index)" : "the JSON ends too early")
     }
 
+    static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 }
+
     private mutating func skipSpace() {
-        while index < bytes.count, [0x20, 0x09, 0x0a, 0x0d].contains(bytes[index]) { index += 1 }
+        while index < bytes.count, Self.isSpace(bytes[index]) { index += 1 }
     }
 
     private mutating func take(_ character: Unicode.Scalar) -> Bool {

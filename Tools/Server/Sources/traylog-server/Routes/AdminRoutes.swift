@@ -36,7 +36,8 @@ enum AdminRoutes {
     }
 
     private static var erasures: Route {
-        job("erasures", "Erase a person", ["user", "confirm", "archive"]) { members, name in
+        job("erasures", "Erase a person", ["user", "confirm", "archive"], required: ["user", "confirm"]) {
+            members, name in
             guard let user = try text("user", members) else { throw Problem.invalid("user", "must be given") }
             guard try text("confirm", members).map({ $0.utf8.elementsEqual(user.utf8) }) ?? false else {
                 throw Problem.invalid("confirm", "must be the user's name again")
@@ -74,7 +75,7 @@ enum AdminRoutes {
     }
 
     private static var backups: Route {
-        job("backups", "Copy the store", ["dest"]) { members, _ in
+        job("backups", "Copy the store", ["dest"], required: ["dest"]) { members, _ in
             guard let destination = try text("dest", members), destination.hasPrefix("/") else {
                 throw Problem.invalid("dest", "must be an absolute path")
             }
@@ -104,10 +105,12 @@ enum AdminRoutes {
     ///
     /// - Parameter prepare: makes the work of the members and the name of the key, or refuses them.
     private static func job(
-        _ name: String, _ summary: String, _ members: [String],
+        _ name: String, _ summary: String, _ members: [String], required: [String] = [],
         _ prepare: @escaping @Sendable (JSONValue, String) throws -> @Sendable (Service) async throws -> JSONValue
     ) -> Route {
-        Route(.post, "/v1/admin/\(name)", summary, .key(.admin), body: .object(members), status: 202) { call in
+        Route(
+            .post, "/v1/admin/\(name)", summary, .key(.admin), body: .fields(members), required: required, status: 202
+        ) { call in
             let caller = call.caller?.name ?? ""
             let work = try prepare(try await call.members(Set(members)), caller)
             let id = call.service.jobs.start(name, by: caller) { [service = call.service] in try await work(service) }

@@ -161,7 +161,7 @@ private struct CommandLines {
         while let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
             number += 1
             let line = rest[start..<end]
-            if line.contains(where: { $0 > 0x20 }) {
+            if !line.allSatisfy(JSONParser.isSpace) {
                 lines.append((number, Result { () throws(Refusal) in try Command(json: line.span) }))
             }
             start = end + 1

@@ -12,11 +12,14 @@ enum FeedRoutes {
     static var all: [Route] {
         let fields = ["offset", "live", "cursor"]
         return [
-            Route(.get, "/v1/users/{u}/changes", "What happened to a user's tray", .reading, query: fields) { call in
+            Route(
+                .get, "/v1/users/{u}/changes", "What happened to a user's tray", .reading, query: fields, manner: .feed
+            ) { call in
                 try await serve(call, UserFeed(call))
             },
             Route(
-                .get, "/v1/log", "The log", .key(.audit), query: fields + ["kind", "user", "actor", "device"]
+                .get, "/v1/log", "The log", .key(.audit), query: fields + ["kind", "user", "actor", "device"],
+                manner: .feed
             ) { call in
                 try await serve(call, LogFeed(call))
             },

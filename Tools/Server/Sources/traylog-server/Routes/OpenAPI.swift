@@ -1,108 +1,187 @@
 /// The description of the API (OpenAPI 3.1), made from the routes themselves.
+///
+/// The tests hold each answer that they get against it: its status, its content type, and its headers.
 enum OpenAPI {
     static let document: [UInt8] = make().bytes
 
     private static func make() -> JSONValue {
         var paths: [(name: String, value: JSONValue)] = []
+        func add(_ name: String, _ method: String, _ operation: JSONValue) {
+            let index =
+                paths.firstIndex { $0.name == name }
+                ?? {
+                    paths.append((name, .object([])))
+                    return paths.count - 1
+                }()
+            guard case .object(let members) = paths[index].value else { return }
+            paths[index].value = .object(members + [(method, operation)])
+        }
         for route in AllRoutes.table.routes {
-            let name = route.path.text
-            let operation = (name: route.method.rawValue.lowercased(), value: operation(route))
-            if let index = paths.firstIndex(where: { $0.name == name }), case .object(let members) = paths[index].value
-            {
-                paths[index].value = .object(members + [operation])
-            } else {
-                paths.append((name, .object([operation])))
-            }
+            add(route.path.text, route.method.rawValue.lowercased(), operation(route))
+            if route.manner == .feed { add(route.path.text, "head", operation(route, isHead: true)) }
         }
         return [
             "openapi": "3.1.0",
             "info": ["title": "Traylog", "version": "1", "description": "Trays of notifications, with their history."],
             "paths": .object(paths),
             "components": [
-                "securitySchemes": ["bearer": ["type": "http", "scheme": "bearer"]],
-                "schemas": ["Problem": problem],
+                "securitySchemes": [
+                    "bearer": [
+                        "type": "http", "scheme": "bearer",
+                        "description": "A server key (tlk_…), or a user's token (JWT).",
+                    ]
+                ],
+                "schemas": ["Problem": OpenAPISchemas.problem],
+                "headers": .object(OpenAPISchemas.headers),
             ],
         ]
     }
 
-    private static func operation(_ route: Route) -> JSONValue {
+    private static func operation(_ route: Route, isHead: Bool = false) -> JSONValue {
         let parameters =
             route.path.variables.map { parameter($0, in: "path", isRequired: true) }
-            + route.query.map { parameter($0, in: "query", isRequired: false) } + headers(route)
+            + (isHead ? [] : route.query.map { parameter($0, in: "query", isRequired: false) })
+            + requestHeaders(route).map { parameter($0, in: "header", isRequired: false) }
         var members: [(name: String, value: JSONValue)] = [
-            ("operationId", .string(identifier(route))), ("summary", .string(route.summary)),
-            ("parameters", .array(parameters)),
+            ("operationId", .string(identifier(route, isHead: isHead))), ("summary", .string(route.summary)),
+            ("description", .string(route.access.words)), ("parameters", .array(parameters)),
         ]
-        if let body = body(route.body) { members.append(("requestBody", body)) }
+        if let body = body(route) { members.append(("requestBody", body)) }
         members.append(("security", route.access.isOpen ? [] : [["bearer": []]]))
-        members.append(("responses", .object(responses(route))))
+        members.append(("responses", .object(responses(route, isHead: isHead))))
         return .object(members)
     }
 
-    private static func identifier(_ route: Route) -> String {
-        let words = route.path.text.split { !$0.isLetter }.map { $0.prefix(1).uppercased() + $0.dropFirst() }
-        return route.method.rawValue.lowercased() + words.joined()
+    private static func identifier(_ route: Route, isHead: Bool) -> String {
+        let words = route.path.text.split { !$0.isLetter && !$0.isNumber }
+            .map { $0.prefix(1).uppercased() + $0.dropFirst() }
+        return (isHead ? "head" : route.method.rawValue.lowercased()) + words.joined()
     }
 
     private static func parameter(_ name: String, in place: String, isRequired: Bool) -> JSONValue {
-        ["name": .string(name), "in": .string(place), "required": .bool(isRequired), "schema": ["type": "string"]]
+        [
+            "name": .string(name), "in": .string(place), "required": .bool(isRequired),
+            "schema": OpenAPISchemas.schema(of: name),
+        ]
     }
 
-    private static func headers(_ route: Route) -> [JSONValue] {
-        switch route.method {
-        case .get: route.access.isOpen ? [] : [parameter("Traylog-Min-Seq", in: "header", isRequired: false)]
-        default:
-            ["Idempotency-Key", "Traylog-Device"].map { parameter($0, in: "header", isRequired: false) }
+    private static func requestHeaders(_ route: Route) -> [String] {
+        guard !route.access.isOpen else { return [] }
+        switch route.manner {
+        case .command: return ["Idempotency-Key", "Traylog-Device"]
+        case .conditional: return ["If-None-Match", "Traylog-Min-Seq"]
+        case .feed: return ["If-None-Match", "Traylog-Min-Seq", "Prefer"]
+        case .plain: return route.method == .get ? ["Traylog-Min-Seq"] : []
         }
     }
 
-    private static func body(_ body: Route.Body) -> JSONValue? {
-        switch body {
+    private static func body(_ route: Route) -> JSONValue? {
+        func object(_ names: [String], isRequired: Bool) -> JSONValue {
+            let isForeign = route.path.text.hasPrefix("/compat/")
+            let properties = names.map { ($0, isForeign ? .object([]) : OpenAPISchemas.schema(of: $0)) }
+            let schema: JSONValue = .present([
+                ("type", "object"), ("properties", .object(properties)), ("additionalProperties", false),
+                ("required", route.required.isEmpty ? nil : .array(route.required.map { .string($0) })),
+            ])
+            return ["required": .bool(isRequired), "content": ["application/json": ["schema": schema]]]
+        }
+        switch route.body {
         case .none: return nil
-        case .object(let names), .fields(let names):
-            let properties = JSONValue.object(names.map { ($0, .object([])) })
-            let schema: JSONValue = ["type": "object", "properties": properties, "additionalProperties": false]
-            return ["required": true, "content": ["application/json": ["schema": schema]]]
+        case .object(let names): return object(names, isRequired: true)
+        case .fields(let names): return object(names, isRequired: !route.required.isEmpty)
         case .commands:
-            let commands: JSONValue = ["type": "array", "items": ["type": "object"]]
+            let commands: JSONValue = [
+                "type": "array", "items": ["type": "object"], "maxItems": .int(Service.mostCommands),
+            ]
             let lines: JSONValue = ["schema": ["type": "string"]]
             let content: JSONValue = ["application/json": ["schema": commands], "application/x-ndjson": lines]
             return ["required": true, "content": content]
         }
     }
 
-    private static func responses(_ route: Route) -> [(name: String, value: JSONValue)] {
-        var answer: [(name: String, value: JSONValue)] = [("description", .string(route.summary))]
-        if let type = route.answers {
-            let schema: JSONValue = type == "application/json" ? .object([]) : ["type": "string"]
-            let described: JSONValue = ["schema": schema]
-            answer.append(("content", .object([(type, described)])))
+    private static func responses(_ route: Route, isHead: Bool) -> [(name: String, value: JSONValue)] {
+        var types = isHead ? [] : [route.answers].compactMap(\.self)
+        if route.manner == .feed, !isHead { types.append("text/event-stream") }
+        if case .commands = route.body { types.append(CommandRoutes.lines) }
+        let content = types.map { type -> (String, JSONValue) in
+            let isJSON = type == "application/json"
+            let schema: JSONValue = isJSON ? ["type": route.isArray ? "array" : "object"] : ["type": "string"]
+            return (type, ["schema": schema])
         }
-        var statuses = [(name: String(route.status), value: JSONValue.object(answer))]
-        if route.status == 201 { statuses.append(("200", .object(answer))) }
-        if route.method == .get, !route.access.isOpen {
-            for (code, text) in [("204", "Nothing came"), ("304", "Not modified")] {
-                statuses.append((code, ["description": .string(text)]))
-            }
+        let answer: JSONValue = .present([
+            ("description", .string(route.summary)), ("headers", headers(route, route.answerHeaders)),
+            ("content", content.isEmpty ? nil : .object(content)),
+        ])
+        var statuses = [(name: String(route.status), value: answer)]
+        if route.status == 201, route.manner == .command { statuses.append(("200", answer)) }
+        func bare(_ code: String, _ text: String) -> (name: String, value: JSONValue) {
+            (code, ["description": .string(text), "headers": headers(route, route.answerHeaders)])
         }
-        let failures =
-            route.access.isOpen
-            ? ["503"] : ["400", "401", "403", "404", "408", "410", "413", "415", "422", "429", "500", "503", "507"]
-        for code in failures {
+        if route.manner == .feed, !isHead { statuses.append(bare("204", "Nothing came for 25 seconds")) }
+        if route.manner == .feed || route.manner == .conditional { statuses.append(bare("304", "Not modified")) }
+        for code in route.failures {
             let content: JSONValue = ["application/problem+json": ["schema": ["$ref": "#/components/schemas/Problem"]]]
-            statuses.append((code, ["description": "A problem (RFC 9457)", "content": content]))
+            let own = OpenAPISchemas.headers(ofStatus: code)
+            statuses.append(
+                (
+                    String(code),
+                    .present([
+                        ("description", "A problem (RFC 9457)"), ("headers", headers(route, own)),
+                        ("content", isHead ? nil : content),
+                    ])
+                ))
         }
         return statuses
     }
 
-    private static var problem: JSONValue {
-        [
-            "type": "object", "required": ["type", "title", "status", "detail"],
-            "properties": [
-                "type": ["type": "string"], "title": ["type": "string"], "status": ["type": "integer"],
-                "detail": ["type": "string"], "error": ["type": "string"], "field": ["type": "string"],
-                "line": ["type": "integer"], "floor": ["type": "integer"], "offset": ["type": "string"],
-            ],
+    private static func headers(_ route: Route, _ names: [String]) -> JSONValue {
+        let usual =
+            ["Cache-Control", "X-Content-Type-Options", "X-Request-Id"]
+            + (route.access.isFree ? [] : ["RateLimit", "RateLimit-Policy"])
+        return .object((names + usual).map { ($0, ["$ref": .string("#/components/headers/\($0)")]) })
+    }
+}
+
+extension Access {
+    /// Who may, in words.
+    fileprivate var words: String {
+        if isOpen { return "No credentials." }
+        if any { return "Any server key, any user's token." }
+        let parts = [
+            key.map { "a server key with the scope \($0.rawValue)" },
+            user.map { isAnyUser ? "a token with the scope \($0.rawValue)" : "the user's token with \($0.rawValue)" },
         ]
+        return "Needs " + parts.compactMap(\.self).joined(separator: ", or ") + "."
+    }
+}
+
+extension Route {
+    fileprivate var isArray: Bool {
+        manner == .feed || path.text.hasSuffix("/count") || path.text.hasSuffix("/trigger/bulk")
+    }
+
+    fileprivate var answerHeaders: [String] {
+        switch manner {
+        case .command:
+            // Lines have no head that could say what comes later.
+            ["Traylog-Seq", "Idempotency-Replayed"] + (status == 201 ? ["Location"] : [])
+        case .conditional: ["ETag", "X-Poll-Interval"]
+        case .feed:
+            ["Stream-Next-Offset", "Stream-Up-To-Date", "Stream-Cursor", "ETag", "Traylog-Tree-Head"]
+        case .plain: status == 202 ? ["Location"] : []
+        }
+    }
+
+    /// The statuses of problems.
+    fileprivate var failures: [Int] {
+        guard !access.isOpen else { return access.isFree ? [400, 503] : [400, 429] }
+        var all = [400, 401, 403, 414, 429, 431, 500, 503]
+        let isReading = method == .get
+        if !isReading { all += [408, 413, 415, 507] }
+        // Items and events that are not there, are gone, or do not go with the command; moments below the floor or beyond
+        // the head.
+        let isPlain = ["/v1/tokens", "/v1/checkpoint", "/v1/admin/stats", "/metrics"].contains(path.text)
+        if !isPlain { all += [404, 410, 422] } else if path.text == "/v1/tokens" { all.append(422) }
+        return all.sorted()
     }
 }

@@ -7,7 +7,7 @@ enum ReadingRoutes {
     static var all: [Route] { [tray, inbox, threads, item, users, snapshot] }
 
     private static var tray: Route {
-        Route(.get, "/v1/users/{u}/tray", "A user's tray", .reading, query: ["asOf"]) { call in
+        Route(.get, "/v1/users/{u}/tray", "A user's tray", .reading, query: ["asOf"], manner: .conditional) { call in
             let moment = try call.asOf()
             return try await call.answer(call.etag(asOf: moment)) {
                 try await call.store.tray(of: call.user, asOf: moment).jsonBytes
@@ -22,7 +22,7 @@ enum ReadingRoutes {
                 "asOf", "limit", "cursor", "unread", "unseen", "thread", "unthreaded", "category", "view",
                 "includeSilent",
                 "with",
-            ]
+            ], manner: .conditional
         ) { call in
             let query = try call.inboxQuery()
             let moment = try call.asOf()
@@ -49,7 +49,8 @@ enum ReadingRoutes {
 
     private static var threads: Route {
         Route(
-            .get, "/v1/users/{u}/threads", "A page of a user's threads", .reading, query: ["asOf", "limit", "cursor"]
+            .get, "/v1/users/{u}/threads", "A page of a user's threads", .reading, query: ["asOf", "limit", "cursor"],
+            manner: .conditional
         ) { call in
             let (limit, cursor, moment) = (try call.limit(), try call.cursor(), try call.asOf())
             return try await call.answer(call.etag(asOf: moment)) {

@@ -9,7 +9,8 @@ enum TokenRoutes {
     static var all: [Route] {
         [
             Route(
-                .post, "/v1/tokens", "Make a token for a user", .key(.users), body: .object(["user", "ttl", "scope"])
+                .post, "/v1/tokens", "Make a token for a user", .key(.users), body: .object(["user", "ttl", "scope"]),
+                required: ["user"]
             ) { call in
                 let members = try await call.members(["user", "ttl", "scope"])
                 guard let user = members["user"]?.string, !user.isEmpty, user.utf8.count <= Limits.identifierBytes

@@ -60,13 +60,16 @@ enum WritingRoutes {
             Route(.post, "/v1/users/{u}/seen", "See the tray", .writing, body: .fields(common + ["upTo"])) { call in
                 try await call.perform(call.command("seeTray", user: call.user), withTray: true)
             },
-            Route(.post, "/v1/users/{u}/marks", "Mark items", .writing, body: .object(common + ["as", "items"])) {
+            Route(
+                .post, "/v1/users/{u}/marks", "Mark items", .writing, body: .object(common + ["as", "items"]),
+                required: ["as", "items"]
+            ) {
                 call in
                 try await call.perform(call.command("mark", user: call.user), withTray: true)
             },
             Route(
                 .post, "/v1/users/{u}/marks/all", "Mark all items that match", .writing,
-                body: .object(common + ["as", "thread", "category", "upTo"])
+                body: .object(common + ["as", "thread", "category", "upTo"]), required: ["as"]
             ) { call in
                 let command = try await call.command("markAll", user: call.user)
                 if case .user = call.caller, case .markAll(_, let selection) = command.action, selection.upTo == nil {
@@ -75,7 +78,8 @@ enum WritingRoutes {
                 return try await call.perform(command, withTray: true)
             },
             Route(
-                .put, "/v1/users/{u}/items/{item}/snooze", "Snooze an item", .writing, body: .object(common + ["until"])
+                .put, "/v1/users/{u}/items/{item}/snooze", "Snooze an item", .writing,
+                body: .object(common + ["until"]), required: ["until"]
             ) { call in
                 let command = try await call.command("snooze", user: call.user, [("item", call.item().json)])
                 return try await call.perform(command, withTray: true)
@@ -86,7 +90,10 @@ enum WritingRoutes {
                 let command = try await call.command("wake", user: call.user, [("item", item)])
                 return try await call.perform(command, withTray: true)
             },
-            Route(.post, "/v1/users/{u}/undo", "Undo a mark", .writing, body: .object(common + ["event"])) { call in
+            Route(
+                .post, "/v1/users/{u}/undo", "Undo a mark", .writing, body: .object(common + ["event"]),
+                required: ["event"]
+            ) { call in
                 try await call.perform(call.command("undo", user: call.user), withTray: true)
             },
         ] + mutes("threads", "thread") + mutes("categories", "category")

@@ -36,6 +36,15 @@ enum Listener {
             logger: Logger(label: "traylog-server"))
     }
 
+    /// Takes as many file descriptors as the system allows: each connection needs one.
+    static func allowManyConnections() {
+        var limit = rlimit()
+        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        // Where that is refused, the limit stays as it was.
+        _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+
     /// The host as URLs have it.
     static func text(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 

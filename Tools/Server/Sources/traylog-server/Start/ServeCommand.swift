@@ -24,6 +24,7 @@ struct ServeCommand: AsyncParsableCommand {
         if options.checkConfig { return print("the configuration is sound") }
         if settings.isDev { try Self.prepareForTrying(&keys, &tokens) }
         guard !keys.isEmpty else { throw ConfigurationError("the keys file has no key") }
+        Listener.allowManyConnections()
         LoggingSystem.bootstrap { ServiceLogHandler(label: $0) }
         let store = try await Task { try Store.open(settings.store) }.value
         do {

@@ -1,0 +1,92 @@
+import Traylog
+
+/// The values of fields, parameters and headers in the description of the API. A name has one meaning everywhere.
+enum OpenAPISchemas {
+    static func schema(of name: String) -> JSONValue {
+        fields[name] ?? ["type": "string"]
+    }
+
+    private static let identifier: JSONValue = [
+        "type": "string", "minLength": 1, "maxLength": .int(Limits.identifierBytes),
+        "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", "description": "At most 256 bytes of UTF-8.",
+    ]
+    private static let seq: JSONValue = ["type": "integer", "minimum": 0]
+    private static let time: JSONValue = ["type": "string", "format": "date-time"]
+    private static let flag: JSONValue = ["type": "boolean"]
+    private static let moment: JSONValue = [
+        "type": "string", "pattern": "^[0-9]+$|^[0-9]{4}-[0-9]{2}-[0-9]{2}T",
+        "description": "A seq, or a time (RFC 3339).",
+    ]
+
+    private static func text(_ bytes: Int) -> JSONValue {
+        ["type": "string", "maxLength": .int(bytes), "description": .string("At most \(bytes) bytes of UTF-8.")]
+    }
+
+    private static func choice(_ names: [String]) -> JSONValue {
+        ["type": "string", "enum": .array(names.map { .string($0) })]
+    }
+
+    private static let fields: [String: JSONValue] = {
+        var fields: [String: JSONValue] = [
+            "title": text(1 << 10), "body": text(16 << 10), "data": .object([]), "summaryCount": seq, "upTo": seq,
+            "event": ["type": "integer", "minimum": 1], "first": seq, "second": seq, "from": moment, "to": moment,
+            "asOf": moment, "before": .object([]), "seq": ["type": "integer", "minimum": 0],
+            "item": ["type": "string", "pattern": "^([0-9]{1,19}|key:.+)$"],
+            "items": ["type": "array", "minItems": 1, "maxItems": .int(Limits.markedItems), "items": .object([])],
+            "as": choice(["seen", "read", "unread", "archived", "unarchived", "deleted", "restored"]),
+            "level": choice(["passive", "active", "timeSensitive", "critical"]),
+            "view": choice(["inbox", "archived", "snoozed"]), "live": choice(["long-poll", "sse"]),
+            "limit": ["type": "integer", "minimum": 1, "maximum": .int(Limits.pageItems)],
+            "ttl": ["type": "integer", "minimum": 1, "maximum": .int(UserTokens.longestLife)],
+            "keepDays": ["type": "integer", "minimum": 0, "maximum": 36_500],
+            "thread": ["type": ["string", "null"], "maxLength": .int(Limits.identifierBytes)],
+            "with": ["type": "string", "pattern": "^(tray|threads)(,(tray|threads))?$"],
+            "dest": ["type": "string", "pattern": "^/"],
+            "Idempotency-Key": ["type": "string", "pattern": "^[!#-~]{1,256}$"],
+            "Traylog-Device": ["type": "string", "pattern": "^[!-~]{1,256}$"], "Traylog-Min-Seq": seq,
+            "If-None-Match": ["type": "string"], "Prefer": ["type": "string"],
+        ]
+        for name in [
+            "u", "t", "topic", "user", "key", "actor", "device", "category", "collapseKey", "summaryArgument", "name",
+        ] {
+            fields[name] = identifier
+        }
+        for name in ["occurredAt", "expiresAt", "until", "now"] { fields[name] = time }
+        for name in ["silent", "atomic", "unread", "unseen", "unthreaded", "includeSilent", "dryRun", "rebuild"] {
+            fields[name] = flag
+        }
+        return fields
+    }()
+
+    static let headers: [(name: String, value: JSONValue)] = [
+        ("Traylog-Seq", "The seq of what was stored, or the head."),
+        ("Idempotency-Replayed", "`true` when the command had been stored before."),
+        ("Location", "Where the item, or the run, is."), ("ETag", "Changes with each event that `changes` would show."),
+        ("Cache-Control", "How long the answer may be kept."),
+        ("X-Poll-Interval", "Seconds to wait before asking again."),
+        ("Stream-Next-Offset", "Where to go on."), ("Stream-Up-To-Date", "`true` when the answer reaches the head."),
+        ("Stream-Cursor", "To be sent with the next live request."),
+        ("Traylog-Tree-Head", "SIZE:ROOT of the log, when asked for."),
+        ("X-Content-Type-Options", "`nosniff`."), ("X-Request-Id", "The request, as logs name it."),
+        ("RateLimit", "What is left."), ("RateLimit-Policy", "The limit."), ("Retry-After", "Seconds to wait."),
+        ("WWW-Authenticate", "Which credentials there must be."), ("Allow", "The methods that the path has."),
+    ].map { name, text in (name, ["description": .string(text), "schema": ["type": "string"]]) }
+
+    static func headers(ofStatus code: Int) -> [String] {
+        switch code {
+        case 401: ["WWW-Authenticate"]
+        case 429, 503: ["Retry-After"]
+        default: []
+        }
+    }
+
+    static let problem: JSONValue = [
+        "type": "object", "required": ["type", "title", "status", "detail"],
+        "properties": [
+            "type": ["type": "string"], "title": ["type": "string"], "status": ["type": "integer"],
+            "detail": ["type": "string"], "error": ["type": "string"], "field": ["type": "string"],
+            "line": ["type": "integer"], "floor": ["type": "integer"], "offset": ["type": "string"],
+            "code": ["type": "string"],
+        ],
+    ]
+}

@@ -1,0 +1,42 @@
+"""schemathesis on the whole API, where it is installed: seconds of it here, as many as TRAYLOG_SCHEMATHESIS says."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+from served import Server
+
+try:
+    import schemathesis
+except ImportError:
+    schemathesis = None
+
+SECONDS = int(os.environ.get("TRAYLOG_SCHEMATHESIS", "25"))
+
+
+@unittest.skipUnless(schemathesis, "schemathesis is not installed")
+class SchemaTests(unittest.TestCase):
+    def test_no_request_gets_an_answer_that_is_not_described(self):
+        with Server() as server:
+            program = os.path.join(os.path.dirname(sys.executable), "schemathesis")
+            done = subprocess.run(
+                [program, "run", f"http://127.0.0.1:{server.port}/openapi.json", "-H", f"Authorization: Bearer {server.key}",
+                 "--checks", "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,"
+                 "response_schema_conformance,unsupported_method,ignored_auth", "--max-failures", "20",
+                 # Streams go on, backups would fill the disk.
+                 "--exclude-path-regex", "/live$|/backups$", "--request-timeout", "60", "--no-color",
+                 *(["--max-time", str(SECONDS)] if self.limits(program) else ["--max-examples", "5"])],
+                capture_output=True, text=True, cwd=server.directory)
+            self.assertNotIn("Failures:", done.stdout, done.stdout[-6_000:])
+            self.assertIn("Test cases:", done.stdout, done.stdout + done.stderr)
+            self.assertEqual(server.get("/readyz", who=None).status, 200)
+            self.assertEqual(server.process.poll(), None)
+
+    @staticmethod
+    def limits(program):
+        return "--max-time" in subprocess.run([program, "run", "--help"], capture_output=True, text=True).stdout
+
+
+if __name__ == "__main__":
+    unittest.main()
