@@ -7,13 +7,14 @@ import TraylogStates
 import TraylogTree
 
 /// The findings of a verification.
-package struct VerificationReport: Hashable, Sendable {
+public struct VerificationReport: Hashable, Sendable {
     /// One for each thing that is wrong, in words: which event or user, what, and what to do.
-    package var findings: [String] = []
-    package var events: UInt64 = 0
-    package var users: UInt64 = 0
+    public var findings: [String] = []
+    /// The events of the log, those that a compaction took included.
+    public var events: UInt64 = 0
+    public var users: UInt64 = 0
     /// In the archives that were checked; nil when none were asked for.
-    package var archivedEvents: UInt64?
+    public var archivedEvents: UInt64?
     /// For each tree head that was handed over, whether the log extends it.
     package var extends: [Bool] = []
     /// The first event at which the log, the stored tree or a tree head differ; nil when none is known.
@@ -48,29 +49,41 @@ package enum Verification {
                 directory: directory, access: .readOnly, databases: Tables.allNames,
                 configuration: Environment.Configuration(options))
             defer { environment.close() }
-            var findings = Findings()
-            var tree = VerificationReport(findings: [], events: 0, users: 0)
-            // A part of the work that is about as long as the others.
-            let parts: UInt64 = 3
-            var ofTree = Findings()
-            try gather(directory, &ofTree) {
-                try checkTree(environment, treeHeads, publicKey, into: &tree) { progress($0, parts * $1) }
-            }
-            // What is wrong with the log comes before what may only follow from it.
-            for finding in ofTree.texts { findings.add(finding) }
-            var report = try run(directory, environment, isTreeSound: ofTree.isEmpty, &findings) { done, total in
-                progress(done + total / (parts - 1), total * parts / (parts - 1))
-            }
-            if let archives {
-                let check = ArchiveCheck(environment: environment, tables: Tables(environment))
-                report.archivedEvents = try check.run(archives, &findings, progress: progress)
-            }
-            report.findings = findings.texts
-            (report.extends, report.firstDifference) = (tree.extends, tree.firstDifference)
-            return report
+            return try run(
+                directory, environment, archives: archives, treeHeads: treeHeads, publicKey: publicKey,
+                progress: progress)
         } catch {
             throw TraylogError(error, in: directory)
         }
+    }
+
+    /// The same in a store that is open.
+    ///
+    /// - Throws: what `progress` throws, and what reading throws.
+    package static func run(
+        _ directory: String, _ environment: Environment, archives: String?, treeHeads: [KeptTreeHead] = [],
+        publicKey: NotePublicKey? = nil, progress: (_ done: UInt64, _ total: UInt64) -> Void
+    ) throws -> VerificationReport {
+        var findings = Findings()
+        var tree = VerificationReport(findings: [], events: 0, users: 0)
+        // A part of the work that is about as long as the others.
+        let parts: UInt64 = 3
+        var ofTree = Findings()
+        try gather(directory, &ofTree) {
+            try checkTree(environment, treeHeads, publicKey, into: &tree) { progress($0, parts * $1) }
+        }
+        // What is wrong with the log comes before what may only follow from it.
+        for finding in ofTree.texts { findings.add(finding) }
+        var report = try run(directory, environment, isTreeSound: ofTree.isEmpty, &findings) { done, total in
+            progress(done + total / (parts - 1), total * parts / (parts - 1))
+        }
+        if let archives {
+            let check = ArchiveCheck(environment: environment, tables: Tables(environment))
+            report.archivedEvents = try check.run(archives, &findings, progress: progress)
+        }
+        report.findings = findings.texts
+        (report.extends, report.firstDifference) = (tree.extends, tree.firstDifference)
+        return report
     }
 
     private static func run(

@@ -518,6 +518,8 @@ class FeedTests(ServiceCase):
             self.assertEqual(server.get(f"/v1/users/bob/changes?offset={answer.json['offset']}").status, 200)
             self.assertEqual(job("compactions", {"before": 10**9})["state"], "failed")
             self.assertEqual(job("replays", {})["outcome"]["identical"], True)
+            checked = job("verifications", {})
+            self.assertEqual((checked["state"], checked["outcome"]["ok"], checked["outcome"]["findings"]), ("done", True, []))
             self.assertEqual(job("ticks", {})["outcome"]["woken"], 0)
             backup = job("backups", {"dest": os.path.join(server.directory, "copy")})
             self.assertEqual((backup["state"], os.path.exists(os.path.join(server.directory, "copy"))), ("done", True))

@@ -4,7 +4,7 @@ import Traylog
 
 /// The routes of operators.
 enum AdminRoutes {
-    static var all: [Route] { [compactions, erasures, replays, ticks, backups, job, stats] }
+    static var all: [Route] { [compactions, erasures, replays, verifications, ticks, backups, job, stats] }
 
     private static var compactions: Route {
         job("compactions", "Compact the store", ["before", "keepDays", "archive", "dryRun"]) { members, _ in
@@ -56,6 +56,20 @@ enum AdminRoutes {
             { service in
                 let report = try await service.store.replay()
                 return JSONValue(writing: { $0.write(report) })
+            }
+        }
+    }
+
+    private static var verifications: Route {
+        job("verifications", "Check everything that can be checked", ["archive"]) { members, _ in
+            let archive = try text("archive", members)
+            return { service in
+                let report = try await service.store.verify(archives: archive)
+                return .present([
+                    ("ok", .bool(report.findings.isEmpty)), ("events", .int(report.events)),
+                    ("users", .int(report.users)), ("archivedEvents", report.archivedEvents.map { .int($0) }),
+                    ("findings", .array(report.findings.map { .string($0) })),
+                ])
             }
         }
     }

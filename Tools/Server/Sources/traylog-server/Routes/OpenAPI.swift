@@ -31,6 +31,15 @@ enum OpenAPI {
                         "description": "A server key (tlk_…), or a user's token (JWT).",
                     ]
                 ],
+                // It goes with every GET; no operation names it, because a value ahead of the log answers 503 by intent, which programs
+                // that try values out would take for a fault.
+                "parameters": [
+                    "MinSeq": [
+                        "name": "Traylog-Min-Seq", "in": "header", "required": false,
+                        "schema": OpenAPISchemas.schema(of: "Traylog-Min-Seq"),
+                        "description": "With every GET: waits up to 5 seconds for this event, then 503.",
+                    ]
+                ],
                 "schemas": ["Problem": OpenAPISchemas.problem],
                 "headers": .object(OpenAPISchemas.headers),
             ],
@@ -69,9 +78,9 @@ enum OpenAPI {
         guard !route.access.isOpen else { return [] }
         switch route.manner {
         case .command: return ["Idempotency-Key", "Traylog-Device"]
-        case .conditional: return ["If-None-Match", "Traylog-Min-Seq"]
-        case .feed: return ["If-None-Match", "Traylog-Min-Seq", "Prefer"]
-        case .plain: return route.method == .get ? ["Traylog-Min-Seq"] : []
+        case .conditional: return ["If-None-Match"]
+        case .feed: return ["If-None-Match", "Prefer"]
+        case .plain: return []
         }
     }
 
