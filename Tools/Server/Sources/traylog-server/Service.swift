@@ -19,6 +19,7 @@ final class Service: Sendable {
     let limits: RateLimits
     let metrics = Metrics()
     let jobs = Jobs()
+    let streams = LiveStreams()
     let devices: Devices
     let topics: TopicIndex
     let log: ServiceLog
@@ -43,7 +44,10 @@ final class Service: Sendable {
     /// Whether the server was told to stop: it is not ready then, and takes no new live streams.
     var isDraining: Bool { draining.withLock { $0 } }
 
-    func drain() { draining.withLock { $0 = true } }
+    func drain() {
+        draining.withLock { $0 = true }
+        streams.endAll()
+    }
 }
 
 /// What the service was told at its start.

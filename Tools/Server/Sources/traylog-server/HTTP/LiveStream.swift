@@ -1,10 +1,13 @@
 import HTTPTypes
 import Hummingbird
-import ServiceLifecycle
+import NIOCore
+import Synchronization
 
 /// An answer that goes on: server-sent events, a comment every 15 seconds, and an end when the server stops.
 enum LiveStream {
-    static let beatSeconds = 15
+    private static let beatTime = TimeAmount.seconds(15)
+    /// What a server that stops says last.
+    static let lastEvent = event("end", "{}")
 
     /// - Parameters:
     ///   - seconds: after so long the server closes the stream; nil for never.
@@ -18,19 +21,24 @@ enum LiveStream {
         var headers = headers
         headers[.contentType] = "text/event-stream"
         headers[.cacheControl] = "no-store"
+        let loop = call.channel.eventLoop
         let body = ResponseBody { writer in
-            service.metrics.streams(adding: 1)
-            defer { service.metrics.streams(adding: -1) }
             let mailbox = Mailbox()
-            let tasks = Task {
-                await withGracefulShutdownHandler {
-                    await run(service, mailbox, seconds, produce)
-                } onGracefulShutdown: {
-                    mailbox.end(event("end", "{}"))
+            let number = service.streams.add(mailbox)
+            // One task for each stream, and timers of its event loop: ten thousand of them are to cost little.
+            let beats = loop.scheduleRepeatedTask(initialDelay: beatTime, delay: beatTime) { _ in mailbox.beat() }
+            let end = seconds.map { seconds in loop.scheduleTask(in: .seconds(Int64(seconds))) { mailbox.end() } }
+            let task = Task {
+                do { try await produce(mailbox) } catch {
+                    mailbox.end(event("error", String(decoding: Problem(error).json, as: UTF8.self)))
                 }
+                mailbox.end(lastEvent)
             }
             defer {
-                tasks.cancel()
+                service.streams.remove(number)
+                beats.cancel()
+                end?.cancel()
+                task.cancel()
                 mailbox.end()
             }
             try await write(mailbox, to: &writer)
@@ -39,7 +47,7 @@ enum LiveStream {
         return Response(status: .ok, headers: headers, body: body)
     }
 
-    /// Writes what comes until the end. A reader that takes nothing for 30 seconds is left alone.
+    /// Writes what comes until the end.
     private static func write(_ mailbox: Mailbox, to writer: inout any ResponseBodyWriter) async throws {
         while true {
             switch await mailbox.take() {
@@ -52,35 +60,42 @@ enum LiveStream {
         }
     }
 
-    private static func run(
-        _ service: Service, _ mailbox: Mailbox, _ seconds: Int?,
-        _ produce: @escaping @Sendable (Mailbox) async throws -> Void
-    ) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                do { try await produce(mailbox) } catch {
-                    let problem = Problem(error)
-                    mailbox.end(event("error", String(decoding: problem.json, as: UTF8.self)))
-                }
-                mailbox.end(event("end", "{}"))
-            }
-            group.addTask {
-                let start = ContinuousClock.now
-                while !Task.isCancelled {
-                    guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
-                    let passed = Int((ContinuousClock.now - start) / .seconds(1))
-                    if service.isDraining { return mailbox.end(event("end", "{}")) }
-                    if let seconds, passed >= seconds { return mailbox.end() }
-                    if passed % beatSeconds == 0 { mailbox.beat() }
-                }
-            }
-            await group.next()
-            group.cancelAll()
-        }
-    }
-
     /// One server-sent event; the data must be one line.
     static func event(_ name: String, id: String? = nil, _ data: String) -> [UInt8] {
         Array("event: \(name)\n\(id.map { "id: \($0)\n" } ?? "")data: \(data)\n\n".utf8)
+    }
+}
+
+/// The live streams that are open, so that a server that stops can end them.
+final class LiveStreams: Sendable {
+    private struct State {
+        var next = 0
+        var open: [Int: Mailbox] = [:]
+        var isOver = false
+    }
+
+    private let state = Mutex(State())
+
+    var count: Int { state.withLock { $0.open.count } }
+
+    /// - Returns: what ``remove(_:)`` takes.
+    func add(_ mailbox: Mailbox) -> Int {
+        let (number, isOver) = state.withLock { state in
+            state.next += 1
+            state.open[state.next] = mailbox
+            return (state.next, state.isOver)
+        }
+        if isOver { mailbox.end(LiveStream.lastEvent) }
+        return number
+    }
+
+    func remove(_ number: Int) { state.withLock { $0.open[number] = nil } }
+
+    func endAll() {
+        let open = state.withLock { state in
+            state.isOver = true
+            return Array(state.open.values)
+        }
+        for mailbox in open { mailbox.end(LiveStream.lastEvent) }
     }
 }

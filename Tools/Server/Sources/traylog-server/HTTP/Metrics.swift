@@ -15,7 +15,6 @@ final class Metrics: Sendable {
     private struct Counts {
         var requests: [String: UInt64] = [:]
         var latencies: [String: Histogram] = [:]
-        var streams = 0
         var failures: UInt64 = 0
     }
 
@@ -33,8 +32,6 @@ final class Metrics: Sendable {
         }
     }
 
-    func streams(adding change: Int) { counts.withLock { $0.streams += change } }
-
     /// The text of `/metrics`, with figures of the store in front.
     func text(_ gauges: [(name: String, help: String, value: String)]) -> String {
         var text = ""
@@ -46,8 +43,6 @@ final class Metrics: Sendable {
             text += "\(gauge.name) \(gauge.value)\n"
         }
         counts.withLock { counts in
-            head("traylog_live_streams", "Live streams that are open.", "gauge")
-            text += "traylog_live_streams \(counts.streams)\n"
             head("traylog_server_failures_total", "Answers with a status of 500 or above.", "counter")
             text += "traylog_server_failures_total \(counts.failures)\n"
             head("traylog_requests_total", "Requests that were answered.", "counter")

@@ -27,6 +27,7 @@ enum HealthRoutes {
                     ("traylog_users", "Users.", "\(statistics.users)"),
                     ("traylog_file_bytes", "The size of the store's file.", "\(statistics.bytes)"),
                     ("traylog_free_bytes", "Free pages of it.", "\(statistics.freeBytes)"),
+                    ("traylog_live_streams", "Live streams that are open.", "\(call.service.streams.count)"),
                     ("traylog_reader_lag_commits", "The greatest lag of a reader.", "\(lag)"),
                 ])
                 return Response(

@@ -49,7 +49,7 @@ struct ServeCommand: AsyncParsableCommand {
             ) { told.yield($0) }
         }
         let scheme = tls == nil ? "http" : "https"
-        var app = Listener.application(
+        let app = Listener.application(
             Responder(service: service, routes: AllRoutes.table), (settings.host, settings.port), tls
         ) { port in
             var lines = "listening on \(scheme)://\(Listener.text(settings.host)):\(port)\n"
@@ -59,8 +59,8 @@ struct ServeCommand: AsyncParsableCommand {
             }
             FileHandle.standardOutput.write(Data(lines.utf8))
         }
-        app.addServices(Drain(service: service))
-        var services: [any ServiceLifecycle.Service] = [app]
+        // The last one hears first that the server is to stop: live streams end before connections are waited for.
+        var services: [any ServiceLifecycle.Service] = [app, Drain(service: service)]
         if let providers { services.insert(providers, at: 0) }
         var configuration = ServiceGroupConfiguration(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger(label: "traylog-server"))
