@@ -90,6 +90,15 @@ want_browser() {
         >/dev/null || printf 'warning: no browser could be installed\n' >&2
 }
 
+# Installs the browser and the driver that the console's tests use, where that is possible; they are skipped where it is not.
+want_console_browser() {
+    if { has chromium && has chromedriver; } || ! has apt-get || { [[ $(id -u) -ne 0 ]] && ! has sudo; }; then return; fi
+    step "Installing a browser and its driver"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update || true
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends chromium chromium-driver \
+        >/dev/null || printf 'warning: no browser could be installed\n' >&2
+}
+
 need_linux() {
     [[ $(uname -s) == Linux ]] || fail "Traylog runs on Linux; $(uname -s) is not supported yet"
 }

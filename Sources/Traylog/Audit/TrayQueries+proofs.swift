@@ -131,6 +131,10 @@ extension TrayQueries {
         }
     }
 
+    public func events(of steps: [AuditStep]) async throws(TraylogError) -> [Event] {
+        try await asking { store throws(TraylogError) in try store.events(of: steps) }
+    }
+
     /// Compares a user's tray right after one moment with the tray right after another.
     public func difference(
         of user: String, from: Moment, to: Moment? = nil

@@ -6,6 +6,8 @@ import Traylog
 struct Responder: HTTPResponder {
     let service: Service
     let routes: RouteTable
+    /// Nil where it is not wanted.
+    let console: Console?
 
     func respond(to request: Request, context: ServiceContext) async throws -> Response {
         let start = ContinuousClock.now
@@ -13,7 +15,11 @@ struct Responder: HTTPResponder {
         var note = RequestNote()
         var response: Response
         do {
-            response = try await answer(request, context, &note)
+            if let page = try await console?.answer(request, context) {
+                response = page
+            } else {
+                response = try await answer(request, context, &note)
+            }
         } catch {
             let problem = Problem(error)
             if problem.status.code >= 500 {

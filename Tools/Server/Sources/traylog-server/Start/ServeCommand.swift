@@ -49,8 +49,10 @@ struct ServeCommand: AsyncParsableCommand {
             ) { told.yield($0) }
         }
         let scheme = tls == nil ? "http" : "https"
+        let console =
+            settings.hasConsole ? try Console(service, isSecure: tls != nil || settings.isBehindProxy) : nil
         let app = Listener.application(
-            Responder(service: service, routes: AllRoutes.table), (settings.host, settings.port), tls
+            Responder(service: service, routes: AllRoutes.table, console: console), (settings.host, settings.port), tls
         ) { port in
             var lines = "listening on \(scheme)://\(Listener.text(settings.host)):\(port)\n"
             if let apns = settings.apns {

@@ -69,6 +69,7 @@ struct ServeSettings {
     var apnsClients: String?
     var isBehindProxy: Bool
     var isDev: Bool
+    var hasConsole: Bool
     var service: ServiceConfiguration
 
     private static let names: Set<String> = [
@@ -111,6 +112,7 @@ struct ServeSettings {
         apnsClients = text(options.apnsClients, "apns-clients")
         isBehindProxy = try isSet(options.behindProxy, "behind-proxy")
         isDev = try isSet(options.dev, "dev")
+        hasConsole = try !isSet(options.noConsole, "no-console")
         service = ServiceConfiguration(
             rateUser: try number(options.rateUser, "rate-user"), rateKey: try number(options.rateKey, "rate-key"),
             logsUsers: try isSet(options.logUsers, "log-users"), isBehindProxy: isBehindProxy)

@@ -1,0 +1,124 @@
+// Verifies one event in this browser.
+
+import { all, announce, count, element, find, icon, json, localTime, visible } from "./dom.js";
+import { fromFile, keptOf, noteVerified, publicKey } from "./heads.js";
+import { checkEvent, checkSignature, checkSize, fromBase64, readNote } from "./proof.js";
+import { kinds, readPayload } from "./payload.js";
+
+const panel = find("[data-proof]");
+const seq = Number(panel.dataset.proof);
+const store = panel.dataset.store;
+const choice = find("[data-against]");
+const list = find("[data-checks]");
+const heads = [];
+let unkept;
+
+function offer(chosen) {
+  heads.splice(0, heads.length, ...(unkept ? [unkept] : []), ...keptOf(store));
+  choice.replaceChildren(
+    ...heads.map((head, index) =>
+      element(
+        "option",
+        { value: index, disabled: head.size < seq },
+        `${count(head.size)} events, ${head.keptAt ? `kept ${localTime(new Date(head.keptAt))}` : "from the file"}` +
+          (head.size < seq ? " (older than this event)" : ""),
+      ),
+    ),
+    element("option", { value: "server" }, "the server's word (proves less)"),
+  );
+  const usable = heads.findIndex((head) => head.size >= seq);
+  choice.value = chosen ?? (usable < 0 ? "server" : String(usable));
+}
+
+function line(state, text, hash) {
+  const row = element("li", { class: state }, icon(state === "bad" ? "cross" : "check"), element("span", {}, text));
+  if (hash) row.lastChild.append(element("span", { class: "hash" }, hash));
+  list.append(row);
+  return row;
+}
+
+const sentences = {
+  content: "Salt and payload are what the leaf commits to",
+  leaf: "The leaf has this hash",
+  root: "The path leads from the leaf to the root of the tree head",
+};
+
+/** What the page shows must be what leaf and payload say. */
+function compare(disclosure, leaf) {
+  const payload = readPayload(fromBase64(disclosure.payload));
+  const cells = new Map(all(".fields > div").map((row) => [find("dt", row).textContent, find("dd", row)]));
+  cells.set("data", find("pre.data"));
+  for (const [name, value] of Object.entries(payload)) {
+    const cell = cells.get(name);
+    const shown = cell && (find("time", cell)?.dateTime ?? cell.textContent.trim());
+    if (shown !== visible(value).trim()) throw new Error(`the payload has ${name} ${value}, and this page shows ${shown ?? "none"}`);
+  }
+  const recorded = new Date(leaf.recordedAt).toISOString();
+  const isRecorded = find("time", cells.get("recordedAt")).dateTime === recorded;
+  if (!isRecorded || cells.get("kind").textContent !== kinds[leaf.kind]) {
+    throw new Error(`the leaf says ${kinds[leaf.kind]} at ${recorded}, and this page something else`);
+  }
+  line("good", `This page shows what leaf and payload say: ${["kind", "recordedAt", ...Object.keys(payload)].join(", ")}`);
+}
+
+async function verify() {
+  list.replaceChildren();
+  const isWord = choice.value === "server";
+  try {
+    let head = heads[Number(choice.value)];
+    if (isWord) {
+      const word = await json("/console/data/tree-head");
+      head = { size: word.treeSize, root: word.rootHash };
+    }
+    if (head.note && publicKey()) {
+      await checkSignature(head.note, publicKey());
+      line("good", "The tree head is signed by the key that you trust");
+    }
+    const last = await json(`/console/data/proofs/${head.size}?asOf=${head.size}`);
+    if (await checkSize(head, last)) line("good", `The tree head is of ${count(head.size)} events: the last one is in its place`);
+    const proof = await json(`/console/data/proofs/${seq}?asOf=${head.size}`);
+    const disclosure = proof.leaf === undefined ? null : await json(`/console/events/${seq}/disclosure`).catch((failure) => {
+      if (failure.status === 410) return null;
+      throw failure;
+    });
+    const leaf = await checkEvent({
+      seq, proof, disclosure, head, tell: (step, hash) => line("good", sentences[step], hash),
+    });
+    if (disclosure) compare(disclosure, leaf);
+    conclude(isWord, head, leaf, disclosure);
+  } catch (failure) {
+    line("bad verdict", `Not proved: ${failure.message}.`);
+    announce("Not proved");
+  }
+}
+
+function conclude(isWord, head, leaf, disclosure) {
+  if (!leaf) {
+    line("note", "Not provable: the content. The event left the log with a compaction, and only the hash of its leaf is here.");
+  } else if (!disclosure) {
+    line("note", "Not provable: the content. It was erased, and with it the salt, so that nobody can guess it.");
+  }
+  const what = disclosure ? "Event" : "The place of event";
+  if (isWord) {
+    line("note verdict", `${what} ${seq} is in the tree that the server shows now. To know that the server shows everybody the `
+      + "same tree, and has not changed it, verify against a tree head that you kept.");
+  } else {
+    line("good verdict", `Proved: ${disclosure ? "this is event" : "an event stood at"} ${seq} of the log whose tree head of `
+      + `${count(head.size)} events you have.`);
+    noteVerified({ store, ...head });
+  }
+  announce(list.lastChild.textContent);
+}
+
+find("[data-verify]").hidden = false;
+find("[data-run]").addEventListener("click", verify);
+find("[data-file]").addEventListener("change", async (event) => {
+  list.replaceChildren();
+  try {
+    unkept = { store, ...(await fromFile(event.target.files[0], readNote)) };
+    offer("0");
+  } catch (failure) {
+    line("bad", `The file cannot be used: ${failure.message}.`);
+  }
+});
+offer();

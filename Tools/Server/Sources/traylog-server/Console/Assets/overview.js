@@ -1,0 +1,80 @@
+// The overview: figures as they move, and the end of the log.
+
+import { all, colour, count, drawing, element, find, icon, json, live, localTime } from "./dom.js";
+import { kept } from "./heads.js";
+import { followRows } from "./timeline.js";
+
+const samples = [];
+const canvas = find("[data-spark]");
+const cell = (name) => find(`[data-pulse="${name}"]`);
+
+async function pulse() {
+  if (document.hidden) return;
+  let now;
+  try {
+    now = await json("/console/pulse");
+  } catch (failure) {
+    show([`The server does not answer: ${failure.message}.`]);
+    return;
+  }
+  samples.push({ at: performance.now(), head: now.head });
+  while (samples.length > 61) samples.shift();
+  cell("head").textContent = count(now.head);
+  cell("floor").textContent = count(now.floor);
+  cell("unflushed").textContent = count(now.unflushed);
+  cell("readers").textContent = count(now.readers);
+  show(now.problems);
+  if (samples.length > 1) {
+    const [before, last] = [samples.at(-2), samples.at(-1)];
+    const rate = Math.max(0, ((last.head - before.head) * 1000) / (last.at - before.at));
+    cell("rate").textContent = rate < 10 ? rate.toFixed(1) : count(Math.round(rate));
+  }
+  spark();
+}
+
+function spark() {
+  const { context, width, height } = drawing(canvas);
+  const rates = samples.slice(1).map((sample, index) => {
+    const before = samples[index];
+    return Math.max(0, (sample.head - before.head) / (sample.at - before.at));
+  });
+  const most = Math.max(...rates, 1e-9);
+  context.strokeStyle = colour("--accent");
+  context.lineWidth = 1.4;
+  context.beginPath();
+  rates.forEach((rate, index) => {
+    const x = width - (rates.length - 1 - index) * (width / 60);
+    const y = height - 2 - (rate / most) * (height - 4);
+    if (index === 0) context.moveTo(x, y);
+    else context.lineTo(x, y);
+  });
+  context.stroke();
+}
+
+function show(problems) {
+  const list = find("[data-problems]");
+  const texts = all("li", list).map((line) => line.textContent);
+  if (texts.join("\n") === problems.join("\n")) return;
+  list.replaceChildren(...problems.map((problem) => element("li", { class: "note bad" }, icon("warning"), problem)));
+  const state = problems.length ? "Needs somebody" : "Healthy";
+  find("[data-health]").replaceChildren(element("span", { class: `dot ${problems.length ? "bad" : "good"}` }), state);
+}
+
+const verified = kept().filter((head) => head.verifiedAt).sort((a, b) => b.size - a.size)[0];
+if (verified) {
+  find("[data-verified]").textContent = count(verified.size);
+  find("[data-verified-when]").textContent = `by this browser, ${localTime(new Date(verified.verifiedAt))}`;
+}
+
+pulse();
+setInterval(pulse, 2000);
+const tail = find("[data-tail]");
+if (tail) {
+  followRows(tail, {
+    stream: () => "/console/data/log?offset=now&live=sse",
+    address: () => "/console/log",
+    most: 25,
+  });
+} else if (find("#tail-title")) {
+  live(() => "/console/data/log?offset=now&live=sse", ["data"], () => location.reload());
+}

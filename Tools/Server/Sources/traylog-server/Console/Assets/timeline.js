@@ -1,0 +1,146 @@
+// Long tables: older rows come as one scrolls, rows far away leave the page, new ones come by themselves.
+
+import { all, announce, element, find, live, localize, page } from "./dom.js";
+
+const farAway = 2500;
+
+const seq = (row) => Number(row.dataset.seq);
+
+/** Rows of a fetched page, ready for this one. */
+function rowsOf(document) {
+  const table = find("table.rows[data-rows]", document);
+  if (!table) return [];
+  return all("tbody tr[data-seq]", table).map((row) => globalThis.document.importNode(row, true));
+}
+
+/** Loads older pages before they are needed, and keeps only what is near in the page. */
+class Scroller {
+  constructor(table) {
+    this.table = table;
+    this.chunks = new Map();
+    this.near = new IntersectionObserver((entries) => entries.forEach((entry) => this.moved(entry)), {
+      rootMargin: `${farAway}px 0px`,
+    });
+    this.adopt(table.tBodies[0]);
+    this.more = find("[data-next]");
+    if (!this.more) return;
+    new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.load(), {
+      rootMargin: `${farAway}px 0px`,
+    }).observe(this.more);
+    this.more.addEventListener("click", (event) => {
+      event.preventDefault();
+      this.load();
+    });
+  }
+
+  adopt(body) {
+    const rows = all("tr[data-seq]", body);
+    if (!rows.length) return;
+    const address = new URL(location.href);
+    address.searchParams.set("before", String(seq(rows[0]) + 1));
+    this.chunks.set(body, { address: address.href, rows: rows.length, isGap: false });
+    this.near.observe(body);
+  }
+
+  async load() {
+    if (this.loading || !this.more.isConnected) return;
+    this.loading = true;
+    try {
+      const next = await page(this.more.href);
+      const rows = rowsOf(next);
+      if (rows.length) {
+        const body = element("tbody", {}, ...rows);
+        localize(body);
+        this.table.append(body);
+        this.adopt(body);
+      }
+      const link = find("[data-next]", next);
+      if (link) this.more.href = link.getAttribute("href");
+      else this.more.parentElement.remove();
+    } catch (failure) {
+      announce(`Older events could not be loaded: ${failure.message}`);
+      this.more.textContent = `Older events (again: ${failure.message})`;
+    }
+    this.loading = false;
+    // A filter may find few rows in a page: go on until the screen is full.
+    if (this.more.isConnected && this.more.getBoundingClientRect().top < innerHeight + farAway) {
+      requestAnimationFrame(() => this.load());
+    }
+  }
+
+  moved({ target, isIntersecting, boundingClientRect }) {
+    const chunk = this.chunks.get(target);
+    if (!chunk) return;
+    if (isIntersecting) this.fill(target, chunk);
+    else if (!chunk.isGap && !target.contains(document.activeElement)) {
+      const gap = element("tr", { class: "gap" }, element("td", { colspan: "9" }));
+      gap.style.height = `${boundingClientRect.height}px`;
+      target.replaceChildren(gap);
+      chunk.isGap = true;
+    }
+  }
+
+  async fill(body, chunk) {
+    if (!chunk.isGap || chunk.isLoading) return;
+    chunk.isLoading = true;
+    try {
+      const rows = rowsOf(await page(chunk.address)).slice(0, chunk.rows);
+      if (rows.length) {
+        body.replaceChildren(...rows);
+        localize(body);
+        chunk.isGap = false;
+      }
+    } catch (failure) {
+      announce(`Events could not be loaded: ${failure.message}`);
+    }
+    chunk.isLoading = false;
+  }
+}
+
+/** Puts new rows on top of a table as the log grows. */
+export function followRows(table, { stream, address, most }) {
+  const mark = find("[data-live]");
+  let isBusy = false;
+  let isStale = false;
+  const refresh = async () => {
+    isStale = true;
+    if (isBusy) return;
+    isBusy = true;
+    while (isStale) {
+      isStale = false;
+      try {
+        prepend(table, rowsOf(await page(address())), most);
+      } catch {
+        // The stream says when it is back.
+      }
+      await new Promise((resume) => setTimeout(resume, 400));
+    }
+    isBusy = false;
+  };
+  live(stream, ["data", "tray"], refresh, (isLive) => (mark.hidden = !isLive));
+}
+
+function prepend(table, rows, most) {
+  const body = table.tBodies[0];
+  const newest = Math.max(0, ...all("tr[data-seq]", body).slice(0, 1).map(seq));
+  const fresh = rows.filter((row) => seq(row) > newest);
+  if (!fresh.length) return;
+  // More came than a page holds: begin anew rather than show a gap.
+  if (fresh.length === rows.length && newest > 0 && !most) return location.reload();
+  for (const row of fresh) row.classList.add("new");
+  body.prepend(...(most ? fresh.slice(0, most) : fresh));
+  if (most) all("tr[data-seq]", body).slice(most).forEach((row) => row.remove());
+  localize(body);
+}
+
+const table = find("table[data-rows]");
+if (table) {
+  new Scroller(table);
+  if (table.hasAttribute("data-first")) {
+    const user = table.dataset.user;
+    followRows(table, {
+      stream: () => (user ? `/console/data/users/${user}/changes` : "/console/data/log") + "?offset=now&live=sse",
+      address: () => location.href,
+    });
+  }
+}

@@ -1,0 +1,145 @@
+// The tree heads that this browser keeps: consistency between any two, and signatures.
+
+import { all, announce, count, element, find, icon, json, localTime } from "./dom.js";
+import { fromFile, keep, keepPublicKey, keptOf, noteVerified, publicKey, remove } from "./heads.js";
+import { checkGrowth, checkSignature, readNote } from "./proof.js";
+
+const panel = find("[data-tree]");
+const store = panel.dataset.store;
+const table = find("[data-kept]");
+const list = find("[data-checks]");
+const keyField = find("[data-public]");
+
+function line(state, text, hash) {
+  const row = element("li", { class: state }, icon(state.includes("bad") ? "cross" : "check"), element("span", {}, text));
+  if (hash) row.lastChild.append(element("span", { class: "hash" }, hash));
+  list.append(row);
+}
+
+async function present() {
+  const head = await json("/console/data/tree-head");
+  const found = { store, size: head.treeSize, root: head.rootHash };
+  if (!panel.dataset.key) return found;
+  const note = await (await fetch("/console/data/checkpoint")).text();
+  const signed = readNote(note);
+  return { store, size: signed.size, root: signed.root, note };
+}
+
+async function signature(head) {
+  if (!head.note) return ["muted", "none"];
+  if (!publicKey()) return ["muted", "give the public key below"];
+  try {
+    const signed = readNote(head.note);
+    if (signed.size !== head.size || signed.root !== head.root) return ["bad", "of another tree head"];
+    await checkSignature(head.note, publicKey());
+    return ["good", `signed by ${publicKey().split("+")[0]}`];
+  } catch (failure) {
+    return ["bad", failure.message];
+  }
+}
+
+async function draw() {
+  const heads = keptOf(store);
+  const rows = await Promise.all(heads.map(async (head) => {
+    const box = element("input", { type: "checkbox", "aria-label": `Compare the tree head of ${head.size} events` });
+    box.addEventListener("change", chosen);
+    const drop = element("button", { class: "quiet", type: "button" }, icon("cross"),
+      element("span", { class: "unseen-text" }, `Remove the tree head of ${head.size} events`));
+    drop.addEventListener("click", () => forget(head));
+    const [state, words] = await signature(head);
+    const row = element("tr", {}, element("td", {}, box), element("td", { class: "n" }, count(head.size)),
+      element("td", { class: "hash" }, head.root), element("td", { class: "when" }, localTime(new Date(head.keptAt))),
+      element("td", {}, element("span", { class: state === "muted" ? "muted" : `dot ${state}` }, state === "muted" ? words : ""),
+        state === "muted" ? "" : words), element("td", { class: "n" }, drop));
+    row.head = head;
+    return row;
+  }));
+  table.tBodies[0].replaceChildren(...rows);
+  table.hidden = !heads.length;
+  find("[data-none]").hidden = heads.length > 0;
+  find("[data-count]").textContent = String(heads.length);
+  chosen();
+}
+
+/** Takes a head away, and offers it back. */
+function forget(head) {
+  remove(head);
+  list.replaceChildren();
+  const back = element("button", { type: "button" }, "Undo");
+  back.addEventListener("click", () => {
+    keep(head);
+    list.replaceChildren();
+    draw();
+  });
+  list.append(element("li", {}, icon("cross"), element("span", {}, `The tree head of ${count(head.size)} events was removed. `, back)));
+  draw();
+  back.focus();
+}
+
+const selected = () => all("tbody tr", table).filter((row) => find("input", row).checked).map((row) => row.head);
+
+function chosen() {
+  const many = selected().length;
+  for (const row of all("tbody tr", table)) row.classList.toggle("chosen", find("input", row).checked);
+  find("[data-compare]").disabled = many < 1 || many > 2;
+  find("[data-hint]").textContent = ["Choose two tree heads, or one to compare it with the present one.",
+    "With the present tree head.", "With each other."][many] ?? "Choose two at most.";
+}
+
+async function compare() {
+  list.replaceChildren();
+  try {
+    const [one, other = await present()] = selected();
+    const [first, second] = [one, other].sort((a, b) => a.size - b.size);
+    const proof = await json(`/console/data/proofs/consistency?first=${first.size}&second=${second.size}`);
+    await checkGrowth(first, second, proof.path);
+    line("good", `${count(proof.path.length)} hashes lead from the first root to the second`, `${first.root} → ${second.root}`);
+    line("good verdict", first.size === second.size ? `Both are the same tree of ${count(first.size)} events.`
+      : `Proved: the log of ${count(second.size)} events begins with all ${count(first.size)} that you knew. Nothing was changed.`);
+    noteVerified(second);
+    noteVerified(first);
+  } catch (failure) {
+    line("bad verdict", `Not proved: ${failure.message}. Keep both tree heads: they are evidence.`);
+  }
+  announce(list.lastChild.textContent);
+}
+
+find("[data-tools]").hidden = false;
+find("[data-kept-panel]").hidden = false;
+find("[data-keep]").addEventListener("click", async () => {
+  list.replaceChildren();
+  try {
+    const head = await present();
+    keep(head);
+    // Who keeps the first tree head keeps the key that it came with: later ones must have the same.
+    if (!publicKey()) keepPublicKey(keyField.value.trim());
+    await draw();
+    announce(`The tree head of ${head.size} events is kept`);
+  } catch (failure) {
+    line("bad", `The present tree head could not be read: ${failure.message}.`);
+  }
+});
+find("[data-save]").addEventListener("click", async () => {
+  const head = await present();
+  const text = head.note ?? `${JSON.stringify({ treeSize: head.size, rootHash: head.root })}\n`;
+  const link = element("a", { download: `tree-head-${head.size}${head.note ? "" : ".json"}` });
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+});
+find("[data-import]").addEventListener("change", async (event) => {
+  list.replaceChildren();
+  try {
+    for (const file of event.target.files) keep({ store, ...(await fromFile(file, readNote)) });
+    await draw();
+  } catch (failure) {
+    line("bad", `The file cannot be used: ${failure.message}.`);
+  }
+});
+find("[data-compare]").addEventListener("click", compare);
+keyField.value = publicKey() || panel.dataset.key;
+keyField.addEventListener("change", () => {
+  keepPublicKey(keyField.value.trim());
+  draw();
+});
+draw();

@@ -1,0 +1,202 @@
+// One tray at any moment: a slider over the user's events.
+
+import { announce, colour, count, drawing, find, localize, live, page } from "./dom.js";
+
+const panel = find("[data-moment]");
+const user = panel.dataset.user;
+const slide = find("#slide");
+const canvas = find("[data-chart]");
+const root = `/console/users/${user}`;
+
+/** The events of the user: position 0 is before the first one. */
+const moments = { seqs: [0], unread: [0] };
+let position = 0;
+let isPresent = !find("[data-present]");
+const fetched = new Map();
+let shown;
+
+function decode(bytes) {
+  let at = 0;
+  const number = () => {
+    let value = 0;
+    let scale = 1;
+    for (;;) {
+      const byte = bytes[at++];
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+      scale *= 128;
+    }
+  };
+  const [seqs, unread] = [[number()], [number()]];
+  while (at < bytes.length) {
+    seqs.push(seqs.at(-1) + number());
+    const zigzag = number();
+    unread.push(unread.at(-1) + (zigzag % 2 ? -(zigzag + 1) / 2 : zigzag / 2));
+  }
+  return { seqs, unread };
+}
+
+/** The last position whose event is at or before a seq. */
+function positionOf(seq) {
+  let [low, high] = [0, moments.seqs.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (moments.seqs[middle] <= seq) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+function chart() {
+  const { context, width, height } = drawing(canvas);
+  const { unread } = moments;
+  const last = Math.max(1, unread.length - 1);
+  const most = unread.reduce((a, b) => Math.max(a, b), 1);
+  const [left, right, floor] = [18, width - 18, height - 12];
+  const x = (index) => left + ((right - left) * index) / last;
+  const y = (value) => floor - (value / most) * (floor - 8);
+  context.beginPath();
+  context.moveTo(left, floor);
+  // The greatest and the least of each column, so that no peak is lost.
+  const columns = Math.min(unread.length, Math.round(right - left));
+  for (let column = 0; column < columns; column += 1) {
+    const from = Math.floor((column * unread.length) / columns);
+    const to = Math.max(from + 1, Math.floor(((column + 1) * unread.length) / columns));
+    let [low, high] = [Infinity, 0];
+    for (let index = from; index < to; index += 1) {
+      low = Math.min(low, unread[index]);
+      high = Math.max(high, unread[index]);
+    }
+    context.lineTo(x(from), y(high));
+    context.lineTo(x(to - 1), y(low));
+  }
+  context.lineTo(right, y(unread.at(-1)));
+  context.lineTo(right, floor);
+  context.closePath();
+  context.fillStyle = colour("--accent-soft");
+  context.fill();
+  context.strokeStyle = colour("--accent-line");
+  context.stroke();
+  context.fillStyle = colour("--accent");
+  context.fillRect(x(position) - 0.75, 4, 1.5, floor - 2);
+  context.fillStyle = colour("--soft");
+  context.font = `11px ${getComputedStyle(document.body).fontFamily}`;
+  const label = `most ${count(most)} unread`;
+  if (width > 480) context.fillText(label, left + 4, 14);
+}
+
+function address(at) {
+  const asked = new URL(location.href);
+  const view = asked.searchParams.get("view");
+  const query = new URLSearchParams();
+  if (at !== null) query.set("asOf", String(at));
+  if (view) query.set("view", view);
+  return query.size ? `${root}?${query}` : root;
+}
+
+/** A page of the tray; those of neighbours are fetched before they are asked for. */
+function tray(at) {
+  const key = address(at);
+  if (!fetched.has(key)) {
+    if (fetched.size > 24) fetched.delete(fetched.keys().next().value);
+    const coming = page(key);
+    coming.catch(() => fetched.delete(key));
+    fetched.set(key, coming);
+  }
+  return fetched.get(key);
+}
+
+function swap(next) {
+  for (const selector of ["[data-part]", "[data-now]"]) {
+    const part = document.importNode(find(selector, next), true);
+    localize(part);
+    find(selector).replaceWith(part);
+  }
+  for (const selector of ["[data-earlier]", "[data-later]"]) {
+    const [link, other] = [find(selector), find(selector, next)];
+    for (const name of ["href", "aria-disabled"]) {
+      if (other.hasAttribute(name)) link.setAttribute(name, other.getAttribute(name));
+      else link.removeAttribute(name);
+    }
+  }
+}
+
+/** Shows the moment of a position, the newest asked for if several are. */
+async function show(index) {
+  position = Math.min(Math.max(index, 0), moments.seqs.length - 1);
+  isPresent = false;
+  const at = moments.seqs[position];
+  const asked = (shown = Symbol(at));
+  slide.value = String(position);
+  slide.setAttribute("aria-valuetext", `event ${at}, ${moments.unread[position]} unread`);
+  chart();
+  try {
+    const next = await tray(at);
+    if (asked !== shown) return;
+    swap(next);
+    history.replaceState(null, "", address(at));
+    document.documentElement.dataset.shown = String(at);
+    for (const near of [position + 1, position - 1]) {
+      if (near >= 0 && near < moments.seqs.length) tray(moments.seqs[near]).catch(() => {});
+    }
+  } catch (failure) {
+    if (asked === shown) announce(`This moment could not be shown: ${failure.message}`);
+  }
+}
+
+function follow() {
+  const mark = find("[data-live]", panel);
+  let known;
+  const heard = async (event) => {
+    const now = JSON.parse(event.data);
+    const standing = [now.unread, now.unseen, now.total, now.newest, now.seenUpTo].join();
+    const isNew = known === undefined ? now.unread !== moments.unread.at(-1) : standing !== known;
+    known = standing;
+    if (!isNew || now.asOf <= moments.seqs.at(-1)) return;
+    moments.seqs.push(now.asOf);
+    moments.unread.push(now.unread);
+    slide.max = String(moments.seqs.length - 1);
+    if (!isPresent) return chart();
+    position = moments.seqs.length - 1;
+    slide.value = slide.max;
+    chart();
+    swap(await page(address(null)));
+    announce(`${now.unread} unread, ${now.unseen} unseen`);
+  };
+  live(() => `/console/data/users/${user}/live`, ["tray"], heard, (isLive) => (mark.hidden = !isLive || !isPresent));
+}
+
+slide.addEventListener("input", () => show(Number(slide.value)));
+for (const [selector, step] of [["[data-earlier]", -1], ["[data-later]", 1]]) {
+  find(selector).addEventListener("click", (event) => {
+    if (moments.seqs.length < 2) return;
+    event.preventDefault();
+    show(position + step);
+  });
+}
+const when = find("[data-when]");
+when.hidden = false;
+when.addEventListener("change", () => {
+  const moment = new Date(when.value);
+  if (Number.isNaN(moment.getTime())) return;
+  find("#asOf").value = moment.toISOString();
+});
+
+const answer = await fetch(`${root}/moments`);
+if (answer.ok) {
+  Object.assign(moments, decode(new Uint8Array(await answer.arrayBuffer())));
+  slide.max = String(moments.seqs.length - 1);
+  const at = Number(find("[data-now] b").textContent);
+  position = positionOf(isPresent ? Number.MAX_SAFE_INTEGER : at);
+  slide.value = String(position);
+  slide.setAttribute("aria-valuetext", `event ${moments.seqs[position]}, ${moments.unread[position]} unread`);
+  find("[data-slider]").hidden = moments.seqs.length < 2;
+  chart();
+  addEventListener("resize", chart);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", chart);
+  if (position > 0) tray(moments.seqs[position - 1]).catch(() => {});
+  document.documentElement.dataset.moments = String(moments.seqs.length - 1);
+} else {
+  announce("The moments of this user could not be loaded: use the field for an event or a time.");
+}
+follow();

@@ -1,0 +1,28 @@
+import HTTPTypes
+import Hummingbird
+
+/// A page of the console, or what one sends: its route, and what it shows.
+struct ConsolePage: Sendable {
+    let route: Route
+    let show: @Sendable (Visit) async throws -> Response
+
+    /// - Parameter scope: of a key that may; nil for everybody, signed in or not.
+    init(
+        _ method: HTTPRequest.Method, _ path: String, _ scope: Access, query: [String] = [],
+        _ show: @escaping @Sendable (Visit) async throws -> Response
+    ) {
+        route = Route(method, Console.root + path, "", scope, query: query, answers: "text/html") { _ in
+            throw Problem(.notFound, "Not found", "there is no such page")
+        }
+        self.show = show
+    }
+
+    static var all: [ConsolePage] {
+        SignInPages.all + OverviewPage.all + UserPages.all + TimelinePages.all + DifferencePage.all + EventPages.all
+            + OperationPages.all
+    }
+}
+
+extension Route {
+    var name: String { "\(method) \(path.text)" }
+}

@@ -1,0 +1,72 @@
+import HTTPTypes
+import Hummingbird
+import Traylog
+
+/// A tray at two moments side by side, and the events between that made the difference.
+enum DifferencePage {
+    private static let mostRows = 200
+
+    static var all: [ConsolePage] {
+        [
+            ConsolePage(.get, "/users/{u}/difference", .key(.audit), query: ["from", "to"]) { visit in
+                var context = UserPages.top(visit, "difference")
+                context["from"] = visit.query["from"] ?? ""
+                context["to"] = visit.query["to"] ?? ""
+                if let from = try visit.moment("from") {
+                    let difference = try await visit.store.difference(
+                        of: visit.segment("u"), from: from, to: visit.moment("to"))
+                    context["difference"] = try await Self.context(difference, visit)
+                }
+                return visit.page("difference", "Difference of \(visit.segment("u"))", context)
+            }
+        ]
+    }
+
+    private static func context(_ difference: TrayDifference, _ visit: Visit) async throws -> [String: Any] {
+        let steps = Array(difference.steps.suffix(mostRows))
+        let events = try await visit.store.events(of: steps)
+        let (before, after) = (difference.before, difference.after)
+        let counts: [(String, Int, Int)] = [
+            ("Unread", before.unread, after.unread), ("Unseen", before.unseen, after.unseen),
+            ("Listed", before.total, after.total),
+        ]
+        return [
+            "before": UserPages.context(before), "after": UserPages.context(after),
+            "counts": counts.map { name, old, new in
+                [
+                    "name": name, "before": Figures.count(old), "after": Figures.count(new),
+                    "change": new == old ? "no change" : (new > old ? "+" : "−") + Figures.count(abs(new - old)),
+                    "isUp": new > old, "isDown": new < old,
+                ] as [String: Any]
+            },
+            "items": difference.items.prefix(mostRows).map(Self.context),
+            "itemCount": Figures.count(difference.items.count), "hasMoreItems": difference.items.count > mostRows,
+            "hasItems": !difference.items.isEmpty,
+            "rows": zip(steps, events).reversed().map { EventRow(event: $1, step: $0).context },
+            "eventCount": Figures.count(difference.steps.count), "hasMoreRows": difference.steps.count > mostRows,
+            "hasRows": !steps.isEmpty,
+        ]
+    }
+
+    private static func context(_ change: ItemChange) -> [String: Any] {
+        [
+            "seq": change.item.description, "change": change.kind.rawValue, "title": change.content.title ?? "",
+            "hasTitle": change.content.title != nil,
+            "before": change.before.map(words) ?? "not there", "after": words(change.after),
+            "isEdited": change.isEdited,
+            "by": change.by.prefix(8).map { ["seq": $0.description] },
+        ]
+    }
+
+    private static func words(_ standing: ItemStanding) -> String {
+        var words = [standing.isRead ? "read" : "unread"]
+        if !standing.isSeen { words.append("unseen") }
+        for (name, isSo) in [
+            ("archived", standing.isArchived), ("deleted", standing.isDeleted), ("gone", standing.isGone),
+            ("snoozed", standing.isSnoozed), ("muted", standing.isMuted), ("silent", standing.isSilent),
+        ] where isSo {
+            words.append(name)
+        }
+        return words.joined(separator: ", ")
+    }
+}

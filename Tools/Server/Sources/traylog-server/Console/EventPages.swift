@@ -1,0 +1,139 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Traylog
+
+/// One event with its proof, and the tree that proves it.
+enum EventPages {
+    static var all: [ConsolePage] {
+        [
+            ConsolePage(.get, "/events/{seq}", .key(.audit)) { visit in
+                visit.page("event", "Event \(visit.segment("seq"))", try await event(visit))
+            },
+            ConsolePage(.get, "/events/{seq}/disclosure", .key(.audit)) { visit in
+                let seq = try seq(visit)
+                guard let disclosure = try await visit.store.disclosure(of: seq) else {
+                    throw Problem(
+                        .gone, "Erased", "the salt and the payload of event \(seq) were erased", error: "erased")
+                }
+                return .json([
+                    "salt": .string(Data(disclosure.salt).base64EncodedString()),
+                    "payload": .string(Data(disclosure.payload).base64EncodedString()),
+                ])
+            },
+            ConsolePage(.get, "/tree", .anybody) { visit in
+                let head = try await visit.store.treeHead()
+                return visit.page(
+                    "tree", "Tree heads",
+                    [
+                        "section": "tree", "size": Figures.count(head.size), "sizeValue": "\(head.size)",
+                        "root": head.root.hex, "publicKey": visit.service.checkpointKey.publicKey.text,
+                        "store": visit.service.storeIdentity,
+                    ])
+            },
+        ]
+    }
+
+    private static func seq(_ visit: Visit) throws -> Seq {
+        guard let seq = UInt64(visit.segment("seq")), seq > 0 else {
+            throw Problem.invalid("seq", "must be the number of an event, from 1 on")
+        }
+        return Seq(seq)
+    }
+
+    private static func event(_ visit: Visit) async throws -> [String: Any] {
+        let (seq, store) = (try seq(visit), visit.store)
+        let head = try await store.head()
+        var context: [String: Any] = [
+            "section": "log", "seq": seq.description, "store": visit.service.storeIdentity,
+            "previous": seq > 1 ? "\(seq.rawValue - 1)" : "", "hasPrevious": seq > 1,
+            "following": "\(seq.rawValue + 1)", "hasFollowing": seq < head, "mayReadUser": visit.may(.users),
+        ]
+        switch try await find(seq, store) {
+        case .success(let event): add(event, to: &context)
+        case .failure(.compacted(let floor, let archive)):
+            context["isCompacted"] = true
+            context["floor"] = floor.description
+            context["archive"] = archive ?? ""
+            context["hasArchive"] = archive != nil
+        case .failure(let refusal): throw refusal
+        }
+        let proof = try await store.proof(of: seq)
+        context["treeSize"] = Figures.count(proof.head.size)
+        context["root"] = proof.head.root.hex
+        context["leafHash"] = proof.leafHash.hex
+        context["leaf"] = proof.leaf.map { [$0.bytes.hex] } ?? []
+        context["steps"] = "\(proof.inclusion.path.count)"
+        return context
+    }
+
+    private static func find(_ seq: Seq, _ store: Store) async throws -> Result<Event, Refusal> {
+        do throws(TraylogError) {
+            return .success(try await store.event(seq))
+        } catch .refused(let refusal) {
+            return .failure(refusal)
+        }
+    }
+
+    private static func add(_ event: Event, to context: inout [String: Any]) {
+        if case .redacted = event.body { context["isErased"] = true }
+        context["row"] = [EventRow(event: event).context]
+        context["fields"] = fields(event)
+        context["data"] = event.data.map { [$0] } ?? []
+        context["user"] = event.user ?? ""
+        context["userPath"] = event.user.map(PercentEncoding.encode) ?? ""
+        context["hasUser"] = event.user != nil
+    }
+
+    /// The members of the event as `show --json` has them, but `data`.
+    private static func fields(_ event: Event) -> [[String: Any]] {
+        guard case .object(let members)? = try? JSONParser.value(event.withoutData.jsonBytes) else { return [] }
+        return members.map { member in
+            let text =
+                switch member.value {
+                case .string(let text): text
+                default: String(decoding: member.value.bytes, as: UTF8.self)
+                }
+            let links =
+                ["item", "items", "event", "upTo", "through"].contains(member.name) ? numbers(member.value) : []
+            return [
+                "name": member.name, "value": text, "links": links.map { ["seq": $0] }, "isLinked": !links.isEmpty,
+                "isTime": member.name.hasSuffix("At") || member.name == "until",
+            ]
+        }
+    }
+
+    private static func numbers(_ value: JSONValue) -> [String] {
+        (value.array ?? [value]).compactMap { $0.integer.map { "\($0)" } }
+    }
+}
+
+extension Event {
+    /// Arbitrary JSON of the publisher, as it was given.
+    var data: String? {
+        switch body {
+        case .notified(let content), .broadcast(_, let content): return content.data
+        case .edited(_, let edit):
+            if case .set(let data) = edit.data { return data }
+            return nil
+        default: return nil
+        }
+    }
+
+    var withoutData: Event {
+        var event = self
+        switch body {
+        case .notified(var content):
+            content.data = nil
+            event.body = .notified(content)
+        case .broadcast(let topic, var content):
+            content.data = nil
+            event.body = .broadcast(topic: topic, content)
+        case .edited(let item, var edit):
+            edit.data = .keep
+            event.body = .edited(item: item, edit)
+        default: break
+        }
+        return event
+    }
+}

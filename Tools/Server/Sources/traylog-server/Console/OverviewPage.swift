@@ -1,0 +1,119 @@
+import HTTPTypes
+import Hummingbird
+import Synchronization
+import Traylog
+
+/// How the store is: healthy or not and why, its figures, and what happens.
+enum OverviewPage {
+    private static let rows = 25
+
+    static var all: [ConsolePage] {
+        [
+            ConsolePage(.get, "", .anybody) { visit in
+                var context = try await figures(visit)
+                context["section"] = "overview"
+                if visit.may(.audit) { context["rows"] = try await newest(visit) }
+                return visit.page("overview", "Overview", context)
+            },
+            ConsolePage(.get, "/pulse", .anybody) { visit in
+                let statistics = try await visit.store.statistics()
+                return .json([
+                    "head": JSONValue(statistics.head), "floor": JSONValue(statistics.floor),
+                    "unflushed": .int(statistics.unflushed), "bytes": .int(statistics.bytes),
+                    "readers": .int(statistics.readers.count),
+                    "problems": .array(problems(visit, statistics).map { .string($0) }),
+                ])
+            },
+        ]
+    }
+
+    private static func figures(_ visit: Visit) async throws -> [String: Any] {
+        let statistics = try await visit.store.statistics()
+        let minute = Timestamp(milliseconds: Timestamp.now.milliseconds - 60_000)
+        // Before the floor nothing is known, and nothing of it is a minute old.
+        let before = (try? await visit.store.seq(of: .time(minute))) ?? statistics.floor
+        let lately = statistics.head.rawValue - min(before.rawValue, statistics.head.rawValue)
+        let problems = problems(visit, statistics)
+        let (compaction, isLooking) = visit.console.compactions.latest(visit.store, statistics)
+        let verified = visit.service.jobs.all.first { $0.kind == "verifications" && $0.state == "done" }
+        return [
+            "isHealthy": problems.isEmpty, "problems": problems,
+            "head": Figures.count(statistics.head.rawValue), "headValue": statistics.head.description,
+            "floor": Figures.count(statistics.floor.rawValue), "hasFloor": statistics.floor > .zero,
+            "rate": "\(Double(lately * 10 / 60) / 10)", "lately": Figures.count(lately),
+            "tail": Figures.count(statistics.unflushed), "users": Figures.count(statistics.users),
+            "events": Figures.count(statistics.events),
+            "bytes": Figures.bytes(statistics.bytes), "free": Figures.bytes(statistics.freeBytes),
+            "freeShare": "\(statistics.bytes == 0 ? 0 : statistics.freeBytes * 100 / statistics.bytes)",
+            "readers": statistics.readers.map { ["pid": "\($0.pid)", "lag": Figures.count($0.lag)] },
+            "readerCount": "\(statistics.readers.count)",
+            "compaction": compaction.map { [EventRow(event: $0).context] } ?? [], "isLooking": isLooking,
+            "verification": verified.map { [Runs.context($0)] } ?? [],
+            "isEmpty": statistics.head == .zero,
+        ]
+    }
+
+    /// What needs somebody, in words that say what to do.
+    private static func problems(_ visit: Visit, _ statistics: StoreStatistics) -> [String] {
+        var problems: [String] = []
+        if visit.service.isDraining { problems.append("The server is stopping: it takes no new work.") }
+        if statistics.damagedStates > 0 {
+            problems.append(
+                "\(statistics.damagedStates) stored states are damaged. Their users are folded from the log meanwhile; run "
+                    + "traylog replay --rebuild.")
+        }
+        if statistics.unflushed > 1_000_000 {
+            problems.append(
+                "\(Figures.count(statistics.unflushed)) events wait for their states to be stored: the disk may be too slow."
+            )
+        }
+        if let lag = statistics.readers.map(\.lag).max(), lag > 100_000 {
+            problems.append(
+                "A reader is \(Figures.count(lag)) commits behind and keeps the file from being reused: end it.")
+        }
+        let failed = visit.service.jobs.all.prefix { $0.state != "done" }.filter { $0.state == "failed" }
+        if let job = failed.first { problems.append("The last run of \(job.kind) failed: see Operations.") }
+        return problems
+    }
+
+    private static func newest(_ visit: Visit) async throws -> [[String: Any]] {
+        let head = try await visit.store.head().rawValue
+        let first = head >= UInt64(rows) ? head - UInt64(rows) + 1 : 1
+        let events = try await visit.store.events(from: Seq(first), limit: rows)
+        return events.reversed().map { EventRow(event: $0).context }
+    }
+}
+
+/// The newest compaction of the log, which is looked for once, and then among new events only.
+final class LastCompaction: Sendable {
+    private struct State {
+        var event: Event?
+        var through = Seq.zero
+        var isLooking = false
+    }
+
+    private let state = Mutex(State())
+
+    /// What is known, and whether somebody looks; starts to look where something may be new.
+    func latest(_ store: Store, _ statistics: StoreStatistics) -> (event: Event?, isLooking: Bool) {
+        guard statistics.floor > .zero else { return (nil, false) }
+        let start = state.withLock { state -> Seq? in
+            if state.isLooking { return nil }
+            if case .compacted(let through, _, _)? = state.event?.body, through >= statistics.floor { return nil }
+            state.isLooking = true
+            return state.through
+        }
+        if let start {
+            Task {
+                var filter = EventFilter()
+                filter.kinds = [.compacted]
+                let page = try? await store.search(filter, newestFirst: true, limit: 1)
+                state.withLock { state in
+                    if let event = page?.events.first { state.event = event }
+                    (state.through, state.isLooking) = (max(start, statistics.head), false)
+                }
+            }
+        }
+        return state.withLock { ($0.event, $0.isLooking) }
+    }
+}

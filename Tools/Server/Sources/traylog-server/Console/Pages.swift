@@ -1,0 +1,152 @@
+import Crypto
+import HTTPTypes
+import Hummingbird
+import Mustache
+
+/// The templates and the files of the console, which are compiled into the program.
+struct Pages: Sendable {
+    struct Asset: Sendable {
+        let type: String
+        let bytes: [UInt8]
+    }
+
+    private let library: MustacheLibrary
+    private let assets: [String: Asset]
+    /// Changes with the files, so that browsers may keep them.
+    let version: String
+
+    init() throws {
+        MustacheContentTypes.register(PlainText(), named: "CONSOLE")
+        var library = MustacheLibrary()
+        for (name, bytes) in Self.templates {
+            try library.register(
+                "{{% CONTENT_TYPE:CONSOLE}}" + String(decoding: bytes, as: UTF8.self), named: name)
+        }
+        self.library = library
+        let scripts = Self.scripts.map { ($0.0, Asset(type: "text/javascript; charset=utf-8", bytes: $0.1)) }
+        assets = Dictionary(
+            scripts + [
+                ("console.css", Asset(type: "text/css; charset=utf-8", bytes: PackageResources.console_css)),
+                ("icons.svg", Asset(type: "image/svg+xml", bytes: PackageResources.icons_svg)),
+            ]
+        ) { first, _ in first }
+        var hasher = SHA256()
+        for name in assets.keys.sorted() { hasher.update(data: assets[name]?.bytes ?? []) }
+        version = Array(hasher.finalize().prefix(6)).hex
+    }
+
+    func asset(_ name: String) -> Asset? { assets[name] }
+
+    /// The page with its frame: head, navigation, and what every page says.
+    func render(_ name: String, _ context: [String: Any]) -> [UInt8] {
+        Array((library.render(context, withTemplate: name) ?? "").utf8)
+    }
+
+    private static let templates: [(String, [UInt8])] = [
+        ("head", PackageResources.head_mustache), ("foot", PackageResources.foot_mustache),
+        ("sign-in", PackageResources.sign_in_mustache), ("problem", PackageResources.problem_mustache),
+        ("overview", PackageResources.overview_mustache), ("users", PackageResources.users_mustache),
+        ("user-head", PackageResources.user_head_mustache), ("user", PackageResources.user_mustache),
+        ("timeline", PackageResources.timeline_mustache), ("rows", PackageResources.rows_mustache),
+        ("filter", PackageResources.filter_mustache), ("difference", PackageResources.difference_mustache),
+        ("log", PackageResources.log_mustache), ("log-row", PackageResources.log_row_mustache),
+        ("no-rows", PackageResources.no_rows_mustache), ("event", PackageResources.event_mustache),
+        ("tree", PackageResources.tree_mustache), ("operations", PackageResources.operations_mustache),
+        ("run", PackageResources.run_mustache),
+    ]
+
+    private static let scripts: [(String, [UInt8])] = [
+        ("main.js", PackageResources.main_js), ("dom.js", PackageResources.dom_js),
+        ("overview.js", PackageResources.overview_js), ("user.js", PackageResources.user_js),
+        ("timeline.js", PackageResources.timeline_js), ("proof.js", PackageResources.proof_js),
+        ("event.js", PackageResources.event_js), ("payload.js", PackageResources.payload_js),
+        ("heads.js", PackageResources.heads_js),
+        ("tree.js", PackageResources.tree_js), ("run.js", PackageResources.run_js),
+    ]
+}
+
+/// Text as HTML shows it, in elements and in quoted attributes.
+///
+/// It goes by scalars: a quotation mark with a combining accent is one character of Swift's, and still ends an attribute.
+/// What would be invisible, or would turn the text around it, is shown by its number.
+struct PlainText: MustacheContentType {
+    func escapeText(_ text: String) -> String {
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "<": result.append(contentsOf: "&lt;".unicodeScalars)
+            case ">": result.append(contentsOf: "&gt;".unicodeScalars)
+            case "&": result.append(contentsOf: "&amp;".unicodeScalars)
+            case "\"": result.append(contentsOf: "&quot;".unicodeScalars)
+            case "'": result.append(contentsOf: "&#39;".unicodeScalars)
+            default: result.append(contentsOf: Self.visible(scalar))
+            }
+        }
+        return String(result)
+    }
+
+    private static func visible(_ scalar: Unicode.Scalar) -> String.UnicodeScalarView {
+        switch scalar.value {
+        case 0x09, 0x0a: String(scalar).unicodeScalars
+        case 0...0x1f: (Unicode.Scalar(0x2400 + scalar.value).map { String($0) } ?? "").unicodeScalars
+        case 0x7f...0x9f, 0x61c, 0x200b, 0x200e, 0x200f, 0x2028...0x202e, 0x2060...0x2069, 0xfeff, 0xe0000...0xe007f:
+            "[U+\(String(scalar.value, radix: 16, uppercase: true))]".unicodeScalars
+        default: String(scalar).unicodeScalars
+        }
+    }
+}
+
+extension Visit {
+    /// A page of HTML.
+    func page(
+        _ name: String, _ title: String, _ context: [String: Any] = [:], _ status: HTTPResponse.Status = .ok
+    ) -> Response {
+        var context = context
+        context["pageTitle"] = title
+        context["assets"] = "\(Console.root)/assets/\(console.pages.version)"
+        context["template"] = name
+        if let session {
+            context["session"] =
+                [
+                    "key": session.keyID, "form": session.formToken(), "role": role,
+                    "mayUsers": may(.users), "mayAudit": may(.audit), "mayAdmin": may(.admin),
+                ] as [String: Any]
+        }
+        for section in ["overview", "users", "log", "tree", "operations"] where context["section"] as? String == section
+        {
+            context["in-" + section] = true
+        }
+        return Response(
+            status: status, headers: [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: console.pages.render(name, context))))
+    }
+
+    private var role: String {
+        let names = [(KeyScope.admin, "operator"), (.audit, "auditor"), (.users, "viewer")]
+        return names.filter { may($0.0) }.map(\.1).joined(separator: ", ")
+    }
+
+    /// The page that says what went wrong, and what to do; for scripts as JSON.
+    func failure(_ problem: Problem) -> Response {
+        guard request.headers[.accept]?.contains("text/html") ?? false else { return problem.response }
+        let advice =
+            switch problem.status.code {
+            case 401: "Sign in again, then repeat what you did."
+            case 403: "Use a key with the scope that this needs, or go back to a page that you may see."
+            case 404: "Check the address, or look for it from the overview."
+            case 410: "What was there has left the log. The log's page shows the events that are left."
+            case 429: "Wait a little."
+            case 500...:
+                "The server's log has the same time and says more. If it stays, run traylog verify on the store."
+            default: "Go back, change what the message names, and send it again."
+            }
+        var response = page(
+            "problem", problem.title,
+            [
+                "status": "\(problem.status.code)", "detail": problem.detail, "advice": advice,
+                "signedOut": session == nil,
+            ], problem.status)
+        if let time = problem.headers[.retryAfter] { response.headers[.retryAfter] = time }
+        return response
+    }
+}

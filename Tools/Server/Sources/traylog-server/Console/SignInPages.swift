@@ -1,0 +1,81 @@
+import HTTPTypes
+import Hummingbird
+
+/// Signing in with a server key, and out; and what pages load.
+enum SignInPages {
+    /// Of these a key needs one.
+    private static let roles: [KeyScope] = [.users, .audit, .admin]
+
+    static var all: [ConsolePage] {
+        [
+            ConsolePage(.get, "/sign-in", .open, query: ["next"]) { visit in
+                guard visit.session == nil else { return .seeOther(address(visit.query["next"])) }
+                return visit.page("sign-in", "Sign in", ["next": visit.query["next"] ?? ""])
+            },
+            ConsolePage(.post, "/sign-in", .open) { visit in try await signIn(visit) },
+            ConsolePage(.post, "/sign-out", .anybody) { visit in
+                _ = try await visit.form()
+                if let token = visit.token { visit.console.sessions.end(token) }
+                var response = Response.seeOther("\(Console.root)/sign-in")
+                response.headers[.setCookie] = visit.cookie(nil)
+                return response
+            },
+            ConsolePage(.get, "/assets/{version}/{name}", .open) { visit in
+                guard let asset = visit.console.pages.asset(visit.segment("name")) else {
+                    throw Problem(.notFound, "Not found", "the console has no such file")
+                }
+                return Response(
+                    status: .ok,
+                    headers: [
+                        .contentType: asset.type, .cacheControl: "public, max-age=31536000, immutable",
+                    ], body: ResponseBody(byteBuffer: ByteBuffer(bytes: asset.bytes)))
+            },
+        ]
+    }
+
+    private static func signIn(_ visit: Visit) async throws -> Response {
+        try visit.checkOrigin(isNeeded: false)
+        let fields = try await visit.fields()
+        let key = (fields["key"] ?? "").trimmingSpaces
+        let caller = visit.service.keys.caller(presenting: key)
+        // Guesses count by address, so that they do not lock out who has a key.
+        let address = visit.context.address(visit.request, isBehindProxy: visit.service.configuration.isBehindProxy)
+        let bucket = caller ?? .nobody(at: address)
+        if let standing = visit.console.signIns.take(bucket), !standing.isAllowed {
+            var problem = Problem(
+                .tooManyRequests, "Too many attempts", "wait \(standing.resetSeconds) seconds, then sign in again")
+            problem.headers[.retryAfter] = String(standing.resetSeconds)
+            throw problem
+        }
+        let next = Self.address(fields["next"])
+        guard case .key(let id, let scopes)? = caller else {
+            return visit.page(
+                "sign-in", "Sign in",
+                ["next": next, "problem": "This server does not know the key. Paste all of it: it begins with tlk_."],
+                .forbidden)
+        }
+        guard roles.contains(where: scopes.contains) else {
+            return visit.page(
+                "sign-in", "Sign in",
+                [
+                    "next": next,
+                    "problem":
+                        "The key has none of the scopes users, audit and admin, so it has no page here. Make one "
+                        + "with: traylog-server key new --scope users,audit",
+                ], .forbidden)
+        }
+        // A session that was there before ends, so that nobody can plant one.
+        if let token = visit.token { visit.console.sessions.end(token) }
+        var response = Response.seeOther(next)
+        response.headers[.setCookie] = visit.cookie(visit.console.sessions.begin(keyID: id, scopes: scopes))
+        return response
+    }
+
+    /// Where to go after signing in: a page of the console, whatever the form says.
+    private static func address(_ next: String?) -> String {
+        guard let next, next.hasPrefix(Console.root + "/") || next.hasPrefix(Console.root + "?"),
+            next.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") })
+        else { return Console.root }
+        return next
+    }
+}

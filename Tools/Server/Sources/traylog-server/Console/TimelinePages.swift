@@ -1,0 +1,163 @@
+import HTTPTypes
+import Hummingbird
+import Synchronization
+import Traylog
+
+/// What was done, by whom: to one tray with its effect, and in the whole log.
+enum TimelinePages {
+    private static let pageRows = 100
+    /// Own events that one step of a filtered page looks at, and steps of a page.
+    private static let window = 1_000
+    private static let windows = 20
+    private static let fields = ["actor", "device", "kind", "since", "until", "before"]
+
+    static var all: [ConsolePage] {
+        [
+            ConsolePage(.get, "/users/{u}/timeline", .key(.audit), query: fields) { visit in
+                let filter = try filter(visit)
+                let found = try await steps(visit, filter)
+                var context = UserPages.top(visit, "timeline")
+                context["rows"] = found.rows.map(\.context)
+                add(found.next, filter, visit, to: &context)
+                return visit.page("timeline", "Timeline of \(visit.segment("u"))", context)
+            },
+            ConsolePage(.get, "/log", .key(.audit), query: fields + ["user"]) { visit in
+                let filter = try filter(visit)
+                var context: [String: Any] = ["section": "log", "isLog": true]
+                let (events, next) = try await log(visit, filter)
+                context["rows"] = events.map { EventRow(event: $0).context }
+                add(next, filter, visit, to: &context)
+                return visit.page("log", "Log", context)
+            },
+        ]
+    }
+
+    private static func filter(_ visit: Visit) throws -> EventFilter {
+        var filter = EventFilter()
+        (filter.actor, filter.device, filter.user) = (visit.query["actor"], visit.query["device"], visit.query["user"])
+        if let name = visit.query["kind"] {
+            guard let kind = EventKind(name: name) else { throw Problem.invalid("kind", "is no kind of event") }
+            filter.kinds = [kind]
+        }
+        filter.since = try time("since", visit)
+        filter.until = try time("until", visit)
+        return filter
+    }
+
+    /// A time in full, or as a date field sends it, in UTC.
+    private static func time(_ name: String, _ visit: Visit) throws -> Timestamp? {
+        guard let text = visit.query[name] else { return nil }
+        for ending in ["", "Z", ":00Z", "T00:00:00Z"] {
+            if let time = Timestamp(rfc3339: text + ending) { return time }
+        }
+        throw Problem.invalid(name, "must be a time such as 2026-11-22T09:00, in UTC")
+    }
+
+    /// What the form shows again, and where the next rows are.
+    private static func add(_ next: Seq?, _ filter: EventFilter, _ visit: Visit, to context: inout [String: Any]) {
+        for name in fields + ["user"] where context[name] == nil { context[name] = visit.query[name] ?? "" }
+        context["kinds"] = EventKind.allCases.map {
+            ["kind": $0.name, "isChosen": filter.kinds.contains($0)] as [String: Any]
+        }
+        let kept = (fields.dropLast() + ["user"]).compactMap { name in
+            visit.query[name].map { "&\(name)=\(PercentEncoding.encode($0))" }
+        }
+        context["isFiltered"] = !kept.isEmpty
+        context["isFirst"] = visit.query["before"] == nil
+        context["next"] = next.map { [["before": $0.description, "filter": kept.joined()]] } ?? []
+        context["isEmpty"] = (context["rows"] as? [[String: Any]])?.isEmpty ?? true
+    }
+
+    // MARK: One tray
+
+    /// The newest steps below `before` that match, newest first, and where to go on.
+    private static func steps(_ visit: Visit, _ filter: EventFilter) async throws -> (rows: [EventRow], next: Seq?) {
+        let (store, user) = (visit.store, visit.segment("u"))
+        let isFiltered = filter != EventFilter()
+        var own = EventFilter()
+        (own.user, own.since, own.until) = (user, filter.since, filter.until)
+        var matching = filter
+        matching.user = nil
+        var high = try await newest(visit, filter)
+        var rows: [EventRow] = []
+        var rounds = 0
+        while high > .zero {
+            let page = try await store.search(
+                own, newestFirst: true, from: high, limit: isFiltered ? window : pageRows)
+            let low = page.next == nil ? nil : page.events.last?.seq
+            let report = try await store.audit(of: user, from: low.map(Moment.seq), to: .seq(high))
+            let events = try await store.events(of: report.steps)
+            for (step, event) in zip(report.steps, events).reversed() where matching.matches(event) {
+                rows.append(EventRow(event: event, step: step))
+            }
+            guard let low else { return (try await voided(rows, visit), nil) }
+            high = Seq(low.rawValue - 1)
+            rounds += 1
+            if rows.count >= pageRows || !isFiltered || rounds == windows {
+                return (try await voided(rows, visit), low)
+            }
+        }
+        return (try await voided(rows, visit), nil)
+    }
+
+    /// The newest event that a page may show.
+    private static func newest(_ visit: Visit, _ filter: EventFilter) async throws -> Seq {
+        var high = try await visit.store.head()
+        if let until = filter.until { high = min(high, try await visit.store.seq(of: .time(until))) }
+        if let before = try visit.number("before") { high = min(high, Seq(before > 0 ? before - 1 : 0)) }
+        return high
+    }
+
+    /// The rows, with the undo that voided each.
+    private static func voided(_ rows: [EventRow], _ visit: Visit) async throws -> [EventRow] {
+        guard rows.contains(where: { $0.event.kind.isUndoable }) else { return rows }
+        let voided = try await visit.console.voided.of(visit.segment("u"), visit.store)
+        return rows.map { row in
+            var row = row
+            row.voidedBy = voided[row.event.seq]
+            return row
+        }
+    }
+
+    // MARK: The log
+
+    private static func log(_ visit: Visit, _ filter: EventFilter) async throws -> (events: [Event], next: Seq?) {
+        let before = try visit.number("before")
+        if before ?? 2 <= 1 { return ([], nil) }
+        let page = try await visit.store.search(
+            filter, newestFirst: true, from: before.map { Seq($0 - 1) }, limit: pageRows)
+        return (page.events, page.next.map { Seq($0.rawValue + 1) })
+    }
+}
+
+/// Which events of a user an undo has voided. Looked for once, then among new events only.
+final class VoidedEvents: Sendable {
+    private struct Known {
+        var through = Seq.zero
+        var by: [Seq: Seq] = [:]
+    }
+
+    private static let most = 64
+    private let known = Mutex<[String: Known]>([:])
+
+    func of(_ user: String, _ store: Store) async throws -> [Seq: Seq] {
+        var found = known.withLock { $0[user] } ?? Known()
+        let head = try await store.head()
+        var filter = EventFilter()
+        (filter.user, filter.kinds) = (user, [.undone])
+        var next: Seq? = Seq(found.through.rawValue + 1)
+        while let from = next, from <= head {
+            let page = try await store.search(filter, from: from, limit: 10_000)
+            for event in page.events {
+                if case .undone(let voided) = event.body { found.by[voided] = event.seq }
+            }
+            next = page.next
+        }
+        found.through = head
+        known.withLock { [found] known in
+            if known.count >= Self.most { known.removeAll() }
+            known[user] = found
+        }
+        return found.by
+    }
+}

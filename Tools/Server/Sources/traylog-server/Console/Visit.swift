@@ -1,0 +1,142 @@
+import HTTPTypes
+import Hummingbird
+import Traylog
+
+/// One request to the console, and whose session it belongs to.
+struct Visit: Sendable {
+    private static let longestForm = 64 << 10
+
+    let request: Request
+    let context: ServiceContext
+    let console: Console
+    /// Nil for who is not signed in.
+    let session: Sessions.Session?
+    private(set) var path: [String: String] = [:]
+    private(set) var query: [String: String] = [:]
+
+    init(_ request: Request, _ context: ServiceContext, _ console: Console) {
+        self.request = request
+        self.context = context
+        self.console = console
+        session = Self.token(request, console).flatMap { console.sessions.use($0) }
+    }
+
+    func with(_ path: [String: String], _ query: [String: String]) -> Visit {
+        var visit = self
+        // An empty field of a form is one that was left out.
+        (visit.path, visit.query) = (path, query.filter { !$0.value.isEmpty })
+        return visit
+    }
+
+    var service: Service { console.service }
+    var store: Store { service.store }
+
+    func may(_ scope: KeyScope) -> Bool { session?.scopes.contains(scope) ?? false }
+
+    /// A variable that the path has.
+    func segment(_ name: String) -> String {
+        guard let value = path[name] else { preconditionFailure("The path has no \(name).") }
+        return value
+    }
+
+    func moment(_ name: String) throws(Problem) -> Moment? {
+        guard let text = query[name] else { return nil }
+        guard let moment = Moment(text) else {
+            throw .invalid(name, "must be the number of an event, or a time such as 2026-11-22T09:00:00Z")
+        }
+        return moment
+    }
+
+    func number(_ name: String) throws(Problem) -> UInt64? {
+        guard let text = query[name] else { return nil }
+        guard let value = UInt64(text) else { throw .invalid(name, "must be a number") }
+        return value
+    }
+
+    // MARK: Cookies
+
+    /// Browsers keep a name with this prefix to TLS, this host and the path /.
+    private static func cookieName(_ console: Console) -> String { console.isSecure ? "__Host-traylog" : "traylog" }
+
+    private static func token(_ request: Request, _ console: Console) -> String? {
+        let name = cookieName(console)
+        let pairs = request.headers[values: .cookie].flatMap { $0.split(separator: ";") }
+        for pair in pairs {
+            let parts = pair.split(separator: "=", maxSplits: 1).map(\.trimmingSpaces)
+            if parts.count == 2, parts[0] == name { return parts[1] }
+        }
+        return nil
+    }
+
+    var token: String? { Self.token(request, console) }
+
+    /// The cookie that carries a session's token; nil takes it away.
+    func cookie(_ token: String?) -> String {
+        "\(Self.cookieName(console))=\(token ?? ""); Path=/; HttpOnly; SameSite=Strict"
+            + (console.isSecure ? "; Secure" : "") + (token == nil ? "; Max-Age=0" : "")
+    }
+
+    /// Where to sign in, to come back here.
+    var signInAddress: String {
+        let target = request.head.path ?? Console.root
+        let isPage = target != Console.root
+        return "\(Console.root)/sign-in" + (isPage ? "?next=\(PercentEncoding.encode(target))" : "")
+    }
+
+    // MARK: Forms
+
+    /// The fields of a form that this session's own page sent, for the first time.
+    ///
+    /// - Throws: ``Problem`` 403 for another site's form, one that was sent before, and one of another session.
+    func form() async throws -> [String: String] {
+        try checkOrigin(isNeeded: true)
+        let fields = try await fields()
+        guard let token, let form = fields["form"], console.sessions.spend(form: form, of: token) else {
+            throw Problem.forbidden(
+                "this form was sent before, or belongs to a session that is over: open its page anew, and send it from there"
+            )
+        }
+        return fields
+    }
+
+    /// - Throws: ``Problem`` 400, 413, 415.
+    func fields() async throws -> [String: String] {
+        let type = request.headers[.contentType]?.prefix { $0 != ";" }.lowercased().trimmingSpaces
+        guard type == "application/x-www-form-urlencoded" else {
+            throw Problem(.unsupportedMediaType, "Unsupported", "the body must be a form")
+        }
+        var body: [UInt8] = []
+        let parts = BodyParts(request.body)
+        while let part = try await parts.next() {
+            guard body.count + part.readableBytes <= Self.longestForm else {
+                throw Problem(.contentTooLarge, "Too large", "the form is longer than \(Self.longestForm) bytes")
+            }
+            body += part.readableBytesView
+        }
+        var fields: [String: String] = [:]
+        for pair in String(decoding: body, as: UTF8.self).split(separator: "&") {
+            let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = PercentEncoding.decode(sides[0], plusIsSpace: true),
+                let value = PercentEncoding.decode(sides.count > 1 ? sides[1] : "", plusIsSpace: true),
+                fields.updateValue(value, forKey: name) == nil
+            else { throw Problem.invalid("form", "is malformed") }
+        }
+        return fields
+    }
+
+    /// Refuses what another site sent.
+    ///
+    /// Under `no-referrer` browsers send the origin `null` with a page's own forms; then `Sec-Fetch-Site`, which no page can
+    /// set, decides.
+    func checkOrigin(isNeeded: Bool) throws(Problem) {
+        let (origin, site) = (request.headers[.origin], request.headers[.fetchSite])
+        let own = "\(console.isSecure ? "https" : "http")://\(request.head.authority ?? "")"
+        let isOwn =
+            switch (origin, site) {
+            case (nil, nil): !isNeeded
+            case (nil, let site?), ("null", let site?): site == "same-origin"
+            case (let origin?, let site): origin == own && (site == nil || site == "same-origin")
+            }
+        guard isOwn else { throw .forbidden("another site sent this form: send it from the console's own page") }
+    }
+}

@@ -1,0 +1,285 @@
+"""The console in a browser: every page in light and dark, on a phone and a wide screen; moments, timelines, keyboards."""
+
+import os
+import re
+import time
+import unittest
+
+from accessible import RULES
+from browsed import BrowserCase, Keys, pictures
+from consoled import HOSTILE, console_server
+
+EVENTS = 1_800
+
+
+def told(number):
+    """Commands that make one tray worth looking at."""
+    titles = ["Build 1841 failed on main", "Ada asked for a review", "The deploy to eu-west is done", "Lunch at twelve?",
+              "The disk of db-3 is at 91 %", "Mia mentioned you in #release"]
+    commands = [{"kind": "subscribe", "user": "ann", "topic": "releases"}]
+    for index in range(number):
+        if index % 9 == 4:
+            commands.append({"kind": "seeTray", "user": "ann", "device": "phone"})
+        elif index % 25 == 13:
+            commands.append({"kind": "markAll", "user": "ann", "as": "read", "thread": "build", "device": "laptop"})
+        elif index % 31 == 17:
+            commands.append({"kind": "broadcast", "topic": "releases", "title": f"Version 4.{index} is out", "actor": "ci"})
+        elif index % 7 == 6:
+            commands.append({"kind": "notify", "user": f"user {index % 40}", "title": titles[index % 6]})
+        else:
+            commands.append({
+                "kind": "notify", "user": "ann", "title": titles[index % 6], "thread": ["build", "review", "ops"][index % 3],
+                "category": ["ci", "people"][index % 2], "actor": ["bob", "cleo"][index % 2],
+                "level": "critical" if index % 40 == 0 else "active", "occurredAt": "2026-11-21T08:00:00Z",
+                **({"body": "The job ended with status 1 after 12 minutes."} if index % 4 == 0 else {})})
+    return commands
+
+
+class PageCase(BrowserCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.server = console_server()
+        cls.addClassCleanup(cls.server.__exit__)
+        commands = told(EVENTS)
+        for start in range(0, len(commands), 1_000):
+            cls.server.perform(*commands[start:start + 1_000])
+        marks = [event for event in cls.server.get("/v1/users/ann/history?limit=10000").lines
+                 if event["kind"] == "allMarked"]
+        cls.voided = marks[-1]["seq"]
+        cls.server.post("/v1/users/ann/undo", {"event": cls.voided, "actor": "support"})
+        for name in list(HOSTILE.values()):
+            cls.server.notify(name[:250], title=name, body=name, thread=name[:250], actor=name[:250])
+            cls.server.notify("hostile", title=name, body=name, thread=name[:250], category=name[:250], actor=name[:250])
+        cls.browser.sign_in(cls.server.url, cls.server.keys["operator"])
+
+    def open(self, path):
+        self.browser.open(f"{self.server.url}/console{path}")
+
+    def tearDown(self):
+        origin = self.server.url + "/"
+        outside = [address for address in self.browser.requests() if not address.startswith((origin, "data:", "blob:"))]
+        self.assertEqual(outside, [], "a request left the origin")
+        self.assertEqual(self.browser.messages(), [], "the console of the browser reports something")
+
+
+class LookTests(PageCase):
+    pages = {
+        "sign-in": None, "overview": "", "users": "/users?sort=unread", "tray": "/users/ann", "past": "/users/ann?asOf=400",
+        "hostile": "/users/hostile", "timeline": "/users/ann/timeline", "hostile-timeline": "/users/hostile/timeline",
+        "difference": "/users/ann/difference?from=1700&to=1740", "log": "/log", "event": "/events/3", "tree": "/tree",
+        "operations": "/operations", "missing": "/events/999999", "nobody": "/users/nobody",
+    }
+
+    def test_pages_keep_the_rules_in_every_form(self):
+        faults = {}
+        for width in (390, 1440):
+            self.browser.size(width, 844 if width < 600 else 900)
+            # With pictures in every form; otherwise each width and each scheme once.
+            for scheme in ("light", "dark") if pictures() else ("dark" if width < 600 else "light",):
+                self.browser.scheme(scheme)
+                for name, path in self.pages.items():
+                    if path is None:
+                        self.browser.forget()
+                        self.open("/sign-in")
+                        self.check(f"{name}, {width}, {scheme}", faults)
+                        self.browser.sign_in(self.server.url, self.server.keys["operator"])
+                        continue
+                    self.open(path)
+                    if name in ("tray", "past"):
+                        self.browser.wait("document.documentElement.dataset.moments !== undefined")
+                    self.check(f"{name}, {width}, {scheme}", faults)
+        self.assertEqual(faults, {}, "\n".join(sorted({fault for found in faults.values() for fault in found})))
+
+    def check(self, name, faults):
+        found = self.browser.run(RULES)
+        if found:
+            faults[name] = found
+        if pictures():
+            # The images of the page are there: pictures are compared with the eye, not by the test.
+            time.sleep(0.3)
+            self.browser.picture(os.path.join(pictures(), name.replace(", ", "-") + ".png"))
+
+    def tearDown(self):
+        self.browser.size(1440, 900)
+        # Pages that are not there say so in the console, too.
+        self.browser.messages()
+        self.browser.console = [entry for entry in self.browser.console if "404" not in entry["message"]]
+        super().tearDown()
+
+    def test_hostile_text_becomes_no_element(self):
+        for path in ("", "/users", "/users/hostile", "/users/hostile/timeline", "/users/hostile/difference?from=0", "/log"):
+            self.open(path)
+            time.sleep(0.2)
+            self.assertNotIn("broken", self.browser.driver.title)
+            self.assertEqual(self.browser.run(
+                "return document.querySelectorAll('main script, main img, main b:not(.num, [data-state-text]), main svg:not([aria-hidden])').length"), 0)
+            self.assertEqual(self.browser.run(
+                "return [...document.querySelectorAll('*')].filter((e) => e.getAttributeNames().some((n) => n.startsWith('on'))).length"),
+                0)
+            self.assertIn("<script>document.title='broken'</script>", self.browser.run("return document.body.textContent"))
+
+
+class MomentTests(PageCase):
+    def shown(self):
+        return self.browser.run("""return [...document.querySelectorAll('.counts dd')].slice(0, 4)
+            .map((cell) => Number(cell.textContent.replaceAll('\\u202f', '')))""")
+
+    def tray(self, as_of):
+        tray = self.server.get(f"/v1/users/ann/tray?asOf={as_of}").json
+        return [tray["unread"], tray["unseen"], tray["total"], tray["seenUpTo"]]
+
+    def test_arrow_keys_step_event_by_event(self):
+        self.open("/users/ann")
+        self.browser.wait("document.documentElement.dataset.moments !== undefined")
+        steps = [line["event"]["seq"] for line in self.server.get("/v1/users/ann/audit").lines[1:]]
+        self.assertEqual(self.browser.run("return Number(document.documentElement.dataset.moments)"), len(steps))
+        slider = self.browser.one("#slide")
+        for back in range(2, 14):
+            slider.send_keys(Keys.ARROW_LEFT)
+            seq = steps[-back]
+            self.browser.wait(f"document.documentElement.dataset.shown === '{seq}'")
+            self.assertEqual(self.shown(), self.tray(seq))
+        slider.send_keys(Keys.ARROW_RIGHT)
+        self.browser.wait(f"document.documentElement.dataset.shown === '{steps[-12]}'")
+        slider.send_keys(Keys.HOME)
+        self.browser.wait("document.documentElement.dataset.shown === '0'")
+        self.assertEqual(self.shown(), [0, 0, 0, 0])
+        self.assertIn("Nothing in the inbox", self.browser.text())
+        self.assertIn("asOf=0", self.browser.driver.current_url)
+
+    def test_a_number_or_a_time_jumps_there(self):
+        self.open("/users/ann")
+        self.browser.one("#asOf").send_keys("700", Keys.ENTER)
+        self.browser.wait("location.search.includes('asOf=700')")
+        self.browser.wait("document.querySelector('[data-now]').textContent.includes('As of event 700')")
+        self.assertEqual(self.shown(), self.tray(700))
+        at = self.server.get("/v1/users/ann/history?from=900&limit=1").lines[0]["recordedAt"]
+        self.browser.one("#asOf").clear()
+        self.browser.one("#asOf").send_keys(at, Keys.ENTER)
+        self.browser.wait("location.search.includes('asOf=2')")
+        self.assertEqual(self.shown(), self.tray(at))
+
+    def test_what_happens_now_shows_by_itself(self):
+        self.server.notify("live", title="First")
+        self.open("/users/live")
+        self.browser.wait("document.querySelector('[data-live]:not([hidden])') !== null")
+        self.server.notify("live", title="Second")
+        self.browser.wait("document.querySelector('.inbox').textContent.includes('Second')")
+        self.open("")
+        self.browser.wait("document.querySelector('[data-live]:not([hidden])') !== null")
+        self.server.notify("live", title="Third <b>")
+        self.browser.wait("document.querySelector('[data-tail] tbody').textContent.includes('Third <b>')")
+
+    def test_two_moments_are_compared(self):
+        self.open("/users/ann/difference?from=1700&to=1740")
+        wanted = self.server.get("/v1/users/ann/difference?from=1700&to=1740").json
+        text = self.browser.text()
+        for item in wanted["items"]:
+            self.assertIn(str(item["seq"]), text)
+        self.assertIn(f"{len(wanted['events'])}", text)
+
+
+class TimelineTests(PageCase):
+    def test_it_has_no_gap_and_stays_small(self):
+        wanted = [line["event"]["seq"] for line in self.server.get("/v1/users/ann/audit").lines[1:]][::-1]
+        self.open("/users/ann/timeline")
+        seen, most = [], 0
+        for _ in range(200):
+            rows, height, is_over = self.browser.run("""
+                const rows = [...document.querySelectorAll('tr[data-seq]')].map((row) => Number(row.dataset.seq));
+                scrollBy(0, 1200);
+                return [rows, document.documentElement.scrollHeight,
+                    !document.querySelector('[data-next]') && scrollY + innerHeight >= document.documentElement.scrollHeight - 2];""")
+            most = max(most, len(rows))
+            seen += [seq for seq in rows if not seen or seq < seen[-1]]
+            if is_over:
+                break
+            time.sleep(0.05)
+        self.assertTrue(is_over, "the end was not reached")
+        self.assertEqual(seen, wanted)
+        self.assertLess(most, 900, "rows far away leave the page")
+        self.browser.run("scrollTo(0, 0)")
+        self.browser.wait(f"document.querySelector('tr[data-seq=\"{wanted[0]}\"]') !== null")
+
+    def test_rows_say_the_effect_and_what_was_voided(self):
+        self.open("/users/ann/timeline")
+        row = self.browser.wait(f"document.querySelector('tr[data-seq=\"{self.voided}\"]')?.innerText")
+        self.assertIn("voided by", row)
+        self.assertIn(f"voids {self.voided}", self.browser.text())
+        lines = self.server.get("/v1/users/ann/audit").lines[1:]
+        for line in lines[-40:]:
+            row = self.browser.wait(f"document.querySelector('tr[data-seq=\"{line['event']['seq']}\"]')?.innerText")
+            self.assertIn(f"{line['before']['unread']} → {line['after']['unread']}", row)
+
+    def test_filters_find_what_matches(self):
+        for query, match in (
+                ("actor=bob", lambda event: event.get("actor") == "bob"), ("device=phone", lambda event: event.get("device") == "phone"),
+                ("kind=broadcast", lambda event: event["kind"] == "broadcast")):
+            wanted = [line["event"]["seq"] for line in self.server.get("/v1/users/ann/audit").lines[1:] if match(line["event"])]
+            self.open(f"/users/ann/timeline?{query}")
+            rows = self.browser.run("return [...document.querySelectorAll('tr[data-seq]')].map((row) => Number(row.dataset.seq))")
+            self.assertEqual(rows[:60], wanted[::-1][:60], query)
+
+
+class KeyboardTests(PageCase):
+    def press(self, *keys):
+        for key in keys:
+            self.browser.driver.switch_to.active_element.send_keys(key)
+
+    def tab_to(self, condition):
+        for _ in range(60):
+            self.press(Keys.TAB)
+            if self.browser.run(f"const e = document.activeElement; return ({condition})"):
+                is_seen = self.browser.run("return getComputedStyle(document.activeElement).outlineStyle !== 'none'")
+                self.assertTrue(is_seen, "the focus is not seen")
+                return
+        self.fail(f"the keyboard does not reach {condition}")
+
+    def test_everything_is_reached_without_a_mouse(self):
+        self.browser.forget()
+        self.open("/sign-in")
+        self.press(self.server.keys["operator"], Keys.ENTER)
+        self.browser.wait("document.body.dataset.page === 'overview'")
+        self.tab_to("e.className === 'skip'")
+        self.tab_to("e.textContent.trim() === 'Users'")
+        self.press(Keys.ENTER)
+        self.browser.wait("document.body.dataset.page === 'users'")
+        self.tab_to("e.textContent.trim() === 'ann'")
+        self.press(Keys.ENTER)
+        self.browser.wait("document.documentElement.dataset.moments !== undefined")
+        self.tab_to("e.id === 'slide'")
+        self.press(Keys.ARROW_LEFT)
+        self.browser.wait("document.documentElement.dataset.shown !== undefined")
+        self.tab_to("e.textContent.trim() === 'Archived'")
+        self.press(Keys.ENTER)
+        self.browser.wait("location.search.includes('view=archived')")
+        self.tab_to("e.textContent.trim() === 'Operations'")
+        self.press(Keys.ENTER)
+        self.browser.wait("document.body.dataset.page === 'operations'")
+        self.tab_to("e.textContent.trim() === 'Replay'")
+        self.press(Keys.ENTER)
+        self.browser.wait("document.body.dataset.page === 'run' && document.body.textContent.includes('identical')")
+
+
+class PlainTests(PageCase):
+    def page(self, path):
+        return self.browser.without_scripts(f"{self.server.url}/console{path}")
+
+    def test_reading_works_without_scripts(self):
+        for path, words in (
+                ("", "Events a second"), ("/users", "/console/users/ann"), ("/users/ann?asOf=700", "As of event <b"),
+                ("/users/ann/timeline", "allMarked"), ("/log", "notified"), ("/events/3", "leaf hash"), ("/tree", "root hash"),
+                ("/users/ann/difference?from=1700", "Items that differ"), ("/operations", "Compaction")):
+            page = self.page(path)
+            self.assertIn(words, page, path)
+            self.assertNotRegex(page, r'<time[^>]*title=', "a script ran")
+        earlier = re.search(r'rel="prev" href="([^"]+)"', self.page("/users/ann?asOf=700")).group(1)
+        self.assertRegex(earlier, r"^\?asOf=6[0-9]{2}&")
+        self.assertIn("As of event", self.page("/users/ann" + earlier.replace("&amp;", "&")))
+        older = re.search(r'data-next="" href="/console([^"]+)"', self.page("/users/ann/timeline")).group(1)
+        self.assertIn("<tr data-seq=", self.page(older))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,282 @@
+"""Proofs in the browser: right ones verify, and whatever is changed is refused; operations with their confirmations."""
+
+import json
+import os
+import re
+import unittest
+
+from browsed import BrowserCase
+from consoled import console_server
+
+# Every byte of what is proved, changed by one bit.
+TAMPER = r"""
+const done = arguments[arguments.length - 1];
+const [assets, given] = arguments;
+(async () => {
+  const proof = await import(`${assets}/proof.js`);
+  const { seq, head } = given;
+  const path = given.proof.path;
+  const sound = { seq, proof: given.proof, disclosure: given.disclosure, head };
+  const leaf = await proof.checkEvent(sound);
+  const counts = { sound: leaf.seq === seq ? 1 : 0, tried: 0, accepted: [] };
+  const flip = (bytes, at, bit) => Uint8Array.from(bytes, (byte, index) => (index === at ? byte ^ (1 << bit) : byte));
+  const base64 = (bytes) => btoa(String.fromCharCode(...bytes));
+  const hex = (text) => Uint8Array.from(text.match(/../g), (pair) => parseInt(pair, 16));
+  const refused = async (name, changed) => {
+    counts.tried += 1;
+    try {
+      const all = { ...sound, ...changed };
+      await proof.checkEvent(all);
+      await proof.checkSize(all.head, { ...given.last, treeSize: all.head.size, leafIndex: all.head.size - 1 });
+      counts.accepted.push(name);
+    } catch (failure) {
+      if (!(failure instanceof proof.Unproved)) counts.accepted.push(`${name}: ${failure}`);
+    }
+  };
+  for (const part of ["salt", "payload"]) {
+    const bytes = proof.fromBase64(given.disclosure[part]);
+    for (let at = 0; at < bytes.length; at += 1) {
+      const changed = base64(flip(bytes, at, at % 8));
+      await refused(`${part} ${at}`, { disclosure: { ...given.disclosure, [part]: changed } });
+    }
+    await refused(`${part} short`, { disclosure: { ...given.disclosure, [part]: base64(bytes.slice(1)) } });
+  }
+  const leafBytes = proof.fromBase64(given.proof.leaf);
+  for (let at = 0; at < leafBytes.length; at += 1) {
+    await refused(`leaf ${at}`, { proof: { ...given.proof, leaf: base64(flip(leafBytes, at, at % 8)) } });
+  }
+  const text = (bytes) => proof.hex(bytes);
+  for (let step = 0; step < path.length; step += 1) {
+    for (let at = 0; at < 32; at += 1) {
+      const changed = path.map((hash, index) => (index === step ? text(flip(hex(hash), at, at % 8)) : hash));
+      await refused(`path ${step} ${at}`, { proof: { ...given.proof, path: changed } });
+    }
+    await refused(`path without ${step}`, { proof: { ...given.proof, path: path.filter((_, index) => index !== step) } });
+    await refused(`path twice ${step}`, { proof: { ...given.proof, path: [...path.slice(0, step), ...path.slice(step)].concat(path[step]) } });
+  }
+  for (let at = 0; at < 32; at += 1) {
+    await refused(`root ${at}`, { head: { ...head, root: text(flip(hex(head.root), at, at % 8)) } });
+    await refused(`leaf hash ${at}`, { proof: { ...given.proof, leafHash: text(flip(hex(given.proof.leafHash), at, at % 8)) } });
+  }
+  if (!(await proof.checkSize(head, given.last))) counts.accepted.push("the size is not checked");
+  for (const size of [head.size - 2, head.size - 1, head.size + 1, head.size + 8, 2 * head.size, 128]) {
+    await refused(`size ${size}`, { head: { ...head, size } });
+    await refused(`size ${size} everywhere`, { head: { ...head, size }, proof: { ...given.proof, treeSize: size } });
+  }
+  await refused("another event", { seq: seq + 1 });
+  await refused("index", { proof: { ...given.proof, leafIndex: given.proof.leafIndex + 1 } });
+
+  // The signed checkpoint.
+  await proof.checkSignature(given.note, given.key);
+  const note = new TextEncoder().encode(given.note);
+  for (let at = 0; at < note.length; at += 1) {
+    counts.tried += 1;
+    const changed = new TextDecoder().decode(flip(note, at, at % 7));
+    try {
+      await proof.checkSignature(changed, given.key);
+      counts.accepted.push(`note ${at}`);
+    } catch { /* refused */ }
+  }
+  const name = given.key.split("+");
+  const key = proof.fromBase64(name.slice(2).join("+"));
+  for (let at = 0; at < key.length; at += 1) {
+    counts.tried += 1;
+    try {
+      await proof.checkSignature(given.note, `${name[0]}+${name[1]}+${base64(flip(key, at, at % 8))}`);
+      counts.accepted.push(`key ${at}`);
+    } catch { /* refused */ }
+  }
+
+  // Consistency between every two sizes, and each byte of it.
+  for (const growth of given.growths) {
+    const [first, second] = [{ size: growth.first, root: growth.firstRoot }, { size: growth.second, root: growth.secondRoot }];
+    try {
+      await proof.checkGrowth(first, second, growth.path);
+      counts.sound += 1;
+    } catch (failure) {
+      counts.accepted.push(`sound growth ${growth.first} ${growth.second} refused: ${failure}`);
+    }
+    const wrong = async (what, ...changed) => {
+      counts.tried += 1;
+      try {
+        await proof.checkGrowth(...changed);
+        counts.accepted.push(`growth ${growth.first} ${growth.second} ${what}`);
+      } catch { /* refused */ }
+    };
+    if (growth.first === 0 || growth.first === growth.second) continue;
+    for (let at = 0; at < 32; at += 5) {
+      await wrong(`first ${at}`, { ...first, root: text(flip(hex(first.root), at, 1)) }, second, growth.path);
+      await wrong(`second ${at}`, first, { ...second, root: text(flip(hex(second.root), at, 1)) }, growth.path);
+      for (let step = 0; step < growth.path.length; step += 1) {
+        const changed = growth.path.map((hash, index) => (index === step ? text(flip(hex(hash), at, 1)) : hash));
+        await wrong(`path ${step} ${at}`, first, second, changed);
+      }
+    }
+    await wrong("short", first, second, growth.path.slice(1));
+    await wrong("long", first, second, [...growth.path, growth.path[0] ?? first.root]);
+  }
+  return counts;
+})().then(done, (failure) => done({ failure: `${failure} ${failure.stack}` }));
+"""
+
+
+class ProofCase(BrowserCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.server = console_server()
+        cls.addClassCleanup(cls.server.__exit__)
+        cls.server.perform(*({"kind": "notify", "user": f"user {n % 7}", "title": f"Item {n} <b>\u202e", "key": f"k{n}", "actor": "bob",
+                              "data": {"n": n, "text": "</pre><script>"}} for n in range(70)))
+        cls.server.perform({"kind": "markAll", "user": "user 1", "as": "read"}, {"kind": "seeTray", "user": "user 2"},
+                           {"kind": "mute", "user": "user 2", "thread": "x"})
+        cls.browser.sign_in(cls.server.url, cls.server.keys["operator"])
+
+    def open(self, path):
+        self.browser.open(f"{self.server.url}/console{path}")
+
+    def tearDown(self):
+        self.assertEqual([entry for entry in self.browser.messages() if "410 (Gone)" not in entry["message"]], [])
+
+
+class VerifyTests(ProofCase):
+    def verdict(self):
+        self.browser.one("[data-run]").click()
+        return self.browser.wait("((line) => line && `${line.className}: ${line.textContent}`)"
+                                 "(document.querySelector('.checks .verdict'))")
+
+    def test_right_proofs_verify_and_each_changed_byte_is_refused(self):
+        self.open("/tree")
+        get = self.server.get
+        head = get("/v1/tree-head").json
+        given = {
+            "seq": 30, "head": {"size": head["treeSize"], "root": head["rootHash"]}, "proof": get("/v1/proofs/30").json,
+            "last": get(f"/v1/proofs/{head['treeSize']}").json,
+            "disclosure": self.browser.driver.execute_async_script(
+                "fetch('/console/events/30/disclosure').then((a) => a.json()).then(arguments[0])"),
+            "note": get("/v1/checkpoint").body.decode(),
+            "key": self.browser.run("return document.querySelector('[data-tree]').dataset.key"),
+            "growths": [get(f"/v1/proofs/consistency?first={first}&second={second}").json
+                        for first, second in ((0, 7), (1, 2), (3, 70), (4, 8), (6, 7), (8, 64), (33, 64), (64, 65), (70, 70))],
+        }
+        assets = self.browser.run("return document.body.dataset.assets")
+        counts = self.browser.driver.execute_async_script(TAMPER, assets, given)
+        self.assertEqual(counts.get("accepted"), [], counts)
+        self.assertEqual(counts["sound"], 1 + len(given["growths"]))
+        self.assertGreater(counts["tried"], 700)
+
+    def test_events_of_all_kinds_verify_against_a_kept_head(self):
+        self.open("/tree")
+        self.browser.one("[data-keep]").click()
+        self.browser.wait("document.querySelectorAll('[data-kept] tbody tr').length === 1")
+        size = self.server.get("/v1/tree-head").json["treeSize"]
+        for seq in (1, 35, size - 2, size - 1, size):
+            self.open(f"/events/{seq}")
+            verdict = self.verdict()
+            self.assertRegex(verdict, r"^good verdict: Proved", seq)
+            self.assertIn("This page shows what leaf and payload say", self.browser.text())
+
+    def test_the_servers_word_is_called_so_and_a_wrong_head_refused(self):
+        self.open("/events/2")
+        self.browser.run("document.querySelector('[data-against]').value = 'server'")
+        self.assertIn("the server shows now", self.verdict())
+        path = os.path.join(self.server.directory, "head.json")
+        head = self.server.get("/v1/tree-head").json
+        for root, words in ((head["rootHash"], "Proved"), ("0" * 64, "Not proved")):
+            with open(path, "w") as file:
+                json.dump({**head, "rootHash": root}, file)
+            self.open("/events/2")
+            self.browser.one("[data-file]").send_keys(path)
+            self.browser.wait("document.querySelector('[data-against]').options[0].textContent.includes('from the file')")
+            self.assertIn(words, self.verdict())
+
+    def test_a_page_that_shows_something_else_is_found(self):
+        self.open("/events/2")
+        self.browser.run("[...document.querySelectorAll('.fields > div')].find((row) => row.firstChild.textContent === 'title')"
+                         ".lastChild.textContent = 'Something else'")
+        self.assertIn("Not proved: the payload has title", self.verdict())
+
+    def test_two_heads_are_compared_and_a_third_log_is_found(self):
+        self.open("/tree")
+        self.browser.run("localStorage.clear()")
+        first = self.server.get("/v1/tree-head?asOf=20").json
+        path = os.path.join(self.server.directory, "old.json")
+        for root, words in ((first["rootHash"], "Proved: the log of"), ("1" * 64, "Not proved")):
+            with open(path, "w") as file:
+                json.dump({**first, "rootHash": root}, file)
+            self.open("/tree")
+            self.browser.run("localStorage.clear()")
+            self.open("/tree")
+            self.browser.one("[data-import]").send_keys(path)
+            self.browser.wait("document.querySelectorAll('[data-kept] tbody tr').length === 1")
+            self.browser.one("[data-kept] input").click()
+            self.browser.one("[data-compare]").click()
+            self.browser.wait(f"document.querySelector('[data-checks]').textContent.includes({words!r})")
+        self.browser.one("[data-keep]").click()
+        self.browser.wait("document.querySelector('[data-kept]').textContent.includes('signed by')")
+
+
+class OperationTests(ProofCase):
+    def outcome(self):
+        self.browser.wait("document.body.dataset.page === 'run' && document.querySelector('[data-job]').dataset.state !== 'running'")
+        return self.browser.text()
+
+    def fill(self, **fields):
+        for name, value in fields.items():
+            self.browser.one(f"[name={name}]").send_keys(value)
+
+    def test_an_erasure_wants_the_name_again_and_leaves_a_proof_without_content(self):
+        self.server.notify("leaver", title="A secret")
+        seq = self.server.get("/v1/users/leaver/tray").json["newest"]
+        self.open("/operations")
+        self.assertIn("It does not reach", self.browser.text())
+        self.fill(user="leaver", confirm="leavr")
+        self.browser.one(".danger").click()
+        self.browser.wait("document.body.dataset.page === 'problem'")
+        self.assertIn("confirm", self.browser.text())
+        self.browser.messages()
+        self.browser.console = []
+        self.open("/operations")
+        self.fill(user="leaver", confirm="leaver")
+        self.browser.one(".danger").click()
+        self.assertIn("pseudonym", self.outcome())
+        job = self.browser.run("return document.querySelector('[data-job]').dataset.job")
+        self.open(f"/events/{self.server.get(f'/v1/admin/jobs/{job}').json['outcome']['seq']}")
+        self.assertIn(f"actor\n{self.server.keys['operator'].split('_')[1]}", self.browser.text())
+        self.open(f"/events/{seq}")
+        self.assertIn("was erased", self.browser.text())
+        self.browser.one("[data-run]").click()
+        self.browser.wait("document.querySelector('.checks').textContent.includes('Not provable: the content')")
+        self.assertNotIn("A secret", self.browser.text())
+
+    def test_a_compaction_shows_its_numbers_then_wants_the_floor(self):
+        head = self.server.get("/v1/tree-head").json["treeSize"]
+        self.server.perform({"kind": "markAll", "user": "user 3", "as": "deleted"}, {"kind": "notify", "user": "user 3"})
+        self.open("/operations")
+        self.fill(before=str(head + 2))
+        self.browser.one("[aria-labelledby=compact-title] button").click()
+        self.assertIn("dropped", self.outcome())
+        self.assertEqual(self.server.get("/v1/admin/stats").json["floor"], 0)
+        self.fill(confirm=str(head + 2))
+        self.browser.one(".danger").click()
+        self.browser.wait("!document.querySelector('.danger')")
+        self.assertIn("Compaction", self.outcome())
+        self.assertEqual(self.server.get("/v1/admin/stats").json["floor"], head + 2)
+        # Item 4 was of user 3, and deleted.
+        self.open("/events/4")
+        self.assertRegex(self.browser.text(), "left the log with a compaction")
+        self.browser.one("[data-run]").click()
+        self.browser.wait("document.querySelector('.checks').textContent.includes('Not provable: the content')")
+        self.open("")
+        self.browser.wait("!document.querySelector('main').textContent.includes('looking in the log') || (location.reload(), false)")
+
+    def test_runs_are_listed_with_who_asked(self):
+        self.open("/operations")
+        self.browser.one("[aria-labelledby=replay-title] button").click()
+        self.assertIn("identical", self.outcome())
+        self.open("/operations")
+        self.assertRegex(self.browser.text(), re.escape(self.server.keys["operator"].split("_")[1]))
+
+
+if __name__ == "__main__":
+    unittest.main()
