@@ -138,7 +138,7 @@ let package = Package(
             name: "traylog-cli",
             dependencies: ["Traylog", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             path: "Tools/traylog",
-            swiftSettings: strict),
+            packageAccess: false, swiftSettings: strict),
         .target(
             name: "TestSupport",
             dependencies: [

@@ -2,10 +2,30 @@ import TraylogAudit
 import TraylogDomain
 import TraylogQueries
 
+extension BlockingQueries {
+    /// The same, blocking the calling thread; for threads, not for tasks.
+    public func records(
+        after position: Seq, limit: Int = 1_000, bytes: Int = 1 << 20
+    ) throws(TraylogError) -> [LogRecord] {
+        try queries.answer { try $0.records(from: position.rawValue + 1, limit: limit, bytes: bytes) }
+    }
+
+    /// The same, blocking the calling thread; for threads, not for tasks.
+    public func sourcePosition() throws(TraylogError) -> SourcePosition? {
+        try queries.answer { store in
+            let table = store.tables.source
+            return try store.read { try table.read(in: $0) }.map {
+                SourcePosition(source: $0.source, position: $0.position)
+            }
+        }
+    }
+}
+
 extension TrayQueries {
     /// Records of the log after `position`, in order and without a gap, for ``Store/apply(_:expecting:root:source:)``.
     ///
     /// - Parameters:
+    ///   - position: the event after which the first one comes.
     ///   - limit: at most so many.
     ///   - bytes: at most so many bytes, unless the first record is larger.
     /// - Returns: none at the head.
@@ -18,26 +38,9 @@ extension TrayQueries {
         }
     }
 
-    /// The same, blocking the calling thread; for threads, not for tasks.
-    public func records(
-        after position: Seq, limit: Int = 1_000, bytes: Int = 1 << 20
-    ) throws(TraylogError) -> [LogRecord] {
-        try queries.answer { try $0.records(from: position.rawValue + 1, limit: limit, bytes: bytes) }
-    }
-
     /// How far the store has come in the log that it follows; nil for one that follows none.
     public func sourcePosition() async throws(TraylogError) -> SourcePosition? {
         try await asking { store throws(TraylogError) in try store.sourcePosition() }
-    }
-
-    /// The same, blocking the calling thread; for threads, not for tasks.
-    public func sourcePosition() throws(TraylogError) -> SourcePosition? {
-        try queries.answer { store in
-            let table = store.tables.source
-            return try store.read { try table.read(in: $0) }.map {
-                SourcePosition(source: $0.source, position: $0.position)
-            }
-        }
     }
 }
 
@@ -72,7 +75,7 @@ extension Store {
 
     /// The same, blocking the calling thread; for threads, not for tasks.
     @discardableResult
-    public func apply(
+    package func apply(
         _ records: [LogRecord], expecting seq: Seq, root: MerkleHash? = nil, source: SourcePosition? = nil
     ) throws(TraylogError) -> Seq {
         try check(root, of: seq)
@@ -81,8 +84,8 @@ extension Store {
 
     /// The tree through an event never changes, so it can be looked at before the records' turn comes.
     private func check(_ root: MerkleHash?, of seq: Seq) throws(TraylogError) {
-        guard let root, try seq <= head() else { return }
-        let own = try treeHead(asOf: .seq(seq)).root
+        guard let root, try seq <= view.head() else { return }
+        let own = try view.treeHead(asOf: .seq(seq)).root
         guard own != root else { return }
         throw .failed(
             StoreFailure(

@@ -5,7 +5,10 @@ import TraylogDomain
 extension Store {
     /// Adds an item to a user's tray.
     ///
-    /// - Parameter key: the same command with the same key is stored once, however often it is sent.
+    /// - Parameters:
+    ///   - content: what the item says.
+    ///   - user: whose tray it is.
+    ///   - key: the same command with the same key is stored once, however often it is sent.
     /// - Throws: ``TraylogError``: refused `invalid`, `keyConflict`; failed.
     @discardableResult
     public func notify(

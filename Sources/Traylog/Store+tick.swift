@@ -20,7 +20,7 @@ extension Store {
 
     /// The same, blocking the calling thread; for threads, not for tasks.
     @discardableResult
-    public func tick(now: Timestamp? = nil) throws(TraylogError) -> TickReport {
+    package func tick(now: Timestamp? = nil) throws(TraylogError) -> TickReport {
         try writer.perform { try $0.tick(now) }
     }
 }

@@ -12,40 +12,47 @@ import TraylogWriter
 /// Safe to use from any thread and task. Appends of many callers share one sync; queries see every append that
 /// returned, and the caller's own.
 public final class Store: TrayQueries {
+    /// What answers the queries.
     public let queries: Queries
     let directory: String
-    /// The directory goes when the store is closed.
-    private let isTemporary: Bool
-    private let environment: Environment
+    private let shutdown: Shutdown
     let writer: Writer
     let projections: ProjectionBoard
     let rewriter: StoreRewriter
-    private let compaction: (work: AutomaticCompaction, thread: OSThread)?
-    private let thread: OSThread
     private let hasher: IdentityHasher
 
     private init(
         directory: String, environment: Environment, queries: Queries, hasher: IdentityHasher, writer: Writer,
-        projections: ProjectionBoard, thread: OSThread, policy: CompactionPolicy?, isTemporary: Bool
+        projections: ProjectionBoard, thread: OSThread, options: StoreOptions, isTemporary: Bool
     ) {
-        self.isTemporary = isTemporary
         self.projections = projections
         self.hasher = hasher
         self.directory = directory
-        self.environment = environment
         self.writer = writer
-        self.thread = thread
         self.queries = queries
         let rewriter = StoreRewriter(source: queries.source, host: writer)
         self.rewriter = rewriter
-        compaction = policy.map { policy in
-            let work = AutomaticCompaction(policy)
-            return (work, OSThread.start(name: "traylog-compact") { work.run(rewriter) })
+        let compaction = options.compaction.map { policy in
+            let work = AutomaticCompaction(policy, observer: options.observer)
+            return (work: work, thread: OSThread.start(name: "traylog-compact") { work.run(rewriter) })
+        }
+        shutdown = Shutdown(directory, environment) {
+            compaction?.work.stopSoon()
+            compaction?.thread.join()
+            projections.close()
+            writer.finishSoon()
+            thread.join()
+            queries.hub.end()
+            environment.close()
+            queries.pool.close()
+            queries.longPool.close()
+            if isTemporary { Files.removeTree(directory) }
         }
     }
 
+    /// Nobody can know which thread lets go of a store last, so none has to wait here for the disk.
     deinit {
-        stop()
+        shutdown.runSoon()
     }
 
     /// Opens the store in `directory`, and creates both where they are missing; the directory's parent must be there.
@@ -70,7 +77,7 @@ public final class Store: TrayQueries {
     ///
     /// The directory is made in `TMPDIR`, else in `/tmp`. A process that is killed leaves it there.
     ///
-    /// - Parameter options: as for ``open(_:options:)``, but never durable.
+    /// - Parameter options: as for `open(_:options:)`, but never durable.
     /// - Throws: ``TraylogError/failed(_:)``: `diskFull`, `permissionDenied`, `unsupported`.
     public static func temporary(options: StoreOptions = StoreOptions()) throws(TraylogError) -> Store {
         var random = RandomPool()
@@ -86,6 +93,7 @@ public final class Store: TrayQueries {
     private static func open(
         _ directory: String, options: StoreOptions, isTemporary: Bool
     ) throws(TraylogError) -> Store {
+        Shutdown.finish(directory)
         do {
             let environment = try Environment.open(
                 directory: directory, access: .readWrite, databases: Tables.allNames,
@@ -124,33 +132,23 @@ public final class Store: TrayQueries {
             loop.run()
         }
         return Store(
-            directory: directory, environment: environment, queries: Queries(source: source, hub: hub),
-            hasher: hasher, writer: writer, projections: projections, thread: thread, policy: options.compaction,
+            directory: directory, environment: environment,
+            queries: Queries(source: source, hub: hub, observer: options.observer),
+            hasher: hasher, writer: writer, projections: projections, thread: thread, options: options,
             isTemporary: isTemporary)
     }
 
-    /// Brings the stored states up to the log and gives the store free; later calls fail with `closed`. Projections are
-    /// stored wherever they are.
+    /// Brings the stored states up to the log and gives the store free, while the task waits; later calls fail with `closed`.
+    /// Projections are stored wherever they are.
     ///
     /// Commands that were handed over before are performed first. Observations end. A second call returns at once.
-    public func close() {
-        stop()
+    public func close() async {
+        let shutdown = shutdown
+        try? await Waiting.onThread(named: "traylog-close") { (_) throws(TraylogError) in shutdown.run() }
     }
 
-    private func stop() {
-        // The threads to wait for, and the locks to give up, are those of the process that opened it.
-        guard !environment.isInherited else { return }
-        compaction?.work.stopSoon()
-        compaction?.thread.join()
-        projections.close()
-        writer.finishSoon()
-        thread.join()
-        queries.hub.end()
-        environment.close()
-        queries.pool.close()
-        queries.longPool.close()
-        if isTemporary { Files.removeTree(directory) }
-    }
+    /// The same, blocking the calling thread.
+    package func close() { shutdown.run() }
 }
 
 extension Store {
@@ -165,7 +163,7 @@ extension Store {
 
     /// The same, blocking the calling thread; for threads, not for tasks.
     @discardableResult
-    public func perform(_ command: Command) throws(TraylogError) -> Receipt {
+    package func perform(_ command: Command) throws(TraylogError) -> Receipt {
         try perform([command])[0]
     }
 
@@ -192,7 +190,7 @@ extension Store {
 
     /// The same, blocking the calling thread; for threads, not for tasks.
     @discardableResult
-    public func perform(_ commands: [Command]) throws(TraylogError) -> [Receipt] {
+    package func perform(_ commands: [Command]) throws(TraylogError) -> [Receipt] {
         guard !commands.isEmpty else { return [] }
         var prepared = PreparedCommands(commands, hasher: hasher)
         if prepared.hasUndo { prepared.prepareUndos(queries.source) }
@@ -215,7 +213,9 @@ extension Store {
     /// Performs commands that do not depend on each other's success, in order and with one sync for all: what comes in from
     /// many clients at once.
     ///
-    /// - Parameter stopAtRefusal: ends with the first refusal. What came before it stays.
+    /// - Parameters:
+    ///   - commands: performed in this order.
+    ///   - stopAtRefusal: ends with the first refusal. What came before it stays.
     /// - Returns: a result for each command that was looked at, in order: a receipt, or why it was refused.
     /// - Throws: ``TraylogError/failed(_:)``, after which none was stored as far as the store knows.
     public func performEach(
@@ -231,7 +231,7 @@ extension Store {
     }
 
     /// The same, blocking the calling thread; for threads, not for tasks.
-    public func performEach(
+    package func performEach(
         _ commands: [Command], stopAtRefusal: Bool = false
     ) throws(TraylogError) -> [Result<Receipt, Refusal>] {
         try submit(commands, stopAtRefusal: stopAtRefusal)

@@ -9,16 +9,17 @@ import TraylogStates
 ///
 /// A reader is never behind the last commit, and never writes. It folds the events itself that the stored states lack.
 public final class StoreReader: TrayQueries {
+    /// What answers the queries.
     public let queries: Queries
     private let environment: Environment
 
-    private init(environment: Environment, source: FileSource) {
+    private init(environment: Environment, source: FileSource, observer: (any StoreObserver)?) {
         self.environment = environment
         // In this process identities only distinguish observers.
         var random = RandomPool()
         let (key0, key1) = random.next16()
         let hub = ObservationHub(hasher: IdentityHasher(key0: key0, key1: key1)) { TailWatcher.start(source, $0) }
-        queries = Queries(source: source, hub: hub)
+        queries = Queries(source: source, hub: hub, observer: observer)
     }
 
     deinit {
@@ -32,13 +33,14 @@ public final class StoreReader: TrayQueries {
     public static func open(
         _ directory: String, options: StoreOptions = StoreOptions()
     ) throws(TraylogError) -> StoreReader {
+        Shutdown.finish(directory)
         do {
             let environment = try Environment.open(
                 directory: directory, access: .readOnly, databases: Tables.allNames,
                 configuration: Environment.Configuration(options))
             let source = FileSource(
                 directory: directory, environment: environment, tables: Tables(environment))
-            return StoreReader(environment: environment, source: source)
+            return StoreReader(environment: environment, source: source, observer: options.observer)
         } catch {
             throw TraylogError(error, in: directory)
         }

@@ -1,5 +1,6 @@
 import TraylogObservation
 import TraylogQueries
+import TraylogStates
 import TraylogTree
 
 /// What can be asked of a store, in the writing process and in others.
@@ -9,6 +10,7 @@ import TraylogTree
 /// asynchronous code `await` the same names: the task waits, and threads of the store read, two for short queries and two
 /// for those that may take long. A tray that is known needs no thread.
 public protocol TrayQueries: Sendable {
+    /// What answers the queries.
     var queries: Queries { get }
 }
 
@@ -18,12 +20,14 @@ public protocol TrayQueries: Sendable {
 public final class Queries: Sendable {
     let source: any SnapshotSource
     let hub: ObservationHub
-    let pool = QueryPool()
+    let pool: QueryPool
     /// For queries that may take long: no short one waits for them.
-    let longPool = QueryPool()
+    let longPool: QueryPool
     let tree = TreeTail()
 
-    init(source: any SnapshotSource, hub: ObservationHub) {
+    init(source: any SnapshotSource, hub: ObservationHub, observer: (any StoreObserver)?) {
+        pool = QueryPool(observer: observer)
+        longPool = QueryPool(observer: observer)
         self.source = source
         self.hub = hub
     }

@@ -1,5 +1,6 @@
 /// A SHA-256: of a leaf, of a node, of a payload with its salt, or of a whole tree.
 public struct MerkleHash: Hashable, Sendable {
+    /// The size of a hash of SHA-256.
     public static let byteCount = 32
 
     /// The bytes in memory order, eight at a time.
@@ -28,6 +29,7 @@ public struct MerkleHash: Hashable, Sendable {
         )
     }
 
+    /// The 32 bytes of the hash.
     public var bytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(MerkleHash.byteCount)

@@ -3,16 +3,17 @@ import TraylogDomain
 import TraylogJSON
 
 /// A tree head that was kept elsewhere than the store: as JSON, or as a signed checkpoint.
-package struct KeptTreeHead: Hashable, Sendable {
-    package let head: TreeHead
+public struct KeptTreeHead: Hashable, Sendable {
+    /// The tree head.
+    public let head: TreeHead
     /// The signed text with its signatures; nil for a tree head without.
-    package let note: SignedNote?
+    public let note: SignedNote?
 }
 
 extension KeptTreeHead {
     /// - Parameter text: what `traylog tree-head` printed, with `--json` or `--sign` or both.
     /// - Throws: ``Refusal`` `invalid`, field `tree-head`.
-    package init(_ text: String) throws(Refusal) {
+    public init(_ text: String) throws(Refusal) {
         guard text.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else {
             self = try KeptTreeHead.signed(text)
             return
@@ -44,7 +45,7 @@ extension KeptTreeHead {
     }
 
     /// Why the signature does not count; nil when it does.
-    package func objection(by key: NotePublicKey) -> String? {
+    public func objection(by key: NotePublicKey) -> String? {
         guard let note else { return "it is not signed" }
         do {
             try note.verify(with: key)

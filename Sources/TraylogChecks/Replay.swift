@@ -6,12 +6,12 @@ import TraylogQueries
 import TraylogStates
 
 /// Folds the log anew and compares what is stored with what comes out.
-package enum Replay {
+public enum Replay {
     /// - Parameters:
     ///   - threads: one or two; as many as there are processors when nil. The outcome does not depend on it.
     ///   - progress: called with the number of events folded and of all events; throws to give up.
     /// - Throws: ``TraylogError``: as for opening, `damaged` for an event that cannot be read.
-    package static func run(
+    public static func run(
         directory: String, options: StoreOptions = StoreOptions(), threads: Int? = nil,
         progress: (_ done: UInt64, _ total: UInt64) throws -> Void
     ) throws(TraylogError) -> ReplayReport {

@@ -4,17 +4,20 @@ public struct ReplayReport: Hashable, Sendable {
     public var events: UInt64 = 0
     /// Users whose states were compared.
     public var users: UInt64 = 0
+    /// How long it took.
     public var seconds: Double = 0
     /// In words, by the numbers of the streams, which is the order in which users came; the first ones, if there are
     /// many.
     public var differences: [String] = []
 
+    /// Makes one of its parts.
     public init(events: UInt64 = 0, users: UInt64 = 0, seconds: Double = 0) {
         self.events = events
         self.users = users
         self.seconds = seconds
     }
 
+    /// ``events`` by ``seconds``.
     public var eventsPerSecond: Int { seconds > 0 ? Int(min(Double(events) / seconds, 1e18)) : 0 }
     /// Whether everything that was compared is what the log gives.
     public var identical: Bool { differences.isEmpty }

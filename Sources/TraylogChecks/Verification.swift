@@ -12,15 +12,17 @@ public struct VerificationReport: Hashable, Sendable {
     public var findings: [String] = []
     /// The events of the log, those that a compaction took included.
     public var events: UInt64 = 0
+    /// Users whose states were compared.
     public var users: UInt64 = 0
     /// In the archives that were checked; nil when none were asked for.
     public var archivedEvents: UInt64?
     /// For each tree head that was handed over, whether the log extends it.
-    package var extends: [Bool] = []
+    public var extends: [Bool] = []
     /// The first event at which the log, the stored tree or a tree head differ; nil when none is known.
-    package var firstDifference: UInt64?
+    public var firstDifference: UInt64?
 
-    package init(findings: [String], events: UInt64, users: UInt64) {
+    /// Makes one of its parts.
+    public init(findings: [String], events: UInt64, users: UInt64) {
         self.findings = findings
         self.events = events
         self.users = users
@@ -30,7 +32,7 @@ public struct VerificationReport: Hashable, Sendable {
 /// Checks everything that can be checked: each page of the file and whose it is, each event's checksum and fields, the
 /// log's order and density, times that never decrease, each stored state against the fold of the log, the checksums of
 /// stored projections, and the Merkle tree.
-package enum Verification {
+public enum Verification {
     /// Findings that are named; more are only counted.
     static let namedFindings = 1_000
 
@@ -39,7 +41,7 @@ package enum Verification {
     ///   - treeHeads: kept elsewhere; the log must extend each.
     ///   - publicKey: whose signature must be under each of them.
     /// - Throws: ``TraylogError``: as for opening. Damage inside is a finding, not an error.
-    package static func run(
+    public static func run(
         directory: String, archives: String? = nil, options: StoreOptions = StoreOptions(),
         treeHeads: [KeptTreeHead] = [], publicKey: NotePublicKey? = nil,
         progress: (_ done: UInt64, _ total: UInt64) -> Void

@@ -10,6 +10,7 @@ extension Timestamp {
 }
 
 extension Date {
+    /// The moment of a time of the store.
     public init(_ time: Timestamp) { self.init(timeIntervalSince1970: Double(time.milliseconds) / 1_000) }
 }
 

@@ -53,6 +53,7 @@ extension JSONWriter {
         endObject()
     }
 
+    /// Writes a value in the form of the program.
     public mutating func write(_ group: ThreadGroup) {
         beginObject()
         member("thread", orNull: group.thread)

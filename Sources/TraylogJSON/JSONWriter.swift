@@ -21,6 +21,7 @@ public struct JSONWriter: Sendable {
     /// Whether the next value or name needs a comma before it.
     private var needsComma = false
 
+    /// An empty text.
     public init() {}
 
     /// Starts again and keeps the memory.
@@ -35,9 +36,13 @@ public struct JSONWriter: Sendable {
         needsComma = false
     }
 
+    /// Opens an object.
     public mutating func beginObject() { open("{") }
+    /// Closes the object.
     public mutating func endObject() { close("}") }
+    /// Opens an array.
     public mutating func beginArray() { open("[") }
+    /// Closes the array.
     public mutating func endArray() { close("]") }
 
     private mutating func open(_ bracket: Unicode.Scalar) {
@@ -72,34 +77,41 @@ public struct JSONWriter: Sendable {
 }
 
 extension JSONWriter {
+    /// Writes `null`.
     public mutating func null() {
         separate()
         bytes.append(contentsOf: "null".utf8)
     }
 
+    /// Writes a value.
     public mutating func value(_ value: Bool) {
         separate()
         bytes.append(contentsOf: value ? "true".utf8 : "false".utf8)
     }
 
+    /// Writes a value.
     public mutating func value(_ text: String) {
         separate()
         JSONText.appendQuoted(text, to: &bytes)
     }
 
+    /// Writes a value.
     public mutating func value(_ number: UInt64) {
         separate()
         JSONText.append(number, to: &bytes)
     }
 
+    /// Writes a value.
     public mutating func value(_ number: Int) {
         separate()
         if number < 0 { bytes.append(UInt8(ascii: "-")) }
         JSONText.append(UInt64(number.magnitude), to: &bytes)
     }
 
+    /// Writes a value.
     public mutating func value(_ seq: Seq) { value(seq.rawValue) }
 
+    /// Writes a value.
     public mutating func value(_ time: Timestamp) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -123,16 +135,19 @@ extension JSONWriter {
 }
 
 extension JSONWriter {
+    /// Writes a member of an object; nothing for nil.
     public mutating func member(_ name: String, _ value: Bool) {
         self.name(name)
         self.value(value)
     }
 
+    /// Writes a member of an object; nothing for nil.
     public mutating func member(_ name: String, _ value: UInt64) {
         self.name(name)
         self.value(value)
     }
 
+    /// Writes a member of an object; nothing for nil.
     public mutating func member(_ name: String, _ value: Int) {
         self.name(name)
         self.value(value)
@@ -145,18 +160,21 @@ extension JSONWriter {
         self.value(value)
     }
 
+    /// Writes a member of an object; nothing for nil.
     public mutating func member(_ name: String, _ value: Seq?) {
         guard let value else { return }
         self.name(name)
         self.value(value)
     }
 
+    /// Writes a member of an object; nothing for nil.
     public mutating func member(_ name: String, _ value: Timestamp?) {
         guard let value else { return }
         self.name(name)
         self.value(value)
     }
 
+    /// Writes a member whose value is JSON already.
     public mutating func member(_ name: String, raw json: String?) {
         guard let json else { return }
         self.name(name)
@@ -169,11 +187,13 @@ extension JSONWriter {
         if let value { self.value(value) } else { null() }
     }
 
+    /// Writes a member of an object; `null` for nil.
     public mutating func member(_ name: String, orNull value: Timestamp?) {
         self.name(name)
         if let value { self.value(value) } else { null() }
     }
 
+    /// Writes a member of an object; `null` for nil.
     public mutating func member(_ name: String, orNull value: Seq?) {
         self.name(name)
         if let value { self.value(value) } else { null() }

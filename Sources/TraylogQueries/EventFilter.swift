@@ -6,9 +6,11 @@ import TraylogDomain
 public struct EventFilter: Hashable, Sendable {
     /// Whose own events; a broadcast has no user.
     public var user: String?
+    /// Events of these kinds; of all when empty.
     public var kinds: Set<EventKind> = []
     /// Who acted: the user where no other actor is named.
     public var actor: String?
+    /// The device that the actor used.
     public var device: String?
     /// The idempotency key.
     public var key: String?
@@ -23,6 +25,7 @@ public struct EventFilter: Hashable, Sendable {
     /// Recorded at or before this time.
     public var until: Timestamp?
 
+    /// Makes one of its parts.
     public init() {}
 }
 

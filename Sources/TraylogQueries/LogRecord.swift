@@ -7,10 +7,12 @@ import TraylogStates
 ///
 /// The seq is not among the bytes, but their checksum covers it.
 public struct LogRecord: Hashable, Sendable {
+    /// The event's number.
     public var seq: Seq
     /// The header of 44 bytes and then the payload, a Protocol Buffers message (Docs/format.md, "Record").
     public var bytes: [UInt8]
 
+    /// Makes one of its parts.
     public init(seq: Seq, bytes: [UInt8]) {
         self.seq = seq
         self.bytes = bytes
@@ -28,6 +30,7 @@ public struct SourcePosition: Hashable, Sendable, Codable {
     /// The place in it of what was applied last, in that log's own numbers.
     public var position: UInt64
 
+    /// Makes one of its parts.
     public init(source: String, position: UInt64) {
         self.source = source
         self.position = position

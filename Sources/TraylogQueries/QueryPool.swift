@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogPlatform
+import TraylogStates
 
 /// Two threads for the queries of asynchronous callers, so that none of them waits for a disk on a thread of Swift's
 /// cooperative pool.
@@ -34,7 +35,9 @@ package final class QueryPool: Sendable {
     /// A process that got the pool by `fork` does not have its threads.
     private let forkCount = ForkGuard.forkCount
 
-    package init() {}
+    private let observer: (any StoreObserver)?
+
+    package init(observer: (any StoreObserver)? = nil) { self.observer = observer }
 
     /// Runs a query on one of the threads. Queries begin in the order of their calls.
     ///
@@ -42,8 +45,16 @@ package final class QueryPool: Sendable {
     package func run<Answer: Sendable>(
         _ query: @escaping @Sendable () throws(TraylogError) -> Answer
     ) async throws(TraylogError) -> Answer {
+        let (observer, start) = (observer, observer == nil ? 0 : SystemClock.monotonicNanoseconds())
         let result: Result<Answer, TraylogError> = await withCheckedContinuation { continuation in
-            enqueue { continuation.resume(returning: Result(catching: query)) }
+            enqueue {
+                guard let observer else { return continuation.resume(returning: Result(catching: query)) }
+                let begin = SystemClock.monotonicNanoseconds()
+                let result = Result(catching: query)
+                let end = SystemClock.monotonicNanoseconds()
+                observer.observe(.queried(waited: .nanoseconds(begin - start), running: .nanoseconds(end - begin)))
+                continuation.resume(returning: result)
+            }
         }
         return try result.get()
     }

@@ -7,20 +7,25 @@ import TraylogStates
 public struct StoreStatistics: Hashable, Sendable {
     /// A process that has a read transaction open.
     public struct Reader: Hashable, Sendable {
+        /// The process.
         public var pid: Int32
         /// Commits since the reader's snapshot.
         public var lag: UInt64
 
+        /// Makes one of its parts.
         public init(pid: Int32, lag: UInt64) {
             self.pid = pid
             self.lag = lag
         }
     }
 
+    /// The newest event.
     public var head: Seq = .zero
     /// Events below it may be compacted away; 0 before the first compaction.
     public var floor: Seq = .zero
+    /// Events that the log holds.
     public var events: UInt64 = 0
+    /// Users with events.
     public var users: UInt64 = 0
     /// Topics with broadcasts.
     public var topics: UInt64 = 0
@@ -28,7 +33,9 @@ public struct StoreStatistics: Hashable, Sendable {
     public var bytes: UInt64 = 0
     /// The free pages in the file, in bytes.
     public var freeBytes: UInt64 = 0
+    /// The size that the file may reach, in bytes.
     public var mapSizeBytes: UInt64 = 0
+    /// Processes that read at this moment.
     public var readers: [Reader] = []
     /// Events in the log that the stored states do not hold yet.
     public var unflushed: UInt64 = 0
@@ -42,11 +49,16 @@ public struct StoreStatistics: Hashable, Sendable {
     /// The stored custom projections.
     public var projections: [StoredProjection] = []
 
+    /// A table of the file.
     public struct Table: Hashable, Sendable {
+        /// Its name (Docs/format.md, "Tables").
         public var name: String
+        /// Its rows.
         public var entries: UInt64
+        /// The size of its pages.
         public var bytes: UInt64
 
+        /// Makes one of its parts.
         public init(name: String, entries: UInt64, bytes: UInt64) {
             self.name = name
             self.entries = entries
@@ -54,6 +66,7 @@ public struct StoreStatistics: Hashable, Sendable {
         }
     }
 
+    /// Makes one of its parts.
     public init() {}
 }
 

@@ -12,6 +12,7 @@ import TraylogDomain
 /// badge = try replica.tray().unseen
 /// ```
 public struct TrayReplica: Sendable {
+    /// Whose tray it is.
     public let user: String
     /// The newest event that the answers reflect.
     public private(set) var through: Seq
@@ -76,6 +77,7 @@ public struct TrayReplica: Sendable {
         through = max(end, through)
     }
 
+    /// The tray after ``through``.
     public func tray() throws(TrayReplicaError) -> Tray {
         try answering { try state.tray(of: user, asOf: through, source: log) }
     }
@@ -113,6 +115,7 @@ public enum TrayReplicaError: Error, Hashable, Sendable {
     case undoneBeforeSnapshot(Seq)
     /// An answer needs an event that neither the snapshot nor the changes had.
     case unknownEvent(Seq)
+    /// A query that the rules forbid.
     case refused(Refusal)
     /// The snapshot contradicts itself.
     case damaged(String)

@@ -4,12 +4,15 @@ import TraylogDomain
 ///
 /// The pages of one snapshot are all as of the same event. ``TrayReplica`` is made from them.
 public struct TraySnapshot: Hashable, Sendable {
+    /// Whose tray it is.
     public var user: String
+    /// The event that the snapshot was made after.
     public var asOf: Seq
     /// The number of the user's stream; 0 for somebody without events. An erased user's name, used anew, has another one.
     public var stream: UInt32
     /// The floor of the store: changes after an earlier event cannot be asked for.
     public var floor: Seq
+    /// The tray at that moment.
     public var tray: Tray
     /// In byte order.
     public var mutedThreads: [String]
@@ -26,10 +29,12 @@ public struct TraySnapshot: Hashable, Sendable {
 
     /// An item, and how much of it is known.
     public struct Part: Hashable, Sendable {
+        /// The item.
         public var item: Item
         /// Whether title, body, level, data, actor and `occurredAt` are there. Where they are not, they are nil or the default.
         public var hasContent: Bool
 
+        /// Makes one of its parts.
         public init(item: Item, hasContent: Bool) {
             self.item = item
             self.hasContent = hasContent
@@ -38,12 +43,14 @@ public struct TraySnapshot: Hashable, Sendable {
 
     /// The latest subscription of a user to a topic.
     public struct TopicSpan: Hashable, Sendable {
+        /// The topic.
         public var topic: String
         /// The `subscribed` event.
         public var from: Seq
         /// The `unsubscribed` event; nil while the subscription lasts.
         public var until: Seq?
 
+        /// Makes one of its parts.
         public init(topic: String, from: Seq, until: Seq?) {
             self.topic = topic
             self.from = from
@@ -51,6 +58,7 @@ public struct TraySnapshot: Hashable, Sendable {
         }
     }
 
+    /// Makes one of its parts.
     public init(
         user: String, asOf: Seq, stream: UInt32, floor: Seq, tray: Tray, mutedThreads: [String] = [],
         mutedCategories: [String] = [], topics: [TopicSpan] = [], voided: [Seq] = [], items: [Part] = [],

@@ -6,11 +6,13 @@ import TraylogStates
 /// The thread that compacts a store by its policy, until the store is closed.
 package final class AutomaticCompaction: Sendable {
     private let policy: CompactionPolicy
+    private let observer: (any StoreObserver)?
     private let isStopping = Monitor(false)
     private let cancellation = Cancellation()
 
-    package init(_ policy: CompactionPolicy) {
+    package init(_ policy: CompactionPolicy, observer: (any StoreObserver)? = nil) {
         self.policy = policy
+        self.observer = observer
     }
 
     /// Makes the thread end soon. A running compaction is cancelled.
@@ -28,8 +30,17 @@ package final class AutomaticCompaction: Sendable {
         while true {
             let isEnd = isStopping.wait(timeoutMilliseconds: milliseconds, until: { $0 }, { $0 }) ?? false
             if isEnd { return }
-            // A failure is tried again the next time. Compacting by hand shows the reason.
-            _ = try? rewriter.exclusively { try step(rewriter) }
+            do {
+                guard let report = try rewriter.exclusively({ try step(rewriter) }) else { continue }
+                observer?.observe(
+                    .compacted(
+                        dropped: report.dropped, bytesBefore: report.bytesBefore, bytesAfter: report.bytesAfter))
+            } catch is CancellationError {
+                continue
+            } catch {
+                // Tried again the next time.
+                observer?.observe(.failed(.compaction, TraylogError(error, in: rewriter.source.directory)))
+            }
         }
     }
 

@@ -10,7 +10,7 @@ import TraylogStates
 ///
 /// Of the old states it reads nothing but the bases that a compaction kept, so it repairs whatever else is damaged. It has
 /// the store to itself; readers in other processes go on. Killed at any moment, the store is the old one or the new one.
-package struct Rebuild {
+public struct Rebuild {
     private static let rowsBetweenReports: UInt64 = 10_000
 
     let directory: String
@@ -25,7 +25,7 @@ package struct Rebuild {
     /// - Returns: what the comparison of the new states with the log found: no difference.
     /// - Throws: ``TraylogError``: as for opening a store for writing, `damaged` for an event that cannot be read. The store
     ///   is as it was then.
-    package static func run(
+    public static func run(
         directory: String, options: StoreOptions = StoreOptions(), threads: Int? = nil,
         progress: (_ done: UInt64, _ total: UInt64) throws -> Void
     ) throws(TraylogError) -> ReplayReport {

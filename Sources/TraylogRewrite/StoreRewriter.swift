@@ -117,8 +117,10 @@ public struct CompactionReport: Hashable, Sendable {
     public var archive: String?
     /// The size of the store's data file before and after.
     public var bytesBefore: UInt64 = 0
+    /// The size of the data file afterwards.
     public var bytesAfter: UInt64 = 0
 
+    /// Makes one of its parts.
     public init(floor: Seq) {
         self.floor = floor
     }
@@ -135,5 +137,6 @@ public struct ErasureReport: Hashable, Sendable {
     /// The archives that were rewritten.
     public var archives: [String] = []
 
+    /// Makes one of its parts.
     public init() {}
 }

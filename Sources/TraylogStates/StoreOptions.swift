@@ -2,7 +2,8 @@ import TraylogDomain
 import TraylogLMDB
 
 /// Options for opening a store.
-public struct StoreOptions: Hashable, Sendable {
+public struct StoreOptions: Sendable {
+    /// What survives a power loss.
     public enum Durability: Hashable, Sendable {
         /// A returned append survives power loss.
         case durable
@@ -10,6 +11,7 @@ public struct StoreOptions: Hashable, Sendable {
         case relaxed
     }
 
+    /// Who wakes and expires items.
     public enum Ticking: Hashable, Sendable {
         /// The store wakes and expires items by itself when their time comes, by the system's clock.
         case automatic
@@ -17,7 +19,9 @@ public struct StoreOptions: Hashable, Sendable {
         case manual
     }
 
+    /// What survives a power loss.
     public var durability: Durability = .durable
+    /// Who wakes and expires items.
     public var ticking: Ticking = .automatic
     /// When the store compacts itself; nil for never.
     public var compaction: CompactionPolicy?
@@ -29,9 +33,18 @@ public struct StoreOptions: Hashable, Sendable {
     /// The maximum number of events in the log that the stored states do not hold yet.
     public var tailEvents: Int = 800_000
 
+    /// Is told of commits, queries, ticks, and of what fails in the background.
+    public var observer: (any StoreObserver)?
+    /// The present, for stamps of events and for what is due; the system's clock when nil. A time that steps back is clamped,
+    /// as the system's is. Compactions and erasures go by the system's clock.
+    ///
+    /// A store waits by the system's clock, so tests call ``Store/tick(now:)``.
+    public var clock: (@Sendable () -> Timestamp)?
+
     /// Facts between two states of a user that are kept for queries of the past. Only a new store takes it.
     package var landmarkDistance = TrayState.defaultLandmarkDistance
 
+    /// Makes one of its parts.
     public init() {}
 }
 
@@ -61,6 +74,7 @@ public struct CompactionPolicy: Hashable, Sendable {
     /// The time between two looks.
     public var intervalSeconds = 3_600
 
+    /// Makes one of its parts.
     public init(keepDays: Int, archive: String? = nil) {
         self.keepDays = keepDays
         self.archive = archive

@@ -185,6 +185,8 @@ package final class AppendRequest: Sendable {
 
     let prepared: PreparedCommands
     let mode: Mode
+    /// When it was handed over, by the monotonic clock.
+    let since = SystemClock.monotonicNanoseconds()
     let answer: @Sendable (Outcome) -> Void
 
     package init(_ prepared: PreparedCommands, mode: Mode, answer: @escaping @Sendable (Outcome) -> Void) {

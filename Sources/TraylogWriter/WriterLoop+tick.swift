@@ -10,7 +10,7 @@ extension WriterLoop {
 
     /// Expires and wakes what is due at a time, the system's when nil, in as many transactions as that takes.
     package mutating func tick(_ time: Timestamp?) throws -> TickReport {
-        let now = time ?? Timestamp(milliseconds: SystemClock.nowMilliseconds())
+        let (now, start) = (time ?? now, SystemClock.monotonicNanoseconds())
         try recover()
         var report = TickReport()
         var last: DueEntry?
@@ -27,6 +27,10 @@ extension WriterLoop {
         // ``PendingTransaction/publish(to:wantsTouched:)``.
         let next = try environment.read { try dues.entries(after: last, through: .distantFuture, limit: 1, in: $0) }
         setNextDue(next.first?.due)
+        observer?.observe(
+            .ticked(
+                woken: report.woken, expired: report.expired,
+                duration: .nanoseconds(SystemClock.monotonicNanoseconds() - start)))
         return report
     }
 
@@ -56,7 +60,7 @@ extension WriterLoop {
 
     /// One transaction of a tick.
     private mutating func settle(_ entries: [DueEntry], _ report: inout TickReport) throws {
-        let now = Timestamp(milliseconds: SystemClock.nowMilliseconds())
+        let now = now
         let (woken, expired) = try memory.withLock { try $0.settle(entries, now: now) }
         try commit()
         report.woken += woken
@@ -74,8 +78,10 @@ public struct TickReport: Hashable, Sendable {
     public var woken: UInt64 = 0
     /// Items, and broadcasts for everyone, that expired.
     public var expired: UInt64 = 0
+    /// The newest event afterwards.
     public var head: Seq = .zero
 
+    /// Makes one of its parts.
     public init(woken: UInt64 = 0, expired: UInt64 = 0, head: Seq = .zero) {
         self.woken = woken
         self.expired = expired

@@ -24,6 +24,10 @@ package struct WriterLoop {
     private let writer: Writer
     private let isRelaxed: Bool
     private let ticksByItself: Bool
+    let observer: (any StoreObserver)?
+    private let clock: (@Sendable () -> Timestamp)?
+    /// When the oldest of the requests in turn was handed over, by the monotonic clock, and when its turn came.
+    private var turn: (since: Int64, from: Int64)?
 
     /// What a failure left to be made sure of; see ``recover()``.
     var doubts = Doubts()
@@ -49,8 +53,13 @@ package struct WriterLoop {
         self.listener = listener
         isRelaxed = options.durability == .relaxed
         ticksByItself = options.ticking == .automatic
+        observer = options.observer
+        clock = options.clock
         (hasUnstored, nextDue) = memory.withLock { ($0.store.hasUnstored, $0.store.nextDue) }
     }
+
+    /// The present, as the store's clock says it.
+    var now: Timestamp { clock?() ?? Timestamp(milliseconds: SystemClock.nowMilliseconds()) }
 
     // MARK: The loop
 
@@ -115,7 +124,7 @@ package struct WriterLoop {
     /// How long until the next tick that the store makes by itself; not for ever, because the clock may be set.
     private var millisecondsUntilDue: Int? {
         guard ticksByItself, let due = nextDue?.milliseconds else { return nil }
-        let now = SystemClock.nowMilliseconds()
+        let now = now.milliseconds
         // Any time may stand here: the earliest one says that something that waited is to be looked at.
         guard due > now else { return 0 }
         let distance = due.subtractingReportingOverflow(now)
@@ -143,6 +152,8 @@ package struct WriterLoop {
         isStoring = false
         let start = SystemClock.monotonicNanoseconds()
         let commands = requests.reduce(0) { $0 + $1.prepared.commands.count }
+        turn = requests.first.map { ($0.since, start) }
+        defer { turn = nil }
         let outcomes = outcomes(of: requests, commands)
         rhythm.note(
             jobs: requests.count, commands: commands, waiting: writer.waiting,
@@ -151,7 +162,7 @@ package struct WriterLoop {
     }
 
     private mutating func outcomes(of requests: [AppendRequest], _ commands: Int) -> [AppendRequest.Outcome] {
-        let now = Timestamp(milliseconds: SystemClock.nowMilliseconds())
+        let now = now
         do {
             try recover()
             let directory = directory
@@ -174,7 +185,9 @@ package struct WriterLoop {
             guard let values = memory.withLock({ $0.values() }) else { return }
             if values.wantsSlice { memory.signalAll() }
             newHead = values.newHead
+            let start = SystemClock.monotonicNanoseconds()
             try values.write(tables, environment)
+            if let observer { tell(observer, of: values, since: start) }
         } catch {
             memory.withLock { $0.rollBack() }
             doubt()
@@ -193,6 +206,22 @@ package struct WriterLoop {
         if let newHead { listener.committed(through: newHead, touched) }
     }
 
+    /// Nobody sees the transaction yet; that follows at once.
+    private func tell(_ observer: any StoreObserver, of values: TransactionValues, since start: Int64) {
+        let writing = Duration.nanoseconds(SystemClock.monotonicNanoseconds() - start)
+        if let head = values.newHead {
+            let waited = turn.map { Duration.nanoseconds($0.from - $0.since) } ?? .zero
+            observer.observe(
+                .committed(events: UInt64(values.batch.count), head: Seq(head), waited: waited, writing: writing))
+        }
+        if values.rows != nil { observer.observe(.flushed(writing: writing)) }
+    }
+
+    /// Tells of something that failed with nobody waiting for it.
+    private func tell(_ work: BackgroundWork, _ error: any Error) {
+        observer?.observe(.failed(work, TraylogError(error, in: directory)))
+    }
+
     /// Makes a transaction for somebody else.
     mutating func write(_ body: (inout WriteTransaction) throws -> Void) throws {
         try recover()
@@ -201,12 +230,13 @@ package struct WriterLoop {
     }
 
     private mutating func tickByItself() {
-        let now = SystemClock.nowMilliseconds()
+        let now = now
         do {
-            _ = try tick(Timestamp(milliseconds: now))
+            _ = try tick(now)
         } catch {
+            tell(.tick, error)
             // A failure shows to whoever appends next; what is due stays so, and is tried again after a pause.
-            setNextDue(Timestamp(milliseconds: now + WriterLoop.tickRetryMilliseconds))
+            setNextDue(Timestamp(milliseconds: now.milliseconds + WriterLoop.tickRetryMilliseconds))
         }
     }
 
@@ -221,7 +251,12 @@ package struct WriterLoop {
     private mutating func sync() {
         hasUnsynced = false
         // The system tells of a failed sync once. The next commit has somebody to tell, and has to make sure first.
-        do { try environment.sync() } catch { doubts.isUnsynced = true }
+        do {
+            try environment.sync()
+        } catch {
+            tell(.sync, error)
+            doubts.isUnsynced = true
+        }
     }
 
     /// Brings some of the stored states up to the log, while nobody waits.
@@ -232,6 +267,7 @@ package struct WriterLoop {
             try storeSliceNow()
             if !hasUnstored { isStoring = false }
         } catch {
+            tell(.flush, error)
             isStoring = false
             // Tried again with the next commit; until then the log holds everything.
             hasUnstored = false

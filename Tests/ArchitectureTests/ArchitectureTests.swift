@@ -112,6 +112,13 @@ struct ArchitectureTests {
         #expect(inner.isDisjoint(with: file.imports))
     }
 
+    /// What the program uses is public, so that any other program can do what it does.
+    @Test func theProgramHasNoAccessToThePackage() throws {
+        let manifest = try #require(SourceFile.all(below: "").first { $0.path == "Package.swift" })
+        let program = try #require(manifest.text.firstMatch(of: /name: "traylog-cli",\n(?:.*\n){1,8}?.*swiftSettings/))
+        #expect(program.0.contains("packageAccess: false"))
+    }
+
     @Test(arguments: sources + tools + tests)
     func filesHoldOneConcept(file: SourceFile) {
         #expect(file.lines.count <= 401, "over 400 lines a second concept hides in a file")

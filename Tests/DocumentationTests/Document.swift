@@ -12,13 +12,15 @@ struct Document: Sendable, CustomTestStringConvertible {
     static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// The files at the top and all below `Docs`, in path order.
+    /// The files at the top, all below `Docs`, and the articles of the reference, in path order.
     static let all: [Document] = {
         let manager = FileManager.default
         let top = (try? manager.contentsOfDirectory(at: root, includingPropertiesForKeys: nil)) ?? []
         let below = manager.enumerator(
             at: root.appendingPathComponent("Docs"), includingPropertiesForKeys: nil, options: [.skipsHiddenFiles])
-        let files = (top + (below?.allObjects as? [URL] ?? [])).filter { $0.pathExtension == "md" }
+        let articles = root.appendingPathComponent("Sources/Traylog/Traylog.docc")
+        let reference = (try? manager.contentsOfDirectory(at: articles, includingPropertiesForKeys: nil)) ?? []
+        let files = (top + (below?.allObjects as? [URL] ?? []) + reference).filter { $0.pathExtension == "md" }
         return files.sorted { $0.path < $1.path }.compactMap { file in
             guard let text = try? String(contentsOf: file, encoding: .utf8) else { return nil }
             return Document(path: String(file.path.dropFirst(root.path.count + 1)), text: text)

@@ -40,7 +40,7 @@ final class ErrorExamples {
         #expect(try await deliver(.notify("ann", title: "Hi", key: "k"), to: store) == .duplicate(1))
         #expect(await answer("ann", store) == 1)
         #expect(await answer("", store) == 0)
-        store.close()
+        await store.close()
         #expect(await answer("ann", store) == 0)
         #expect(log.count == 2 && log[0].contains("must not be empty") && log[1].hasPrefix("closed at "))
         await #expect(throws: TraylogError.self) { try await self.deliver(.seeTray(of: "ann"), to: store) }

@@ -31,7 +31,7 @@ struct JSONExamples {
         writer.endObject()
         // end
         #expect(String(decoding: writer.bytes, as: UTF8.self) == #"{"tray":\#(tray.json),"pushed":true}"#)
-        store.close()
+        await store.close()
     }
 
     @Test func valuesOfTheCallersOwn() async throws {
@@ -43,6 +43,6 @@ struct JSONExamples {
         let build = try await store.inbox(of: "ann").items[0].content.decodeData(as: Build.self)
         // end
         #expect(build == Build(number: 17, branch: "main"))
-        store.close()
+        await store.close()
     }
 }

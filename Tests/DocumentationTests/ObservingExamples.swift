@@ -32,7 +32,7 @@ import TraylogDomain
     private func closeSoon(_ store: Store) {
         Task {
             try await Task.sleep(for: .milliseconds(50))
-            store.close()
+            await store.close()
         }
     }
 

@@ -36,26 +36,26 @@ struct HourlyCounts: Projection, Codable {
 
 /// The Swift blocks of Docs/guides/projections.md.
 struct ProjectionExamples {
-    @Test func hourlyCounts() throws {
+    @Test func hourlyCounts() async throws {
         let directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("traylog-example-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }
         let path = directory.path
-        try expectRunning(path)
+        try await expectRunning(path)
         try expectReading(path)
         try expectManaging(path)
     }
 
-    private func expectRunning(_ path: String) throws {
+    private func expectRunning(_ path: String) async throws {
         // example: running a projection
         let store = try Store.open(path)
         let hourly = try store.project(HourlyCounts.self)
         let build = Command(user: "ann", .notify(Content(category: "build", title: "Build 17 failed")))
-        let receipt = try store.perform(build)
-        let now = try hourly.value()  // holds everything appended so far
-        let then = try hourly.value(through: receipt.seq)  // or at least this event
+        let receipt = try await store.perform(build)
+        let now = try await hourly.value()  // holds everything appended so far
+        let then = try await hourly.value(through: receipt.seq)  // or at least this event
         print("\(now.total(of: "build")) builds in \(now.counts.count) hours")  // 1 builds in 1 hours
-        store.close()
+        await store.close()
         // end
 
         #expect(now.counts == then.counts)
@@ -65,9 +65,9 @@ struct ProjectionExamples {
     private func expectReading(_ path: String) throws {
         // example: reading a projection
         let reader = try StoreReader.open(path)
-        var hourly = try reader.projected(HourlyCounts.self)
+        var hourly = try reader.blocking.projected(HourlyCounts.self)
         print("\(hourly.value.total(of: "build")) builds as of event \(hourly.position)")  // 1 builds as of event 1
-        try reader.advance(&hourly)  // some time later: folds only what is new
+        try reader.blocking.advance(&hourly)  // some time later: folds only what is new
         reader.close()
         // end
 
@@ -85,7 +85,7 @@ struct ProjectionExamples {
         try hourly.rebuild()
         print(hourly.progress.origin)  // rebuilt
         hourly.stop()
-        for stored in try store.storedProjections() {
+        for stored in try store.blocking.storedProjections() {
             print("\(stored.name): version \(stored.version), up to event \(stored.position), \(stored.bytes) bytes")
         }
         try store.forgetProjection(named: HourlyCounts.name)

@@ -82,7 +82,7 @@ import TraylogLMDB
         _ = try? Rebuild.run(directory: path) { _, _ in }
     }
 
-    private func ask(_ store: some TrayQueries) {
+    private func ask(_ store: some BlockingQueries) {
         for user in ((try? store.users()) ?? []) + ["zoe"] {
             _ = try? store.tray(of: user)
             _ = try? store.inbox(of: user, InboxQuery(includeSilent: true, limit: 100))

@@ -24,6 +24,7 @@ extension ExitStatus {
             .damaged, .unfinished, .unusableTarget, .unsupported, .busy, .cancelled,
             .outOfSequence, .diverged, .inputOutput:
             self = .inputOutput
+        @unknown default: self = .inputOutput
         }
     }
 }

@@ -9,9 +9,11 @@ import TraylogStates
 public struct Archives: Sendable {
     /// The description of one archive.
     public struct File: Hashable, Sendable {
+        /// The name of the file.
         public var name: String
         /// The floor that the compaction moved the store to.
         public var through: Seq
+        /// How many events it holds.
         public var events: UInt64
         /// The first event; 0 in an archive without events.
         public var first: Seq
@@ -21,6 +23,7 @@ public struct Archives: Sendable {
         public var bytes: UInt64
     }
 
+    /// Where the files are.
     public var directory: String { contents.path }
     /// Ordered by floor, then by name.
     public var files: [File] { contents.summaries.map(File.init) }
@@ -39,7 +42,7 @@ extension Archives.File {
     }
 }
 
-extension TrayQueries {
+extension BlockingQueries {
     /// Opens the archives of this store in `directory`, where `traylog compact --archive` wrote them.
     ///
     /// - Throws: ``TraylogError/failed(_:)``: `notFound` (no such directory, or no archive in it), `foreignFile` (another
@@ -88,7 +91,7 @@ extension TrayQueries {
 extension TrayQueries {
     /// Opens the archives of this store in `directory`.
     public func archives(in directory: String) async throws(TraylogError) -> Archives {
-        let store = BlockingQueries(queries)
+        let store = view
         return try await queries.pool.run { () throws(TraylogError) in try store.archives(in: directory) }
     }
 
@@ -96,7 +99,7 @@ extension TrayQueries {
     public func history(
         of user: String, from: Seq = 1, limit: Int = .max, asOf: Moment? = nil, including archives: Archives
     ) async throws(TraylogError) -> [Event] {
-        let store = BlockingQueries(queries)
+        let store = view
         return try await queries.pool.run { () throws(TraylogError) in
             try store.history(of: user, from: from, limit: limit, asOf: asOf, including: archives)
         }
@@ -106,7 +109,7 @@ extension TrayQueries {
     public func events(
         from: Seq = 1, limit: Int = .max, asOf: Moment? = nil, including archives: Archives
     ) async throws(TraylogError) -> [Event] {
-        let store = BlockingQueries(queries)
+        let store = view
         return try await queries.pool.run { () throws(TraylogError) in
             try store.events(from: from, limit: limit, asOf: asOf, including: archives)
         }

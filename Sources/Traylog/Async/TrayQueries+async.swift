@@ -86,6 +86,7 @@ extension TrayQueries {
         try await asking { store throws(TraylogError) in try store.event(seq) }
     }
 
+    /// Sizes, counts and readers at this moment.
     public func statistics() async throws(TraylogError) -> StoreStatistics {
         try await asking(atLength: true) { store throws(TraylogError) in try store.statistics() }
     }
@@ -93,17 +94,10 @@ extension TrayQueries {
     /// - Parameter atLength: the query may take long.
     func asking<Answer: Sendable>(
         atLength: Bool = false,
-        _ query: @escaping @Sendable (BlockingQueries) throws(TraylogError) -> Answer
+        _ query: @escaping @Sendable (BlockingView) throws(TraylogError) -> Answer
     ) async throws(TraylogError) -> Answer {
-        let store = BlockingQueries(queries)
+        let store = view
         return try await (atLength ? queries.longPool : queries.pool).run { () throws(TraylogError) in try query(store)
         }
     }
-}
-
-/// The blocking queries of a store, for closures that outlive the store itself.
-struct BlockingQueries: TrayQueries {
-    let queries: Queries
-
-    init(_ queries: Queries) { self.queries = queries }
 }

@@ -5,6 +5,7 @@ import TraylogDomain
 ///
 /// A value, which later appends do not change. ``TrayQueries/entries(of:_:withProofs:)`` returns the events in full.
 public struct AuditReport: Hashable, Sendable {
+    /// Whose tray it is about.
     public var user: String
     /// The first event of the range.
     public var from: Seq
@@ -22,13 +23,16 @@ public struct AuditReport: Hashable, Sendable {
 
 /// A step with its event, and the proof that the event is in the log.
 public struct AuditEntry: Hashable, Sendable {
+    /// The event and its effect on the counts.
     public var step: AuditStep
+    /// The event itself.
     public var event: Event
     /// Leads to the report's tree head; nil unless proofs were asked for.
     public var proof: EventProof?
     /// What the proof's leaf commits to; nil unless a caller puts it there (``TrayQueries/disclosure(of:)``).
     public var disclosure: EventDisclosure?
 
+    /// Makes one of its parts.
     public init(step: AuditStep, event: Event, proof: EventProof? = nil, disclosure: EventDisclosure? = nil) {
         self.step = step
         self.event = event
@@ -41,7 +45,9 @@ public struct AuditEntry: Hashable, Sendable {
 public struct AuditStep: Hashable, Sendable {
     /// The user's own event, or one of a topic that changed the user's tray.
     public var seq: Seq
+    /// The counts before it.
     public var before: TrayCounts
+    /// The counts after it.
     public var after: TrayCounts
     /// The tray right after the event; nil unless trays were asked for.
     public var tray: Tray?
@@ -49,7 +55,9 @@ public struct AuditStep: Hashable, Sendable {
 
 /// The counts of a tray at one moment.
 public struct TrayCounts: Hashable, Sendable {
+    /// Items that count and are not seen.
     public var unseen = 0
+    /// Items that count and are not read.
     public var unread = 0
     /// Listed items.
     public var total = 0

@@ -4,9 +4,11 @@ import TraylogStates
 
 /// The changes of one user's tray between two moments, and the events that caused them.
 public struct TrayDifference: Hashable, Sendable {
+    /// Whose tray it is.
     public var user: String
     /// The trays at the two moments.
     public var before: Tray
+    /// The tray at the later moment.
     public var after: Tray
     /// The items that changed, ascending.
     public var items: [ItemChange]
@@ -14,10 +16,11 @@ public struct TrayDifference: Hashable, Sendable {
     public var steps: [AuditStep]
 }
 
-extension TrayQueries {
+extension BlockingQueries {
     /// Compares a user's tray right after one moment with the tray right after another.
     ///
     /// - Parameters:
+    ///   - user: whose tray it is.
     ///   - from: the earlier moment.
     ///   - to: the later moment; nil for now.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`, and `invalid` (field `from`) when `from` is after `to`.

@@ -5,11 +5,12 @@ import TraylogQueries
 import TraylogStates
 import TraylogTree
 
-extension TrayQueries {
+extension BlockingQueries {
     /// Every event that touched a user's tray, with its effect on the counts: the user's own events, and those of topics
     /// that reached the user.
     ///
     /// - Parameters:
+    ///   - user: whose tray it is.
     ///   - from: the first event, or the earliest time; nil for the first event of the log.
     ///   - to: the last event, or the latest time; nil for the head.
     ///   - asOf: makes the report of an earlier moment. Later events are not in it, nor in its tree head.
@@ -49,6 +50,7 @@ extension TrayQueries {
     /// The events of some steps of a report.
     ///
     /// - Parameters:
+    ///   - report: what is written, or asked about.
     ///   - range: indexes of ``AuditReport/steps``.
     ///   - withProofs: adds the proof that each event is in the tree of ``AuditReport/treeHead``.
     /// - Complexity: O(range). A proof takes about 0.1 ms, and less for events close together.

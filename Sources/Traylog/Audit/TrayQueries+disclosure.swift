@@ -12,13 +12,14 @@ public struct EventDisclosure: Hashable, Sendable {
     /// The Protocol Buffers message of Docs/format/event.proto, as it is stored.
     public var payload: [UInt8]
 
+    /// Makes one of its parts.
     public init(salt: [UInt8], payload: [UInt8]) {
         self.salt = salt
         self.payload = payload
     }
 }
 
-extension TrayQueries {
+extension BlockingQueries {
     /// The salt and the payload of an event; nil when its person was erased.
     ///
     /// - Throws: ``TraylogError/refused(_:)``: `unknownEvent` for a seq that the log never had, `compacted` for an event that
@@ -41,7 +42,9 @@ extension TrayQueries {
             }
         }
     }
+}
 
+extension TrayQueries {
     /// The same, while the task waits.
     public func disclosure(of seq: Seq) async throws(TraylogError) -> EventDisclosure? {
         try await asking { store throws(TraylogError) in try store.disclosure(of: seq) }

@@ -6,7 +6,7 @@ import TraylogStates
 import TraylogTree
 import TraylogWriter
 
-extension TrayQueries {
+extension BlockingQueries {
     /// Size and root of the Merkle tree over the log through a moment, or through the head.
     ///
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `compacted` for a time below the floor. A seq below it
@@ -36,7 +36,9 @@ extension TrayQueries {
 
     /// The proof that the log after `second` begins with all of the log after `first`.
     ///
-    /// - Parameter second: nil for the head.
+    /// - Parameters:
+    ///   - first: the size of the earlier tree.
+    ///   - second: nil for the head.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `compacted` as for ``treeHead(asOf:)``, and `invalid` (field
     ///   `old`) when `first` is after `second`.
     /// - Complexity: that of ``treeHead(asOf:)``.
@@ -158,14 +160,14 @@ extension Store {
     /// - Returns: the head of the tree over all events that were appended before the call.
     /// - Complexity: O(events since the last call).
     @discardableResult
-    public func storeTree() throws(TraylogError) -> TreeHead {
-        let head = try head()
+    package func storeTree() throws(TraylogError) -> TreeHead {
+        let head = try view.head()
         let writer = writer
         do {
             try queries.source.treeStorage.bring(through: head.rawValue) { try writer.write($0) }
         } catch {
             throw TraylogError(error, in: directory)
         }
-        return try treeHead(asOf: .seq(head))
+        return try view.treeHead(asOf: .seq(head))
     }
 }

@@ -3,23 +3,29 @@ import TraylogLMDB
 import TraylogQueries
 import TraylogWriter
 
-extension TrayQueries {
+extension BlockingQueries {
     /// Copies the store into `directory`, in a file without free pages.
     ///
     /// Appends go on meanwhile, in this process and in others. The copy has everything that was durable when the call
     /// began. Either the whole copy exists, safe against power loss, or none. While the copy is written, the store does not
     /// reuse freed pages, so its own file grows.
     ///
-    /// - Parameter directory: outside of the store, and either empty or missing; then its parent must exist. It becomes
-    ///   0700, its file 0600.
+    /// - Parameters:
+    ///   - directory: outside of the store, and either empty or missing; then its parent must exist. It becomes
+    ///     0700, its file 0600.
+    ///   - progress: told how many bytes are written, of about how many.
     /// - Throws: ``TraylogError/failed(_:)``: `unusableTarget`, `diskFull`, `permissionDenied`, `damaged` (the list of
     ///   free pages), `closed`, `unfinished`.
     /// - Complexity: reads and writes all of the store.
     @discardableResult
-    public func backup(to directory: String) throws(TraylogError) -> BackupReport {
-        try queries.backUp(to: directory, progress: nil)
+    public func backup(
+        to directory: String, progress: ((_ done: UInt64, _ total: UInt64) -> Void)? = nil
+    ) throws(TraylogError) -> BackupReport {
+        try queries.backUp(to: directory, progress: progress)
     }
+}
 
+extension TrayQueries {
     /// Copies the store into `directory` on another thread, while the task waits. Cancelling the task does not end it.
     @discardableResult
     public func backup(to directory: String) async throws(TraylogError) -> BackupReport {
@@ -27,13 +33,6 @@ extension TrayQueries {
         return try await Waiting.onThread(named: "traylog-backup") { (_) throws(TraylogError) in
             try queries.backUp(to: directory, progress: nil)
         }
-    }
-
-    /// Copies the store and reports progress: the bytes written, and about how many there will be.
-    package func backup(
-        to directory: String, progress: @escaping (_ done: UInt64, _ total: UInt64) -> Void
-    ) throws(TraylogError) -> BackupReport {
-        try queries.backUp(to: directory, progress: progress)
     }
 }
 

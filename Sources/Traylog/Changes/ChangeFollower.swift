@@ -29,6 +29,7 @@ public struct ChangeFollower: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(store: store, user: user, through: first) }
 
+    /// Goes through the changes; for one task.
     public struct Iterator: AsyncIteratorProtocol {
         /// Kept, so that it stays open.
         private let store: any TrayQueries
@@ -45,6 +46,7 @@ public struct ChangeFollower: AsyncSequence, Sendable {
             self.through = through
         }
 
+        /// The next changes, once there are some; nil at the end.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(TraylogError) -> Changes? {
@@ -68,7 +70,7 @@ public struct ChangeFollower: AsyncSequence, Sendable {
             while true {
                 if isAtHead { guard await observation.signal.wait() else { return nil } }
                 guard !Task.isCancelled, !observation.signal.isEnded else { return nil }
-                let changes = try await BlockingQueries(store.queries).changes(of: user, after: through)
+                let changes = try await store.changes(of: user, after: through)
                 isAtHead = changes.isComplete
                 through = changes.through
                 if isFirst || !changes.events.isEmpty { return changes }

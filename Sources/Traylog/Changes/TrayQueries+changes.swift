@@ -2,12 +2,13 @@ import TraylogDomain
 import TraylogQueries
 import TraylogStates
 
-extension TrayQueries {
+extension BlockingQueries {
     /// A user's own events and the visible ones of topics after `seq`, in order.
     ///
     /// There may be fewer than `limit` although there are more to come: ``Changes/through`` says how far the answer goes.
     ///
     /// - Parameters:
+    ///   - user: whose tray it is.
     ///   - seq: the ``Changes/through`` of the answer before; 0 for the beginning.
     ///   - limit: events in the answer, at most 10,000.
     /// - Throws: ``TraylogError``: refused `compacted` below the floor, `upToBeyondHead`, `invalid`; failed.

@@ -3,13 +3,14 @@ import TraylogQueries
 import TraylogStates
 import TraylogReplica
 
-extension TrayQueries {
+extension BlockingQueries {
     /// One page of a user's tray as it was right after an event, from which a copy elsewhere goes on by itself.
     ///
     /// Folding all pages and then the ``changes(of:after:limit:)`` after ``TraySnapshot/asOf`` gives every answer of folding
     /// all events, unless one of them undoes an event of the snapshot; ``TrayReplica`` does so.
     ///
     /// - Parameters:
+    ///   - user: whose tray it is.
     ///   - asOf: which moment; nil for now. Passed over when there is a cursor, which knows.
     ///   - cursor: ``TraySnapshot/next`` of the page before.
     ///   - limit: items in a page, 1 to 10,000.

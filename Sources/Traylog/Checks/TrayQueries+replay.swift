@@ -4,7 +4,7 @@ import TraylogPlatform
 import TraylogQueries
 import TraylogWriter
 
-extension TrayQueries {
+extension BlockingQueries {
     /// Folds the log anew and compares what is stored with what comes out.
     ///
     /// Appends and queries go on meanwhile: a state that is stored newer than the replay began is compared as of then.
@@ -29,11 +29,13 @@ extension TrayQueries {
             throw TraylogError(error, in: source.directory)
         }
     }
+}
 
+extension TrayQueries {
     /// The same on a thread of its own, while the task waits. Cancelling the task gives it up.
     public func replay() async throws(TraylogError) -> ReplayReport {
         try await Waiting.onThread(named: "traylog-replay") { (cancellation) throws(TraylogError) in
-            try self.replay(progress: { _, _ in try cancellation.check() })
+            try self.view.replay(progress: { _, _ in try cancellation.check() })
         }
     }
 }

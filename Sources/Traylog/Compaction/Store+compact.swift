@@ -26,7 +26,7 @@ extension Store {
     ///   `diskFull`, `busy` while another compaction or an erasure runs, `closed`.
     /// - Complexity: reads all of the log, writes what stays.
     @discardableResult
-    public func compact(
+    package func compact(
         before moment: Moment, archive: String? = nil, isDryRun: Bool = false
     ) throws(TraylogError) -> CompactionReport {
         try compact(before: moment, archive: archive, isDryRun: isDryRun, progress: { _, _ in })

@@ -26,7 +26,7 @@ extension Store {
     ///   `damaged`, `closed`.
     /// - Complexity: reads and writes all of the store, and its archives.
     @discardableResult
-    public func erase(
+    package func erase(
         _ user: String, actor: String? = nil, device: String? = nil, archives: String? = nil
     ) throws(TraylogError) -> ErasureReport {
         try erase(user, actor: actor, device: device, archives: archives, progress: { _, _ in })

@@ -5,23 +5,25 @@ import TraylogQueries
 import TraylogStates
 
 /// Writes the log as lines of JSON, some at a time. ``LogRestore`` makes the same log from them.
-package struct LogExport {
+public struct LogExport {
     /// The lines of some events, each with its newline.
-    package struct Lines {
-        package var bytes: [UInt8]
-        package var last: Seq
+    public struct Lines {
+        /// The lines, each with its newline.
+        public var bytes: [UInt8]
+        /// The event of the last line.
+        public var last: Seq
     }
 
     /// Goes on behind an event that cannot be read, and puts a line for the gap in its place.
-    package var skipsDamage = false
+    public var skipsDamage = false
     /// The events that could not be read, ascending, as ranges.
-    package private(set) var lost: [ClosedRange<UInt64>] = []
+    public private(set) var lost: [ClosedRange<UInt64>] = []
     /// Met behind lines that were still good.
     private var damage: TraylogError?
     /// Leaves out what does not match. What is left cannot be restored.
-    package var filter: EventFilter?
+    public var filter: EventFilter?
     /// The event of the last line; below the first one when there is nothing to export.
-    package let last: Seq
+    public let last: Seq
     private let queries: Queries
     private var next: UInt64
     private let floor: UInt64
@@ -35,11 +37,13 @@ package struct LogExport {
     /// Begins an export.
     ///
     /// - Parameters:
+    ///   - store: what is exported.
     ///   - first: the first event; 0 means 1.
     ///   - last: the last event, at most the present head; nil for the head.
     ///   - archives: the store's archives. With them no event of the range may be missing.
-    package init(
-        of store: some TrayQueries, from first: Seq = 1, through last: Seq? = nil, including archives: Archives? = nil
+    public init(
+        of store: some BlockingQueries, from first: Seq = 1, through last: Seq? = nil,
+        including archives: Archives? = nil
     ) throws(TraylogError) {
         queries = store.queries
         floor = try store.queries.answer { $0.record.floor.seq.rawValue }
@@ -55,7 +59,7 @@ package struct LogExport {
     ///
     /// - Throws: ``TraylogError/failed(_:)`` `damaged` for an event that cannot be read; `notFound` for an event that
     ///   neither the log nor the archives have.
-    package mutating func take() throws(TraylogError) -> Lines? {
+    public mutating func take() throws(TraylogError) -> Lines? {
         if let damage { throw damage }
         guard next <= last.rawValue else { return nil }
         var writer = JSONWriter()

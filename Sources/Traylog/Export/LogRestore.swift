@@ -17,7 +17,7 @@ import TraylogStates
 /// for line in lines { try restore.add(line.utf8Span.span) }
 /// let report = try restore.finish { _, _ in }
 /// ```
-package final class LogRestore {
+public final class LogRestore {
     private let directory: String
     private let options: StoreOptions
     /// Nil for a missing store until there is something to store.
@@ -38,7 +38,7 @@ package final class LogRestore {
     /// Opens the store if it exists.
     ///
     /// - Throws: ``TraylogError/failed(_:)``: `unusableTarget` when it has events; the errors of opening a store.
-    package init(directory: String, options: StoreOptions = StoreOptions()) throws(TraylogError) {
+    public init(directory: String, options: StoreOptions = StoreOptions()) throws(TraylogError) {
         self.directory = directory
         self.options = options
         record = .new()
@@ -60,7 +60,7 @@ package final class LogRestore {
     }
 
     /// Closes the store. Without ``finish(progress:)`` it stays unfinished, unless nothing was stored.
-    package func close() {
+    public func close() {
         environment?.close()
     }
 
@@ -69,7 +69,7 @@ package final class LogRestore {
     /// - Parameter line: a line without its newline.
     /// - Throws: ``TraylogError/refused(_:)`` with `invalid` for a line that is not the next one of an export; then no
     ///   later line may be added. ``TraylogError/failed(_:)`` when writing fails, with `diskFull` for example.
-    package func add(_ line: Span<UInt8>) throws(TraylogError) {
+    public func add(_ line: Span<UInt8>) throws(TraylogError) {
         do {
             let exported = try ExportedEvent.read(line, writer: &writer)
             try check(exported)
@@ -85,7 +85,7 @@ package final class LogRestore {
     ///
     /// - Parameter progress: called with the number of events folded, and of all events.
     /// - Throws: ``TraylogError/refused(_:)`` when lines are missing at the end.
-    package func finish(progress: (_ done: UInt64, _ total: UInt64) -> Void) throws(TraylogError) -> RestoreReport {
+    public func finish(progress: (_ done: UInt64, _ total: UInt64) -> Void) throws(TraylogError) -> RestoreReport {
         do {
             let head = Seq(batch.nextSeq - 1)
             guard head == last else {
@@ -203,7 +203,9 @@ extension LogRestore {
 }
 
 /// The extent of a restored log.
-package struct RestoreReport: Hashable, Sendable {
-    package var events: UInt64
-    package var head: Seq
+public struct RestoreReport: Hashable, Sendable {
+    /// How many events were restored.
+    public var events: UInt64
+    /// The newest of them.
+    public var head: Seq
 }

@@ -12,7 +12,7 @@ extension InboxFetcher where Source == Store {
 
     /// Marks one item as read and seen, blocking the thread. Tasks use the asynchronous form.
     @discardableResult
-    public func markAsRead(_ item: Item) throws(TraylogError) -> Receipt {
+    package func markAsRead(_ item: Item) throws(TraylogError) -> Receipt {
         try perform(.read(item.seq))
     }
 
@@ -28,7 +28,7 @@ extension InboxFetcher where Source == Store {
     /// Marks everything as read that was in the inbox at the last ``fetchNew()``, blocking the thread. Tasks use the
     /// asynchronous form.
     @discardableResult
-    public func markAllAsRead() throws(TraylogError) -> Receipt {
+    package func markAllAsRead() throws(TraylogError) -> Receipt {
         guard let shownUpTo else { return .unchanged }
         return try perform(.allRead(upTo: shownUpTo))
     }
@@ -41,7 +41,7 @@ extension InboxFetcher where Source == Store {
 
     /// Marks one item as deleted, blocking the thread. Tasks use the asynchronous form.
     @discardableResult
-    public func markAsDeleted(_ item: Item) throws(TraylogError) -> Receipt {
+    package func markAsDeleted(_ item: Item) throws(TraylogError) -> Receipt {
         try perform(.deleted(item.seq))
     }
 

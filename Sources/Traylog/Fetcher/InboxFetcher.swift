@@ -16,10 +16,13 @@ import class TraylogPlatform.Monitor
 ///
 /// A fetcher of a ``Store`` can mark items; one of a ``StoreReader`` only fetches.
 public final class InboxFetcher<Source: TrayQueries>: Sendable {
+    /// Whose inbox it fetches.
     public let user: String
+    /// Items in a page.
     public let pageSize: Int
     /// The maximum number of items to keep; 0 for no limit.
     public let limit: Int
+    /// Whether silent items are left out.
     public let filtersSilent: Bool
     let source: Source
     let turn = Turn()
@@ -35,6 +38,8 @@ public final class InboxFetcher<Source: TrayQueries>: Sendable {
     /// Makes a fetcher without items.
     ///
     /// - Parameters:
+    ///   - source: the store or reader that is asked.
+    ///   - user: whose tray it is.
     ///   - pageSize: 1…``Limits/pageItems``.
     ///   - limit: the maximum number of items to keep; 0 for no limit.
     ///   - filtersSilent: leaves out silent items.
@@ -85,7 +90,7 @@ public final class InboxFetcher<Source: TrayQueries>: Sendable {
 
     /// Loads the newest page, blocking the thread. Tasks use the asynchronous form.
     @discardableResult
-    public func fetchNew() throws(TraylogError) -> FetchResult {
+    package func fetchNew() throws(TraylogError) -> FetchResult {
         turn.takeBlocking()
         defer { turn.give() }
         return try loadNewest()
@@ -109,7 +114,7 @@ public final class InboxFetcher<Source: TrayQueries>: Sendable {
 
     /// Loads the next older page, blocking the thread. Tasks use the asynchronous form.
     @discardableResult
-    public func fetchNextPage() throws(FetchError) -> FetchResult {
+    package func fetchNextPage() throws(FetchError) -> FetchResult {
         turn.takeBlocking()
         defer { turn.give() }
         return try loadNext()
@@ -117,11 +122,11 @@ public final class InboxFetcher<Source: TrayQueries>: Sendable {
 
     private func loadNewest() throws(TraylogError) -> FetchResult {
         let fetched = state.withLock(\.fetched)
-        let page = try source.inbox(of: user, query(limit: min(pageSize, fetched.limit)))
+        let page = try source.view.inbox(of: user, query(limit: min(pageSize, fetched.limit)))
         var hasGap = false
         if let shownUpTo = fetched.shownUpTo, fetched.mayHaveGap(below: page) {
             // Exactly a page may be new. Then the next item is a known one.
-            let below = try source.inbox(of: user, query(limit: 1, cursor: page.next)).items.first
+            let below = try source.view.inbox(of: user, query(limit: 1, cursor: page.next)).items.first
             hasGap = below.map { $0.position > shownUpTo } ?? false
         }
         return state.withLock { $0.fetched.refresh(with: page, hasGap: hasGap) }
@@ -132,7 +137,7 @@ public final class InboxFetcher<Source: TrayQueries>: Sendable {
         guard !fetched.endReached else { throw .endReached }
         do throws(TraylogError) {
             guard fetched.shownUpTo != nil else { return try loadNewest() }
-            let page = try source.inbox(of: user, query(limit: min(pageSize, fetched.room), cursor: fetched.next))
+            let page = try source.view.inbox(of: user, query(limit: min(pageSize, fetched.room), cursor: fetched.next))
             return state.withLock { $0.fetched.append(page) }
         } catch {
             throw .store(error)
@@ -176,6 +181,7 @@ public struct FetchResult: Hashable, Sendable {
     /// ``InboxFetcher/endReached`` after the fetch.
     public var endReached: Bool
 
+    /// Makes one of its parts.
     public init(new: [Item], hasGap: Bool, endReached: Bool) {
         self.new = new
         self.hasGap = hasGap

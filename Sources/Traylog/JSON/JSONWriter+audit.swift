@@ -6,8 +6,10 @@ import TraylogJSON
 extension JSONWriter {
     /// Writes the first line of a report.
     ///
-    /// - Parameter isDisclosed: says that the entries have salt and payload, and that a last line closes the report
-    ///   (``LineChain``).
+    /// - Parameters:
+    ///   - report: what is written, or asked about.
+    ///   - isDisclosed: says that the entries have salt and payload, and that a last line closes the report
+    ///     (``LineChain``).
     public mutating func write(_ report: AuditReport, isDisclosed: Bool = false) {
         beginObject()
         member("user", report.user)
@@ -63,7 +65,9 @@ extension JSONWriter {
 extension JSONWriter {
     /// Writes what changed between two moments.
     ///
-    /// - Parameter events: of the difference's steps.
+    /// - Parameters:
+    ///   - difference: what is written.
+    ///   - events: of the difference's steps.
     public mutating func write(_ difference: TrayDifference, _ events: [Event]) {
         beginObject()
         member("user", difference.user)

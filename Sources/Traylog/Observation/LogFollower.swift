@@ -17,6 +17,7 @@ public struct LogFollower: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(store: store, next: first) }
 
+    /// Goes through the events; for one task.
     public struct Iterator: AsyncIteratorProtocol {
         /// Events in a chunk: a few megabytes at the largest.
         private static let chunk = 64
@@ -34,6 +35,7 @@ public struct LogFollower: AsyncSequence, Sendable {
             nextSeq = next.map { Swift.max($0, 1) }
         }
 
+        /// The next event, once there is one; nil at the end.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(TraylogError) -> Event? {
@@ -55,7 +57,6 @@ public struct LogFollower: AsyncSequence, Sendable {
         ) async throws(TraylogError) -> Event? {
             guard let observation = observation ?? store.queries.hub.observeLog() else { return nil }
             self.observation = observation
-            let store = BlockingQueries(store.queries)
             if nextSeq == nil { nextSeq = try await store.head() + 1 }
             while let from = nextSeq, !Task.isCancelled, !observation.signal.isEnded {
                 if let event = read.popFirst() { return event }

@@ -36,6 +36,7 @@ public struct TrayUpdates: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(store: store, user: user) }
 
+    /// Goes through the states of the tray; for one task.
     public struct Iterator: AsyncIteratorProtocol {
         /// Kept, so that it stays open.
         private let store: any TrayQueries
@@ -49,6 +50,7 @@ public struct TrayUpdates: AsyncSequence, Sendable {
             self.user = user
         }
 
+        /// The next state, once it differs; nil at the end.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(TraylogError) -> Tray? {
@@ -78,7 +80,7 @@ public struct TrayUpdates: AsyncSequence, Sendable {
                 } else {
                     guard await observation.signal.wait() else { return nil }
                 }
-                let tray = try await BlockingQueries(store.queries).tray(of: user)
+                let tray = try await store.tray(of: user)
                 guard !Task.isCancelled, !observation.signal.isEnded else { return nil }
                 if let last, tray.asOf < last.asOf || tray.isSame(as: last) { continue }
                 last = tray

@@ -5,6 +5,7 @@ import TraylogStates
 
 /// The value of a projection after a certain event.
 public struct Projected<Value: Projection>: Sendable {
+    /// The fold of all events up to ``position``.
     public internal(set) var value: Value
     /// The newest event that the value holds; 0 for none.
     public internal(set) var position: Seq
@@ -22,7 +23,7 @@ public enum ProjectionOrigin: Hashable, Sendable {
     case otherVersion(UInt32)
     /// The whole log, because the stored value cannot be used, for this reason.
     case damaged(String)
-    /// The whole log, because ``Projector/rebuild()`` asked for it.
+    /// The whole log, because `rebuild()` asked for it.
     case rebuilt
 }
 
@@ -34,12 +35,13 @@ public struct ProjectionProgress: Hashable, Sendable {
     public var storedPosition: Seq
     /// The size of the stored value, encoded.
     public var storedBytes: Int
+    /// Where the value came from.
     public var origin: ProjectionOrigin
     /// The reason why the value falls behind the log, or the stored value behind the value. It is tried again every second.
     public var failure: TraylogError?
 }
 
-extension TrayQueries {
+extension BlockingQueries {
     /// The value of a projection at the head: the stored value with the later events folded in.
     ///
     /// It is never behind and writes nothing, whether or not the projection runs in any process. It never uses a stored

@@ -5,7 +5,7 @@ import TraylogDomain
 /// The value is ``init()`` with ``apply(_:)`` called for every event once, in the order of the log. Equal logs give equal
 /// values, so a stored value can be thrown away and folded again.
 ///
-/// ``Store/project(_:)`` starts one; ``TrayQueries/projected(_:)`` answers from any process.
+/// ``Store/project(_:)`` starts one; ``BlockingQueries/projected(_:)`` answers from any process.
 public protocol Projection: Sendable {
     /// The name of the stored value, unique in a store: 1 to 128 bytes of UTF-8 without control characters.
     static var name: String { get }
@@ -21,7 +21,7 @@ public protocol Projection: Sendable {
     ///
     /// It must depend only on the value and the event: no clock, no random numbers, no input or output. It cannot fail;
     /// ignore events without a meaning here, and new kinds. It runs on the projection's thread and should not use the store.
-    /// Calls that would wait for this thread do not work: ``Projector/value(through:)`` and ``Projector/rebuild()`` are
+    /// Calls that would wait for this thread do not work: `value(through:)` and `rebuild()` are
     /// refused, ``Projector/latest`` and ``Projector/progress`` end the process, and closing does not wait for this
     /// projection.
     ///

@@ -129,7 +129,7 @@ extension Store {
             }
         }
         // Later commits are reported by the writer; this reports the earlier ones.
-        run.headMoved(to: try head().rawValue)
+        run.headMoved(to: try view.head().rawValue)
         return Projector(board: projections, run: run, thread: entry.thread)
     }
 

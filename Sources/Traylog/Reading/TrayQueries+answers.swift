@@ -4,7 +4,7 @@ import TraylogStates
 
 // The queries, once for every kind of store.
 
-extension TrayQueries {
+extension BlockingQueries {
     /// The seq of the newest event; 0 in an empty store.
     public func head() throws(TraylogError) -> Seq {
         try queries.translatingErrors { Seq(try $0.head()) }
@@ -12,14 +12,16 @@ extension TrayQueries {
 
     /// The seq that a moment means: the newest event that a query `asOf` it sees.
     ///
-    /// - Throws: ``Refusal/upToBeyondHead(_:head:)`` for a seq beyond the head.
+    /// - Throws: `upToBeyondHead` for a seq beyond the head.
     public func seq(of moment: Moment) throws(TraylogError) -> Seq {
         try queries.answer { Seq(try $0.seq(of: moment)) }
     }
 
     /// One user's summary; somebody unknown has an empty tray.
     ///
-    /// - Parameter asOf: a moment of the past; without it, now.
+    /// - Parameters:
+    ///   - user: whose tray it is.
+    ///   - asOf: a moment of the past; without it, now.
     /// - Complexity: does not depend on the number of items. Of the past: at most a few thousand events are folded.
     public func tray(of user: String, asOf: Moment? = nil) throws(TraylogError) -> Tray {
         if let asOf { return try queries.answer(.past, of: user) { try $0.at(asOf).tray() } }
@@ -104,6 +106,8 @@ extension TrayQueries {
     /// Names of users in byte order, those after `name`, at most `limit`.
     ///
     /// - Parameters:
+    ///   - name: goes on after this one; nil for the first.
+    ///   - limit: at most so many.
     ///   - prefix: only names that begin with these bytes of UTF-8.
     ///   - asOf: only those who had an event by then; each user's first event is looked up.
     /// - Complexity: O(names returned).
@@ -139,6 +143,7 @@ extension TrayQueries {
         }
     }
 
+    /// Sizes, counts and readers at this moment; takes as long as walking through the pages of the tables.
     public func statistics() throws(TraylogError) -> StoreStatistics {
         try queries.translatingErrors { try $0.statistics() }
     }

@@ -1,7 +1,7 @@
 import TraylogDomain
 import TraylogStates
 
-extension TrayQueries {
+extension BlockingQueries {
     /// One item of a user's tray, in whatever state: also archived, snoozed, deleted or gone.
     ///
     /// - Throws: ``TraylogError/refused(_:)``: `unknownItem` for one that was never in this tray, `compacted` for one that a

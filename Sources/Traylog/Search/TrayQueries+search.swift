@@ -9,13 +9,14 @@ public struct EventPage: Hashable, Sendable {
     /// The first event that was not looked at, where the search goes on; nil at its end.
     public var next: Seq?
 
+    /// Makes one of its parts.
     public init(events: [Event], next: Seq?) {
         self.events = events
         self.next = next
     }
 }
 
-extension TrayQueries {
+extension BlockingQueries {
     /// Events that match a filter, in one scan of the log.
     ///
     /// ```swift
@@ -26,6 +27,8 @@ extension TrayQueries {
     /// ```
     ///
     /// - Parameters:
+    ///   - filter: what is looked for.
+    ///   - newestFirst: goes from the end to the beginning.
     ///   - from: where to begin: ``EventPage/next`` of the page before; nil for the oldest event, or the newest one.
     ///   - limit: the greatest number of events, 1 to 10,000.
     ///   - archives: are searched, too, as if nothing had left the log.
@@ -60,7 +63,9 @@ extension TrayQueries {
         }
         return page
     }
+}
 
+extension TrayQueries {
     /// The same, while the task waits.
     public func search(
         _ filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100,

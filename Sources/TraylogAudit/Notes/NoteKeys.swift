@@ -5,6 +5,7 @@
 public struct NotePublicKey: Hashable, Sendable {
     static let kind: UInt8 = 1
 
+    /// The name of the signer, as it stands in the key and under notes.
     public let name: String
     /// The 32 bytes of the key.
     public let bytes: [UInt8]
@@ -29,6 +30,7 @@ public struct NotePublicKey: Hashable, Sendable {
         guard NotePublicKey.hex(id) == String(parts[1]) else { throw .malformedKey("name, identifier and key differ") }
     }
 
+    /// The key as one line of text, for a file.
     public var text: String {
         "\(name)+\(NotePublicKey.hex(id))+\(Base64Text.encode([NotePublicKey.kind] + bytes))"
     }
@@ -68,6 +70,7 @@ extension String {
 public struct NotePrivateKey: Sendable {
     private static let prefix = "PRIVATE+KEY+"
 
+    /// What others need to check the signatures.
     public let publicKey: NotePublicKey
     /// The 32 bytes of the Ed25519 private key (RFC 8032).
     private let seed: [UInt8]
@@ -108,6 +111,7 @@ public struct NotePrivateKey: Sendable {
         }
     }
 
+    /// The key as one line of text; keep it secret.
     public var text: String {
         let bytes = [NotePublicKey.kind] + seed
         return

@@ -1,5 +1,6 @@
 /// A text with signatures (C2SP signed-note).
 public struct SignedNote: Hashable, Sendable {
+    /// One signature under a note, and whose it is.
     public struct Signature: Hashable, Sendable {
         /// The name of the key.
         public var name: String
@@ -14,6 +15,7 @@ public struct SignedNote: Hashable, Sendable {
 
     /// The signed text. It ends with a line feed.
     public let body: String
+    /// The signatures, in the order of the text.
     public private(set) var signatures: [Signature] = []
 
     /// - Parameter text: lines that end with a line feed; the last one is not empty.
@@ -76,16 +78,19 @@ public struct SignedNote: Hashable, Sendable {
 public struct Checkpoint: Hashable, Sendable {
     /// The name of the log, which is also the name of the key that signs.
     public var origin: String
+    /// The tree head that the checkpoint states.
     public var head: TreeHead
     /// Further lines. They have no meaning here, and are kept.
     public var extensions: [String]
 
+    /// Makes one of its parts.
     public init(origin: String, head: TreeHead, extensions: [String] = []) {
         self.origin = origin
         self.head = head
         self.extensions = extensions
     }
 
+    /// The body of the note, without signatures.
     public var text: String {
         ([origin, String(head.size), Base64Text.encode(head.root.bytes)] + extensions).map { $0 + "\n" }.joined()
     }

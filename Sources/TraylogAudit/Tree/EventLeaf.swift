@@ -2,6 +2,7 @@
 ///
 /// Docs/format.md, "Leaf", has the 62 bytes. They do not change when the event's content is erased.
 public struct EventLeaf: Hashable, Sendable {
+    /// The size of a leaf.
     public static let byteCount = 62
     /// Encodes an absent ``occurredAt``.
     private static let noTime = Int64.min
@@ -12,6 +13,7 @@ public struct EventLeaf: Hashable, Sendable {
     public var kind: UInt8
     /// The number that stands for the user or the topic.
     public var stream: UInt32
+    /// The event.
     public var seq: UInt64
     /// Milliseconds since 1970-01-01T00:00:00Z.
     public var recordedAt: Int64
@@ -20,6 +22,7 @@ public struct EventLeaf: Hashable, Sendable {
     /// SHA-256(salt ‖ payload).
     public var digest: MerkleHash
 
+    /// Makes one of its parts.
     public init(
         version: UInt8, kind: UInt8, stream: UInt32, seq: UInt64, recordedAt: Int64, occurredAt: Int64?,
         digest: MerkleHash
@@ -41,6 +44,7 @@ public struct EventLeaf: Hashable, Sendable {
     /// The index of the leaf in the tree.
     public var index: UInt64 { seq &- 1 }
 
+    /// The bytes that are hashed (Docs/format.md, "Leaf").
     public var bytes: [UInt8] {
         let message = message
         return (1...EventLeaf.byteCount).map { message[$0] }

@@ -7,6 +7,7 @@
 public struct TreeHead: Hashable, Sendable, Codable {
     /// The number of leaves: the seq of the newest event.
     public var size: UInt64
+    /// The hash over all leaves.
     public var root: MerkleHash
 
     private enum CodingKeys: String, CodingKey {
@@ -14,6 +15,7 @@ public struct TreeHead: Hashable, Sendable, Codable {
         case root = "rootHash"
     }
 
+    /// Makes one of its parts.
     public init(size: UInt64, root: MerkleHash) {
         self.size = size
         self.root = root
@@ -36,6 +38,7 @@ extension MerkleNodes {
         try size == 0 ? .ofEmptyTree : hash(over: 0..<size)
     }
 
+    /// The tree head of the first leaves, so many as `size`.
     public func head(of size: UInt64) throws -> TreeHead {
         TreeHead(size: size, root: try root(of: size))
     }
@@ -113,10 +116,12 @@ extension UInt64 {
 
 /// Computes the head of a tree leaf by leaf, in memory for a few hashes. An auditor uses it on an exported log.
 public struct MerkleAccumulator: Sendable {
+    /// How many leaves were added.
     public private(set) var size: UInt64 = 0
     /// The roots of the complete subtrees, the greatest first: one for each bit of ``size``.
     private var subtrees: [MerkleHash] = []
 
+    /// An empty tree.
     public init() {}
 
     /// - Complexity: one hash for each leaf, on average.

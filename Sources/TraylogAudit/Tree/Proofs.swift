@@ -2,10 +2,12 @@
 public struct InclusionProof: Hashable, Sendable {
     /// The event's seq minus 1.
     public var leafIndex: UInt64
+    /// The number of leaves of the tree.
     public var treeSize: UInt64
     /// From the leaf to the root.
     public var path: [MerkleHash]
 
+    /// Makes one of its parts.
     public init(leafIndex: UInt64, treeSize: UInt64, path: [MerkleHash]) {
         self.leafIndex = leafIndex
         self.treeSize = treeSize
@@ -42,9 +44,12 @@ public struct InclusionProof: Hashable, Sendable {
 public struct ConsistencyProof: Hashable, Sendable {
     /// The sizes of the two trees.
     public var first: UInt64
+    /// The size of the later tree.
     public var second: UInt64
+    /// The hashes that lead from one root to the other (RFC 9162).
     public var path: [MerkleHash]
 
+    /// Makes one of its parts.
     public init(first: UInt64, second: UInt64, path: [MerkleHash]) {
         self.first = first
         self.second = second
@@ -85,10 +90,14 @@ public struct ConsistencyProof: Hashable, Sendable {
 public struct EventProof: Hashable, Sendable {
     /// The leaf of the event; nil for an event that left the log, of which only ``leafHash`` is left.
     public var leaf: EventLeaf?
+    /// The hash of the event's leaf.
     public var leafHash: MerkleHash
+    /// The tree head that the proof leads to.
     public var head: TreeHead
+    /// The path from the leaf to the root.
     public var inclusion: InclusionProof
 
+    /// Makes one of its parts.
     public init(leaf: EventLeaf, head: TreeHead, inclusion: InclusionProof) {
         self.leaf = leaf
         leafHash = leaf.hash
@@ -117,10 +126,14 @@ public struct EventProof: Hashable, Sendable {
 
 /// Proves that a log was only appended to between two tree heads. It can be verified without the log.
 public struct TreeGrowth: Hashable, Sendable {
+    /// The earlier tree head.
     public var first: TreeHead
+    /// The later tree head.
     public var second: TreeHead
+    /// The proof that the later tree begins with the earlier one.
     public var consistency: ConsistencyProof
 
+    /// Makes one of its parts.
     public init(first: TreeHead, second: TreeHead, consistency: ConsistencyProof) {
         self.first = first
         self.second = second

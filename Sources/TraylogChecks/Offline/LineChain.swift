@@ -5,10 +5,13 @@ import TraylogAudit
 /// The last line of a report that was made with its contents, and of a person's file, is `{"chain":HASH}` over all lines
 /// before it, so that no byte of them changes unnoticed.
 public struct LineChain: Hashable, Sendable {
+    /// The hash over all lines so far.
     public private(set) var hash: MerkleHash
 
+    /// Makes one of its parts.
     public init() { hash = MerkleHash(bytes: [UInt8](repeating: 0, count: 32)) ?? .ofEmptyTree }
 
+    /// Goes on with a line.
     public mutating func add(_ line: [UInt8]) {
         let before = hash.bytes
         hash = .sha256(RawSpan(_elements: before.span), RawSpan(_elements: line.span))

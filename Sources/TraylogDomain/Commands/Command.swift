@@ -5,6 +5,7 @@
 public struct Command: Hashable, Sendable {
     /// The owner of the tray. Required, except by `broadcast` and by `edit` and `retract` of a broadcast.
     public var user: String?
+    /// The kind of command, with its fields.
     public var action: Action
     /// Idempotency key, scoped to the user (a broadcast's: to the topic).
     public var key: String?
@@ -15,6 +16,7 @@ public struct Command: Hashable, Sendable {
     /// The device that the actor used.
     public var device: String?
 
+    /// Makes one of its parts.
     public init(
         user: String?, _ action: Action, key: String? = nil, occurredAt: Timestamp? = nil,
         actor: String? = nil, device: String? = nil
@@ -34,21 +36,31 @@ extension Command {
         @nonexhaustive
     #endif
     public enum Action: Hashable, Sendable {
+        /// Adds an item: unseen, unread.
         case notify(Content)
         /// Every item at or below the position (the head when nil) becomes seen.
         case seeTray(upTo: Seq? = nil)
         /// 1…1,000 items.
         case mark(Mark, [ItemReference])
+        /// Marks all items that match; always stored.
         case markAll(BulkMark, Selection = Selection())
+        /// Items that arrive from now on are listed, and never count.
         case mute(MuteScope)
+        /// Items that arrive from now on count again; those that came muted stay so.
         case unmute(MuteScope)
+        /// Hides a live item until a tick wakes it, or a `wake`.
         case snooze(ItemReference, until: Timestamp)
+        /// Ends a snooze: the item moves to the top, unseen and unread.
         case wake(ItemReference)
         /// With a user: edits an item notified to that user. Without: edits a broadcast, for everyone.
         case edit(ItemReference, ContentEdit)
+        /// The publisher takes an item back, with or without a user as for `edit`.
         case retract(ItemReference)
+        /// Broadcasts of the topic become visible to the user.
         case subscribe(topic: String)
+        /// Later broadcasts do not; those that came stay.
         case unsubscribe(topic: String)
+        /// Adds an item to the tray of everybody who is subscribed; without a user.
         case broadcast(topic: String, Content)
         /// Voids one earlier `traySeen`, `marked` or `allMarked` of the same user.
         case undo(event: Seq)
@@ -57,6 +69,7 @@ extension Command {
 
 /// Names an item in a command.
 public enum ItemReference: Hashable, Sendable {
+    /// The seq of the event that brought it.
     case seq(Seq)
     /// The idempotency key of the `notify` that brought it. Keys belong to one user.
     case key(String)
@@ -66,17 +79,22 @@ public enum ItemReference: Hashable, Sendable {
 public struct Selection: Hashable, Sendable {
     /// All threads, the app-level group, or one thread.
     public enum Thread: Hashable, Sendable {
+        /// All threads, and items without one.
         case any
         /// The app-level group: items without a thread.
         case unthreaded
+        /// One thread.
         case named(String)
     }
 
+    /// The threads that are covered.
     public var thread: Thread
+    /// The category that is covered; all when nil.
     public var category: String?
     /// The highest position that is covered; the head when nil.
     public var upTo: Seq?
 
+    /// Makes one of its parts.
     public init(thread: Thread = .any, category: String? = nil, upTo: Seq? = nil) {
         self.thread = thread
         self.category = category
@@ -86,7 +104,9 @@ public struct Selection: Hashable, Sendable {
 
 /// The items that a `mute` leaves out of the counts: one thread or one category.
 public enum MuteScope: Hashable, Sendable {
+    /// Items of one thread.
     case thread(String)
+    /// Items of one category.
     case category(String)
 }
 

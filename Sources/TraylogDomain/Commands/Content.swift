@@ -1,9 +1,7 @@
 /// How much an item may interrupt, from least to most.
 public enum InterruptionLevel: UInt8, Hashable, Sendable, CaseIterable {
-    case passive = 0
-    case active = 1
-    case timeSensitive = 2
-    case critical = 3
+    /// How a device may present it: quietly in the list, as usual, at once even when others wait, or in any case.
+    case passive = 0, active, timeSensitive, critical
 }
 
 /// The part of an item that its publisher writes: the fields of `notify` and `broadcast`.
@@ -12,8 +10,11 @@ public enum InterruptionLevel: UInt8, Hashable, Sendable, CaseIterable {
 public struct Content: Hashable, Sendable {
     /// The conversation or object that the item belongs to. Without one, it is in the app-level group.
     public var thread: String?
+    /// What kind of notification it is, for counts, muting and filters.
     public var category: String?
+    /// A line for people, of at most 1 KiB.
     public var title: String?
+    /// A text for people, of at most 16 KiB.
     public var body: String?
     /// The person or thing that a summary names: "5 more notifications from ARGUMENT".
     public var summaryArgument: String?
@@ -21,6 +22,7 @@ public struct Content: Hashable, Sendable {
     public var summaryCount: UInt32
     /// A silent item is never counted, and an inbox shows it on request only.
     public var isSilent: Bool
+    /// How much the item may interrupt.
     public var level: InterruptionLevel
     /// The time from which a tick may expire the item.
     public var expiresAt: Timestamp?
@@ -29,6 +31,7 @@ public struct Content: Hashable, Sendable {
     /// A JSON value as text, kept byte for byte.
     public var data: String?
 
+    /// Makes one of its parts.
     public init(
         thread: String? = nil, category: String? = nil, title: String? = nil, body: String? = nil,
         summaryArgument: String? = nil, summaryCount: UInt32 = 1, isSilent: Bool = false,
@@ -60,6 +63,7 @@ extension InterruptionLevel {
         }
     }
 
+    /// The level of a name; nil for any other text.
     public init?(name: String) {
         guard let level = InterruptionLevel.names.value(name) else { return nil }
         self = level
@@ -70,22 +74,31 @@ extension InterruptionLevel {
 
 /// The effect of an edit on one field.
 public enum Change<Value: Hashable & Sendable>: Hashable, Sendable {
+    /// Leaves the value as it is.
     case keep
     /// Removes the value. A field with a default returns to it.
     case clear
+    /// Replaces the value.
     case set(Value)
 }
 
 /// Changes to an item in place: each field is kept, cleared or set.
 public struct ContentEdit: Hashable, Sendable {
+    /// ``Content/title``.
     public var title: Change<String> = .keep
+    /// ``Content/body``.
     public var body: Change<String> = .keep
+    /// ``Content/summaryArgument``.
     public var summaryArgument: Change<String> = .keep
+    /// ``Content/summaryCount``.
     public var summaryCount: Change<UInt32> = .keep
+    /// ``Content/level``.
     public var level: Change<InterruptionLevel> = .keep
+    /// ``Content/expiresAt``.
     public var expiresAt: Change<Timestamp> = .keep
     /// JSON text, as in ``Content/data``.
     public var data: Change<String> = .keep
 
+    /// An edit that keeps everything.
     public init() {}
 }

@@ -3,8 +3,11 @@ public enum Limits {
     /// The size of user, topic, thread, category, key, collapseKey, actor, device and summaryArgument, in bytes of
     /// UTF-8. They must not be empty or have control characters (U+0000…U+001F, U+007F…U+009F).
     public static let identifierBytes = 256
+    /// The size of a title, in bytes of UTF-8.
     public static let titleBytes = 1_024
+    /// The size of a body, in bytes of UTF-8.
     public static let bodyBytes = 16 * 1_024
+    /// The size of `data`, in bytes of UTF-8.
     public static let dataBytes = 64 * 1_024
     /// The size of one JSON line of `append`.
     public static let commandLineBytes = 1_024 * 1_024

@@ -1,11 +1,18 @@
 /// A change that `mark` makes to single items.
 public enum Mark: UInt8, Hashable, Sendable, CaseIterable {
+    /// Looked at.
     case seen = 0
+    /// Opened, and so seen.
     case read = 1
+    /// To be opened again; it stays seen.
     case unread = 2
+    /// Put away: out of the inbox.
     case archived = 3
+    /// Back in the inbox.
     case unarchived = 4
+    /// Thrown away; `restored` brings it back.
     case deleted = 5
+    /// Not deleted any more.
     case restored = 6
 
     /// The name in JSON and on the command line.
@@ -21,6 +28,7 @@ public enum Mark: UInt8, Hashable, Sendable, CaseIterable {
         }
     }
 
+    /// The mark of a name; nil for any other text.
     public init?(name: String) {
         guard let mark = Mark.names.value(name) else { return nil }
         self = mark
@@ -31,10 +39,8 @@ public enum Mark: UInt8, Hashable, Sendable, CaseIterable {
 
 /// A change that `markAll` makes to all items of a ``Selection``.
 public enum BulkMark: UInt8, Hashable, Sendable, CaseIterable {
-    case seen = 0
-    case read = 1
-    case archived = 2
-    case deleted = 3
+    /// What the ``Mark`` of the same name does to one item.
+    case seen = 0, read, archived, deleted
 
     /// The mark of single items with the same effect.
     package var mark: Mark {
@@ -60,6 +66,7 @@ public enum BulkMark: UInt8, Hashable, Sendable, CaseIterable {
     /// The name in JSON and on the command line.
     public var name: String { mark.name }
 
+    /// The mark of a name; nil for any other text.
     public init?(name: String) {
         guard let mark = Mark(name: name) else { return nil }
         self.init(mark)

@@ -11,11 +11,13 @@ public enum Refusal: Error, Hashable, Sendable {
     case unknownItem(ItemReference)
     /// The item was superseded, retracted or expired or, for `snooze` and `wake`, deleted.
     case itemGone(Seq)
+    /// A `wake` of an item that does not sleep.
     case notSnoozed(Seq)
     /// A seq beyond the head. `field` says which of the caller's: `upTo`, or the `asOf` of a query.
     case upToBeyondHead(Seq, head: Seq, field: String = "upTo")
     /// The event to undo is not an event of this user.
     case unknownEvent(Seq)
+    /// An `undo` of an event of a kind that cannot be undone.
     case notUndoable(Seq, kind: EventKind)
     /// The key belongs to a different command, stored as `seq`.
     case keyConflict(key: String, seq: Seq)

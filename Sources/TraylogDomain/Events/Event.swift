@@ -1,5 +1,6 @@
 /// An immutable fact in the log.
 public struct Event: Hashable, Sendable {
+    /// Its number: 1, 2, 3 … along the log.
     public var seq: Seq
     /// The time of recording, by the store's clock. It never decreases along the log.
     public var recordedAt: Timestamp
@@ -7,9 +8,13 @@ public struct Event: Hashable, Sendable {
     public var occurredAt: Timestamp?
     /// The owner of the tray; nil for a broadcast, for its edits, retraction and expiry, and for `compacted`.
     public var user: String?
+    /// The idempotency key of its command.
     public var key: String?
+    /// Who acted; nil when the user did.
     public var actor: String?
+    /// The device that the actor used.
     public var device: String?
+    /// What happened.
     public var body: Body
     /// The encoded fields that this version does not know. They are kept on every round trip.
     package var unknownFields: [UInt8]
@@ -52,26 +57,41 @@ extension Event {
         @nonexhaustive
     #endif
     public enum Body: Hashable, Sendable {
+        /// An item came.
         case notified(Content)
+        /// Every item at or below the position became seen.
         case traySeen(upTo: Seq)
         /// `items` has only the items that changed.
         case marked(Mark, items: [Seq])
         /// ``Selection/upTo`` is always present.
         case allMarked(BulkMark, Selection)
+        /// Later items do not count.
         case muted(MuteScope)
+        /// Later items count.
         case unmuted(MuteScope)
+        /// An item was hidden until a time.
         case snoozed(item: Seq, until: Timestamp)
+        /// A snooze ended: the item moved to the top.
         case woken(item: Seq)
+        /// The publisher changed an item.
         case edited(item: Seq, ContentEdit)
+        /// The publisher took an item back.
         case retracted(item: Seq)
+        /// The user joined a topic.
         case subscribed(topic: String)
+        /// The user left a topic.
         case unsubscribed(topic: String)
+        /// An item came to everybody in a topic.
         case broadcast(topic: String, Content)
+        /// An earlier event was voided.
         case undone(event: Seq)
+        /// An item's time was over.
         case expired(item: Seq)
+        /// The user was erased.
         case erased
         /// The event's user was erased; only the kind and the time are left.
         case redacted(EventKind)
+        /// Events left the log.
         case compacted(through: Seq, dropped: UInt64, archive: String?)
     }
 }
@@ -81,23 +101,10 @@ extension Event {
     @nonexhaustive
 #endif
 public enum EventKind: UInt8, Hashable, Sendable, CaseIterable {
-    case notified = 1
-    case traySeen = 2
-    case marked = 3
-    case allMarked = 4
-    case muted = 5
-    case unmuted = 6
-    case snoozed = 7
-    case woken = 8
-    case edited = 9
-    case retracted = 10
-    case subscribed = 11
-    case unsubscribed = 12
-    case broadcast = 13
-    case undone = 14
-    case expired = 15
-    case erased = 16
-    case compacted = 17
+    /// An event of ``Event/Body`` with the same name.
+    case notified = 1, traySeen, marked, allMarked, muted, unmuted, snoozed, woken, edited, retracted, subscribed
+    /// An event of ``Event/Body`` with the same name.
+    case unsubscribed = 12, broadcast, undone, expired, erased, compacted
 }
 
 extension EventKind {
@@ -112,6 +119,7 @@ extension EventKind {
         }
     }
 
+    /// The kind of a name; nil for any other text.
     public init?(name: some StringProtocol) {
         guard let kind = EventKind.allCases.first(where: { $0.name == name }) else { return nil }
         self = kind
@@ -119,10 +127,12 @@ extension EventKind {
 }
 
 extension Event {
+    /// Of which kind it is.
     public var kind: EventKind { body.kind }
 }
 
 extension Event.Body {
+    /// Of which kind it is.
     public var kind: EventKind {
         switch self {
         case .notified: .notified

@@ -1,5 +1,6 @@
 /// Selects items of an inbox, a page at a time.
 public struct InboxQuery: Hashable, Sendable {
+    /// Which items of a tray are looked through.
     public enum View: Hashable, Sendable {
         /// Live, not archived, not snoozed.
         case inbox
@@ -9,19 +10,24 @@ public struct InboxQuery: Hashable, Sendable {
         case snoozed
     }
 
+    /// Which items are looked through.
     public var view: View
     /// Includes silent items.
     public var includeSilent: Bool
+    /// Only items that were not read; muted ones count here, too.
     public var onlyUnread: Bool
     /// Only items that were not seen; muted ones count here, too.
     public var onlyUnseen: Bool
+    /// Only items of these threads.
     public var thread: Selection.Thread
+    /// Only items of this category.
     public var category: String?
     /// Items in a page: 1…``Limits/pageItems``.
     public var limit: Int
     /// ``InboxPage/next`` of the page before; nil for the first page.
     public var cursor: Cursor?
 
+    /// Makes one of its parts.
     public init(
         view: View = .inbox, includeSilent: Bool = false, onlyUnread: Bool = false, onlyUnseen: Bool = false,
         thread: Selection.Thread = .any, category: String? = nil, limit: Int = Limits.defaultPageItems,
@@ -40,12 +46,16 @@ public struct InboxQuery: Hashable, Sendable {
 
 /// One page of an inbox, newest position first.
 public struct InboxPage: Hashable, Sendable {
+    /// Whose tray it is.
     public var user: String
+    /// The newest event that the answer rests on.
     public var asOf: Seq
+    /// The items, newest position first.
     public var items: [Item]
     /// The start of the next page; nil on the last page.
     public var next: Cursor?
 
+    /// Makes one of its parts.
     public init(user: String, asOf: Seq, items: [Item], next: Cursor?) {
         self.user = user
         self.asOf = asOf
@@ -60,6 +70,7 @@ public struct Item: Hashable, Sendable, Identifiable {
     public var seq: Seq
     /// The place in the inbox: the item's seq or, after a snooze, the seq of the latest `woken`.
     public var position: Seq
+    /// The key of the `notify` that brought it.
     public var key: String?
     /// The topic of a broadcast.
     public var topic: String?
@@ -67,21 +78,31 @@ public struct Item: Hashable, Sendable, Identifiable {
     public var content: Content
     /// Arrived while its thread or category was muted: listed, never counted.
     public var isMuted: Bool
+    /// Whether the user has looked at it.
     public var isSeen: Bool
+    /// Whether the user has opened it.
     public var isRead: Bool
+    /// Whether it was put away.
     public var isArchived: Bool
     /// Marked `deleted`: in no page, until it is restored.
     public var isDeleted: Bool
     /// Superseded, retracted or expired: in no page, for good.
     public var isGone: Bool
+    /// When it wakes, while it sleeps.
     public var snoozedUntil: Timestamp?
+    /// Who sent it, if somebody else than the user.
     public var actor: String?
+    /// When it happened, as the sender claims.
     public var occurredAt: Timestamp?
+    /// When the store got it.
     public var recordedAt: Timestamp
 
+    /// ``seq``.
     public var id: Seq { seq }
+    /// Whether it sleeps.
     public var isSnoozed: Bool { snoozedUntil != nil }
 
+    /// Makes one of its parts.
     public init(
         seq: Seq, position: Seq, key: String? = nil, topic: String? = nil, content: Content, isMuted: Bool = false,
         isSeen: Bool = false, isRead: Bool = false, isArchived: Bool = false, isDeleted: Bool = false,

@@ -1,6 +1,8 @@
 /// One item of a tray, and what was done to it.
 public struct ItemLife: Hashable, Sendable {
+    /// Whose item it is.
     public var user: String
+    /// The newest event that the answer rests on.
     public var asOf: Seq
     /// In whatever state: also archived, snoozed, deleted or gone.
     public var item: Item
@@ -10,6 +12,7 @@ public struct ItemLife: Hashable, Sendable {
     /// Events that a compaction took are missing.
     public var events: [Event]
 
+    /// Makes one of its parts.
     public init(user: String, asOf: Seq, item: Item, events: [Event]) {
         self.user = user
         self.asOf = asOf

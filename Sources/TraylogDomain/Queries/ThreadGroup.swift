@@ -4,14 +4,18 @@ public struct ThreadGroup: Hashable, Sendable {
     public var thread: String?
     /// Listed items.
     public var count: Int
+    /// How many of them count and are not seen.
     public var unseen: Int
+    /// How many of them count and are not read.
     public var unread: Int
+    /// The item that stands on top.
     public var newest: Item
     /// How many notifications the other items stand for: the sum of their summary counts.
     public var more: Int
     /// The distinct summary arguments of the other items, those of the newest items first; all of them.
     public var names: [String]
 
+    /// Makes one of its parts.
     public init(
         thread: String?, count: Int, unseen: Int, unread: Int, newest: Item, more: Int = 0,
         names: [String] = []
@@ -41,11 +45,16 @@ public struct ThreadGroup: Hashable, Sendable {
 
 /// One page of groups, the group with the newest item first.
 public struct ThreadsPage: Hashable, Sendable {
+    /// Whose tray it is.
     public var user: String
+    /// The newest event that the answer rests on.
     public var asOf: Seq
+    /// The groups, the one with the newest item first.
     public var threads: [ThreadGroup]
+    /// The start of the next page; nil on the last page.
     public var next: Cursor?
 
+    /// Makes one of its parts.
     public init(user: String, asOf: Seq, threads: [ThreadGroup], next: Cursor?) {
         self.user = user
         self.asOf = asOf

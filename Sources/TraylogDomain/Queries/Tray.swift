@@ -2,10 +2,14 @@
 public struct Tray: Hashable, Sendable {
     /// Unseen and unread of one category.
     public struct CategoryCounts: Hashable, Sendable {
+        /// The category.
         public var category: String
+        /// Items that count and are not seen.
         public var unseen: Int
+        /// Items that count and are not read.
         public var unread: Int
 
+        /// Makes one of its parts.
         public init(category: String, unseen: Int, unread: Int) {
             self.category = category
             self.unseen = unseen
@@ -13,6 +17,7 @@ public struct Tray: Hashable, Sendable {
         }
     }
 
+    /// Whose tray it is.
     public var user: String
     /// The newest event that the answer reflects.
     public var asOf: Seq
@@ -44,6 +49,7 @@ public struct Tray: Hashable, Sendable {
             ?? CategoryCounts(category: name, unseen: 0, unread: 0)
     }
 
+    /// Makes one of its parts.
     public init(
         user: String, asOf: Seq, unseen: Int = 0, unread: Int = 0, total: Int = 0,
         seenUpTo: Seq = .zero, seenAt: Timestamp? = nil, newest: Seq? = nil, newestCounted: Seq? = nil,

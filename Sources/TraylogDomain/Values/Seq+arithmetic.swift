@@ -10,6 +10,7 @@ extension Seq {
         return Seq(seq.rawValue - min(seq.rawValue, UInt64(count)))
     }
 
+    /// Goes on by so many events.
     public static func += (seq: inout Seq, count: Int) { seq = seq + count }
 }
 
@@ -20,6 +21,7 @@ extension Timestamp {
         return Timestamp(milliseconds: overflow ? (duration < .zero ? .min : .max) : sum)
     }
 
+    /// The time so long before.
     public static func - (time: Timestamp, duration: Duration) -> Timestamp {
         let (rest, overflow) = time.milliseconds.subtractingReportingOverflow(duration.milliseconds)
         return Timestamp(milliseconds: overflow ? (duration < .zero ? .max : .min) : rest)
@@ -30,7 +32,9 @@ extension Timestamp {
         .milliseconds(left.milliseconds) - .milliseconds(right.milliseconds)
     }
 
+    /// Moves it so much later.
     public static func += (time: inout Timestamp, duration: Duration) { time = time + duration }
+    /// Moves it so much earlier.
     public static func -= (time: inout Timestamp, duration: Duration) { time = time - duration }
 }
 

@@ -4,12 +4,15 @@
 public struct Seq: RawRepresentable, Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral {
     public var rawValue: UInt64
 
+    /// Makes one of its parts.
     @inlinable
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 
+    /// The seq of a number.
     @inlinable
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }
 
+    /// Makes one of its parts.
     @inlinable
     public init(integerLiteral value: UInt64) { rawValue = value }
 

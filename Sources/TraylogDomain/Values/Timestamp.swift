@@ -2,12 +2,15 @@
 public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable {
     public var rawValue: Int64
 
+    /// Makes one of its parts.
     @inlinable
     public init(rawValue: Int64) { self.rawValue = rawValue }
 
+    /// The time so many milliseconds after 1970 began, in UTC.
     @inlinable
     public init(milliseconds: Int64) { rawValue = milliseconds }
 
+    /// Milliseconds since 1970 began, in UTC.
     @inlinable
     public var milliseconds: Int64 { rawValue }
 

@@ -31,10 +31,13 @@ public struct StoreFailure: Error, Hashable, Sendable {
         case alreadyOpen
         /// The store was closed.
         case closed
+        /// The system lets this process not read or not write.
         case permissionDenied
+        /// There is no room for the write; nothing was stored.
         case diskFull
         /// The map is full: raise ``StoreOptions/mapSizeBytes``.
         case mapFull
+        /// Too many processes or threads read at the same time.
         case readersFull
         /// The file is not a Traylog store.
         case foreignFile
@@ -60,6 +63,7 @@ public struct StoreFailure: Error, Hashable, Sendable {
         case inputOutput
     }
 
+    /// The kind of failure.
     public var code: Code
     /// The cause, the place, and what to do next.
     public var message: String
@@ -70,6 +74,7 @@ public struct StoreFailure: Error, Hashable, Sendable {
     /// The process that has the store open, for ``Code/openForWriting``.
     public var holder: Int32?
 
+    /// Makes one of its parts.
     public init(
         code: Code, message: String, path: String? = nil, operation: String? = nil, holder: Int32? = nil
     ) {

@@ -3,6 +3,7 @@ import TraylogDomain
 // The answers of queries, read from their JSON forms. What follows from other members (`isSeen`, `summary`) is not read.
 
 extension Tray: Decodable {
+    /// Makes one of its parts.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         let categories: [String: Counts] = try fields["categories"]
@@ -23,6 +24,7 @@ extension Tray: Decodable {
 }
 
 extension InboxPage: Decodable {
+    /// Makes one of its parts.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(
@@ -32,6 +34,7 @@ extension InboxPage: Decodable {
 }
 
 extension ThreadsPage: Decodable {
+    /// Makes one of its parts.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(
@@ -41,6 +44,7 @@ extension ThreadsPage: Decodable {
 }
 
 extension ThreadGroup: Decodable {
+    /// Makes one of its parts.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(
@@ -51,6 +55,7 @@ extension ThreadGroup: Decodable {
 }
 
 extension Item: Decodable {
+    /// Makes one of its parts.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(
@@ -64,6 +69,7 @@ extension Item: Decodable {
 }
 
 extension ItemLife: Decodable {
+    /// Makes one of its parts.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(
@@ -72,6 +78,7 @@ extension ItemLife: Decodable {
 }
 
 extension Receipt: Decodable {
+    /// Makes one of its parts.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         let seq: Seq? = try fields[maybe: "seq"]

@@ -64,6 +64,7 @@ extension MuteScope {
 }
 
 extension Content: Decodable {
+    /// Makes one of its parts.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(
@@ -77,6 +78,7 @@ extension Content: Decodable {
 }
 
 extension ContentEdit: Decodable {
+    /// Makes one of its parts.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         func change<Value: Decodable>(_ name: JSONName) throws -> Change<Value> {

@@ -3,6 +3,7 @@ import TraylogDomain
 // Values that are one number or one string in JSON.
 
 extension Seq: Codable {
+    /// Makes one of its parts.
     public init(from decoder: any Decoder) throws {
         self.init(try decoder.singleValueContainer().decode(UInt64.self))
     }
@@ -26,6 +27,7 @@ extension Timestamp: Codable {
 }
 
 extension Cursor: Codable {
+    /// Makes one of its parts.
     public init(from decoder: any Decoder) throws {
         self = try decoder.singleValueContainer().word { Cursor($0) }
     }
@@ -37,6 +39,7 @@ extension Cursor: Codable {
 }
 
 extension Mark: Codable {
+    /// Makes one of its parts.
     public init(from decoder: any Decoder) throws {
         self = try decoder.singleValueContainer().word { Mark(name: $0) }
     }
@@ -48,6 +51,7 @@ extension Mark: Codable {
 }
 
 extension BulkMark: Codable {
+    /// Makes one of its parts.
     public init(from decoder: any Decoder) throws {
         self = try decoder.singleValueContainer().word { BulkMark(name: $0) }
     }
@@ -59,6 +63,7 @@ extension BulkMark: Codable {
 }
 
 extension InterruptionLevel: Codable {
+    /// Makes one of its parts.
     public init(from decoder: any Decoder) throws {
         self = try decoder.singleValueContainer().word { InterruptionLevel(name: $0) }
     }
@@ -70,6 +75,7 @@ extension InterruptionLevel: Codable {
 }
 
 extension EventKind: Codable {
+    /// Makes one of its parts.
     public init(from decoder: any Decoder) throws {
         self = try decoder.singleValueContainer().word { EventKind(name: $0) }
     }

@@ -2,6 +2,7 @@ import TraylogDomain
 
 /// The change of one item between two moments.
 public struct ItemChange: Hashable, Sendable {
+    /// What became of the item.
     public enum Kind: String, Hashable, Sendable {
         /// The item is listed now and was not before: it is new, or it came back.
         case appeared
@@ -11,10 +12,13 @@ public struct ItemChange: Hashable, Sendable {
         case changed
     }
 
+    /// The item.
     public var item: Seq
+    /// What became of it.
     public var kind: Kind
     /// Nil when the item was not there yet.
     public var before: ItemStanding?
+    /// Its state at the later moment.
     public var after: ItemStanding
     /// Whether the content was edited in between.
     public var isEdited: Bool
@@ -38,15 +42,23 @@ public struct ItemChange: Hashable, Sendable {
 
 /// The state of an item in its tray at one moment.
 public struct ItemStanding: Hashable, Sendable {
+    /// Its place in the inbox.
     public var position: Seq
+    /// Whether the user has looked at it.
     public var isSeen: Bool
+    /// Whether the user has opened it.
     public var isRead: Bool
+    /// Whether it was put away.
     public var isArchived: Bool
+    /// Whether it is deleted.
     public var isDeleted: Bool
     /// Superseded, retracted or expired.
     public var isGone: Bool
+    /// Whether it sleeps.
     public var isSnoozed: Bool
+    /// Whether it came while its thread or category was muted.
     public var isMuted: Bool
+    /// Whether it was sent as silent.
     public var isSilent: Bool
 
     /// Whether the item is in the inbox and not silent.

@@ -203,6 +203,7 @@ package struct ProjectionName: Hashable, Sendable {
 
 /// A stored projection, as the store knows it without the fold.
 public struct StoredProjection: Hashable, Sendable {
+    /// The name of the projection.
     public var name: String
     /// The ``Projection/version`` when it was stored.
     public var version: UInt32 = 0
@@ -213,6 +214,7 @@ public struct StoredProjection: Hashable, Sendable {
     /// The damage of the record that holds these fields; nil when there is none.
     public var damage: String?
 
+    /// Makes one of its parts.
     public init(name: String) {
         self.name = name
     }

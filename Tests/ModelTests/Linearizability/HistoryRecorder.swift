@@ -63,7 +63,7 @@ final class HistoryRecorder: Sendable {
     }
 
     /// Asks one of the questions.
-    func ask(_ store: some TrayQueries, _ user: String, as client: String, _ random: inout SeededRandom) throws {
+    func ask(_ store: some BlockingQueries, _ user: String, as client: String, _ random: inout SeededRandom) throws {
         let began = tick()
         switch random.below(5) {
         case 0: add(client, since: began, .head(try store.head()))

@@ -39,7 +39,7 @@ import TraylogPlatform
         recorder.finish(try await store.events(from: 1, limit: .max))
         // Closing ends the sequences at once, whatever is still to come.
         for observer in observers { try await observer.reachEnd(of: store) }
-        store.close()
+        await store.close()
         for observer in observers { await observer.value() }
     }
 

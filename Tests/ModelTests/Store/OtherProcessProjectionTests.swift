@@ -15,7 +15,7 @@ import TraylogPlatform
         do {
             let store = try Store.open(path)
             _ = try await store.perform(Command(user: "ann", .notify(Content())))
-            store.close()
+            await store.close()
         }
         let isDone = Monitor(false)
         let rounds = Monitor(0)

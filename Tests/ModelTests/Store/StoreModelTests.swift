@@ -122,7 +122,7 @@ import TraylogDomain
         #expect(naive.head > 100)
         var comparison = try Comparison(store, naive, seed: 1)
         try comparison.check(users: naive.users(), depth: .sample(10))
-        store.close()
+        await store.close()
     }
 }
 

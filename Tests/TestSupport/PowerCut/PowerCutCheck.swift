@@ -148,7 +148,7 @@ extension PowerCutCheck {
 
     /// Compares the log with what was written, and the answers with the fold of that.
     private mutating func compare(
-        _ store: any AnswersQueries & TrayQueries, required: UInt64, _ random: inout SeededRandom
+        _ store: any AnswersQueries & BlockingQueries, required: UInt64, _ random: inout SeededRandom
     ) throws -> UInt64 {
         let head = try store.head().rawValue
         guard head >= required else {
@@ -171,7 +171,7 @@ extension PowerCutCheck {
     }
 
     private func checkProjection<Value: Projection & Equatable>(
-        _ type: Value.Type, _ store: any TrayQueries, _ head: UInt64
+        _ type: Value.Type, _ store: any BlockingQueries, _ head: UInt64
     ) throws {
         let projected = try store.projected(type)
         switch projected.origin {

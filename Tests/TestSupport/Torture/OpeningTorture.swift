@@ -63,7 +63,7 @@ package enum OpeningTorture {
         options.ticking = .manual
         let start = DispatchTime.now().uptimeNanoseconds
         let work = processorMilliseconds()
-        let store: any TrayQueries = try forWriting ? Store.open(path, options: options) : StoreReader.open(path)
+        let store: any BlockingQueries = try forWriting ? Store.open(path, options: options) : StoreReader.open(path)
         _ = try store.tray(of: "user 1")
         let end = DispatchTime.now().uptimeNanoseconds
         var line = TortureLine()

@@ -61,7 +61,7 @@ import TraylogDomain
     }
 
     private func compare(
-        _ store: some TrayQueries, with whole: StoreReader, _ directory: String, _ random: inout SeededRandom
+        _ store: some BlockingQueries, with whole: StoreReader, _ directory: String, _ random: inout SeededRandom
     ) throws {
         let archives = try store.archives(in: directory)
         let events = try whole.events()
@@ -87,7 +87,7 @@ import TraylogDomain
         try await withStorePath { path in
             let store = try Store.open(path, options: options())
             _ = try await store.perform([notify("ann"), notify("bob"), notify("ann")])
-            store.close()
+            await store.close()
             try HandMadeArchive.write([1, 2], of: path, to: path + "-archives", drops: true)
             let reader = try StoreReader.open(path)
             defer { reader.close() }

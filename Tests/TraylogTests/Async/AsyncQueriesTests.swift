@@ -17,7 +17,7 @@ import TraylogLMDB
         var users: [String]
     }
 
-    private func blocking(_ store: some TrayQueries) throws -> Answers {
+    private func blocking(_ store: some BlockingQueries) throws -> Answers {
         Answers(
             head: try store.head(), tray: try store.tray(of: "ann"),
             inbox: try store.inbox(of: "ann", InboxQuery(limit: 2)), threads: try store.threads(of: "ann", limit: 1),
@@ -42,7 +42,7 @@ import TraylogLMDB
             let found = try await waiting(store)
             let statistics = try await store.statistics()
             #expect(found == expected && statistics.head == 5)
-            store.close()
+            await store.close()
             let reader = try StoreReader.open(path)
             defer { reader.close() }
             let read = try await waiting(reader)
@@ -79,7 +79,7 @@ import TraylogLMDB
                 }
             }
             try await Task.sleep(for: .milliseconds(20))
-            store.close()
+            await store.close()
             for caller in callers {
                 guard case .failed(let failure) = await caller.value else {
                     Issue.record("no failure")

@@ -30,7 +30,7 @@ import TestSupport
             self.growth = growth
         }
 
-        func expectHold(_ store: some TrayQueries, _ comment: Comment = "") throws {
+        func expectHold(_ store: some BlockingQueries, _ comment: Comment = "") throws {
             let live = Set(try store.events().map(\.seq.rawValue))
             let now = try store.treeHead()
             for (head, proof) in zip(heads, proofs) {

@@ -15,7 +15,7 @@ import TraylogLog
     private static let sizes: [UInt64] = [1, 2, 61, 62, 63, 255, 256, 257, 511, 512, 513, 1_000, 1_023, 1_100]
 
     /// A tree of the log, leaf by leaf.
-    private func naiveHeads(_ store: some TrayQueries, through head: UInt64) throws -> [TreeHead] {
+    private func naiveHeads(_ store: some BlockingQueries, through head: UInt64) throws -> [TreeHead] {
         let source = store.queries.source
         var accumulator = MerkleAccumulator()
         var heads = [accumulator.head]

@@ -36,7 +36,7 @@ import TraylogDomain
             }
             writing.cancel()
             try await writing.value
-            store.close()
+            await store.close()
             for (report, head, copy) in reports { try expectPrefix(copy, of: path, atLeast: head, report) }
         }
     }

@@ -172,7 +172,7 @@ extension DamageTests {
         }
     }
 
-    private func expectNamed(_ seq: UInt64, by store: some TrayQueries) throws {
+    private func expectNamed(_ seq: UInt64, by store: some BlockingQueries) throws {
         let failures = [
             try failure { try store.events() }, try failure { try store.events(from: Seq(seq), limit: 1) },
             try failure { try store.history(of: "ann") },
@@ -303,7 +303,7 @@ private struct AnyBytes {
         }
     }
 
-    private func ask(_ store: some TrayQueries) {
+    private func ask(_ store: some BlockingQueries) {
         _ = try? store.tray(of: "ann")
         _ = try? store.threads(of: "ann")
         _ = try? store.history(of: "ann")

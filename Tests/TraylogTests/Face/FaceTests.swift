@@ -24,7 +24,7 @@ import TraylogFoundation
         ])
         #expect(
             try await store.inbox(of: "ann", InboxQuery(view: .snoozed, thread: "ci")).items.map(\.isSnoozed) == [true])
-        store.close()
+        await store.close()
     }
 
     @Test func eachCommandHasAResultOfItsOwn() async throws {

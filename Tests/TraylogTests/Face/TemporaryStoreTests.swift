@@ -20,6 +20,7 @@ import Testing
             path = store.directory
             #expect(FileManager.default.fileExists(atPath: path))
         }
+        Shutdown.finish(path)
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 }

@@ -157,7 +157,7 @@ import TraylogLMDB
             var stranger = items[0]
             stranger.seq = 99
             await #expect(throws: TraylogError.self) { try await fetcher.markAsRead(stranger) }
-            store.close()
+            await store.close()
             await #expect(throws: TraylogError.self) { try await fetcher.markAsRead(items[0]) }
             await #expect(throws: TraylogError.self) { try await fetcher.markAsDeleted(items[1]) }
             await #expect(throws: TraylogError.self) { try await fetcher.markAllAsRead() }
@@ -185,7 +185,7 @@ import TraylogLMDB
             let store = try Store.open(path)
             try await add(5, store)
             try blocking(store)
-            store.close()
+            await store.close()
             let reader = try StoreReader.open(path)
             defer { reader.close() }
             let fetcher = try InboxFetcher(reader, user: "ann")

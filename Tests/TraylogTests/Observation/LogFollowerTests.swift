@@ -72,7 +72,7 @@ import TraylogPlatform
             while store.queries.hub.count < 2 { await Task.yield() }
             cancelled.cancel()
             #expect(try await cancelled.value <= 1)
-            store.close()
+            await store.close()
             #expect(try await closed.value <= 1)
             #expect(store.queries.hub.count == 0)
         }

@@ -116,7 +116,7 @@ import TraylogPlatform
                 }
             }
             while store.queries.hub.count < 10 { await Task.yield() }
-            store.close()
+            await store.close()
             for task in tasks {
                 let count = try await task.value
                 #expect(count <= 1)

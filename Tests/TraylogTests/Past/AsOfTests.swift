@@ -16,7 +16,7 @@ import TestSupport
         var log: [Event]
         var users: [String]
 
-        init(_ queries: any TrayQueries, asOf: Moment?) throws {
+        init(_ queries: any BlockingQueries, asOf: Moment?) throws {
             tray = try queries.tray(of: "ann", asOf: asOf)
             inbox = try queries.inbox(of: "ann", InboxQuery(includeSilent: true, limit: 5), asOf: asOf)
             archived = try queries.inbox(of: "ann", InboxQuery(view: .archived), asOf: asOf).items

@@ -129,7 +129,7 @@ private struct PlainItems {
     }
 
     /// The tray, the first page and pages at several depths, filtered and not.
-    func expect(in store: some TrayQueries, _ label: String) throws {
+    func expect(in store: some BlockingQueries, _ label: String) throws {
         let tray = try store.tray(of: "ann")
         var expected = Tray(user: "ann", asOf: Seq(UInt64(events)), seenUpTo: Seq(UInt64(seenUpTo)))
         var categories = [(unseen: Int, unread: Int)](repeating: (0, 0), count: 5)
@@ -158,7 +158,7 @@ private struct PlainItems {
     }
 
     private func expectPages(
-        _ query: InboxQuery, before: Int, pages: Int, in store: some TrayQueries, _ label: String
+        _ query: InboxQuery, before: Int, pages: Int, in store: some BlockingQueries, _ label: String
     ) throws {
         var query = query
         query.cursor = Cursor(before: Seq(UInt64(before)))

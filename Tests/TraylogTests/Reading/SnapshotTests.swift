@@ -12,9 +12,9 @@ import TraylogLMDB
     private struct Query: Sendable {
         let name: String
         /// Whether the answer is what it should be.
-        let ask: @Sendable (any TrayQueries, _ user: String) throws -> Bool
+        let ask: @Sendable (any BlockingQueries, _ user: String) throws -> Bool
 
-        init(_ name: String, _ ask: @escaping @Sendable (any TrayQueries, _ user: String) throws -> Bool) {
+        init(_ name: String, _ ask: @escaping @Sendable (any BlockingQueries, _ user: String) throws -> Bool) {
             (self.name, self.ask) = (name, ask)
         }
     }

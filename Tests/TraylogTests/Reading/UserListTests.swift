@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    private func expectListed(_ store: some TrayQueries) throws {
+    private func expectListed(_ store: some BlockingQueries) throws {
         #expect(Name.list(try store.users()) == Name.list(sorted))
         #expect(try store.statistics().users == 60)
         for limit in [1, 7, 59, 60, 61] {

@@ -193,8 +193,8 @@ import TraylogPages
         let root = try await first.treeHead(asOf: .seq(0)).root
         #expect(try await second.apply(records, expecting: 0, root: root, source: Self.position) == 1)
         #expect(try await second.sourcePosition() == Self.position)
-        first.close()
-        second.close()
+        await first.close()
+        await second.close()
     }
 
     @Test(arguments: seeds(2, long: 50))

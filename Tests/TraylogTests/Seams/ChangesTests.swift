@@ -112,6 +112,6 @@ import Traylog
             _ = try await store.perform(Command(user: user, .notify(Content(title: "A"))))
         }
         #expect(try await reading.value == [1, 3, 5])
-        store.close()
+        await store.close()
     }
 }

@@ -52,7 +52,7 @@ final class TestedStore {
     }
 
     /// Asks in the store's way.
-    func ask<Answer>(_ body: (any TrayQueries) throws -> Answer) throws -> Answer {
+    func ask<Answer>(_ body: (any BlockingQueries) throws -> Answer) throws -> Answer {
         switch way {
         case .atHand, .evicted:
             return try body(store)

@@ -59,7 +59,7 @@ import TestSupport
     }
 
     /// The tray, and pages at 8 depths of both views.
-    private func answers(_ store: some TrayQueries, asOf: Moment? = nil) throws -> [String] {
+    private func answers(_ store: some BlockingQueries, asOf: Moment? = nil) throws -> [String] {
         var tray = try store.tray(of: "ann", asOf: asOf)
         tray.asOf = 0
         var answers = ["\(tray)"]

@@ -47,9 +47,9 @@ import TraylogPlatform
             try await Task.sleep(for: .milliseconds(random.below(60)))
             // Two at once, and one afterwards.
             let closer = OSThread.start(name: "closer") { store.close() }
-            store.close()
+            await store.close()
             closer.join()
-            store.close()
+            await store.close()
             for thread in threads { thread.join() }
             for task in tasks { await task.value }
 

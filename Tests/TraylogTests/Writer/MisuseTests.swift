@@ -46,7 +46,7 @@ import TraylogPlatform
             var seen: [Int] = []
             for try await tray in store.trayUpdates(of: "ann") {
                 seen.append(tray.total)
-                if tray.total == 3 { store.close() } else { _ = try await store.perform(notify("ann")) }
+                if tray.total == 3 { await store.close() } else { _ = try await store.perform(notify("ann")) }
             }
             #expect(seen == [0, 1, 2, 3])
             #expect(try replay(path).identical)

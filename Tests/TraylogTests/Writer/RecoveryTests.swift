@@ -33,7 +33,7 @@ import TestSupport
         Issue.record("every writer had flushed before it was killed")
     }
 
-    private func expectFilled(_ store: some TrayQueries) throws {
+    private func expectFilled(_ store: some BlockingQueries) throws {
         #expect(try store.head() == 300)
         for user in 0..<5 {
             let tray = try store.tray(of: "user\(user)")

@@ -6,7 +6,7 @@ import Traylog
 /// While one batch is being committed on another thread, the next one is read and parsed, if there is anything to
 /// read: no answer waits for input.
 struct Appender {
-    private let store: Store
+    private let store: BlockingStore
     private let options: AppendOptions
     private var reader: BatchReader
     private var summary = AppendSummary()
@@ -18,7 +18,7 @@ struct Appender {
     /// How long a batch that is not full waits for more input, unless the input waits for answers.
     private static let patienceMilliseconds: Int32 = 200
 
-    init(from source: Descriptor, to store: Store, _ options: AppendOptions, isJSON: Bool) {
+    init(from source: Descriptor, to store: BlockingStore, _ options: AppendOptions, isJSON: Bool) {
         self.store = store
         self.options = options
         self.isJSON = isJSON

@@ -32,11 +32,11 @@ struct Batch: Sendable {
     /// Performs the commands durably, in order.
     ///
     /// - Returns: an outcome for each line, refused lines included; with `stopAtRefusal` none after the first refusal.
-    func submit(to store: Store, stopAtRefusal: Bool) throws(TraylogError) -> [Outcome] {
+    func submit(to store: BlockingStore, stopAtRefusal: Bool) throws(TraylogError) -> [Outcome] {
         let entries = stopAtRefusal ? upToFirstRefusal : entries[...]
         let commands = entries.compactMap { try? $0.command.get() }
         var results =
-            commands.isEmpty ? [][...] : try store.submit(commands, stopAtRefusal: stopAtRefusal, areValid: true)[...]
+            commands.isEmpty ? [][...] : try store.performEach(commands, stopAtRefusal: stopAtRefusal)[...]
         var outcomes: [Outcome] = []
         outcomes.reserveCapacity(entries.count)
         for entry in entries {

@@ -80,7 +80,7 @@ struct AuditCommand: StoreCommand {
     }
 
     /// Reads the events twice, because the chart comes before them and a long report does not fit into memory.
-    private func writePage(_ path: String, _ report: AuditReport, _ reader: StoreReader) throws {
+    private func writePage(_ path: String, _ report: AuditReport, _ reader: BlockingReader) throws {
         var points: [(time: Int64, unread: Int)] = []
         var times = AuditChunks(reader: reader, report: report, withProofs: false)
         while let entries = try times.take() {

@@ -44,7 +44,8 @@ struct LogCommand: StoreCommand {
 
     func run() throws {
         let (kinds, isJSON) = (Set(kind.map(\.value)), global.json)
-        try withReader { reader in
+        try withStoreReader { store in
+            let reader = store.blocking
             if search.isSet { return try printSearch(reader, kinds) }
             let selection = EventSelection(
                 from: range.from, to: range.to, user: user, asOf: moment.asOf, archives: try archive.open(for: reader))
@@ -57,12 +58,12 @@ struct LogCommand: StoreCommand {
             }
             try EndlessCall.run(writingTo: .standardOutput) {
                 var lines = EventLines(Output(.standardOutput), kinds: kinds, isJSON: isJSON, isEndless: true)
-                try await selection.follow(reader, to: &lines)
+                try await selection.follow(store, to: &lines)
             }
         }
     }
 
-    private func printSearch(_ reader: StoreReader, _ kinds: Set<EventKind>) throws {
+    private func printSearch(_ reader: BlockingReader, _ kinds: Set<EventKind>) throws {
         let head = try moment.asOf.map { try reader.seq(of: $0) } ?? reader.head()
         var found = search.search(
             reader, user: user, kinds: kinds, from: range.from, through: min(range.to ?? head, head),

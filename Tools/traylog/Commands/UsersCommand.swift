@@ -57,7 +57,7 @@ struct UsersCommand: StoreCommand {
     }
 
     /// Trays in the order of names, some at a time.
-    private func forEachChunk(_ reader: StoreReader, limit: Int, _ body: ([Tray]) throws -> Void) throws {
+    private func forEachChunk(_ reader: BlockingReader, limit: Int, _ body: ([Tray]) throws -> Void) throws {
         var rest = limit
         var last: String?
         while rest > 0 {
@@ -70,7 +70,7 @@ struct UsersCommand: StoreCommand {
     }
 
     /// Those with most unread items, in the order of names where they have as many.
-    private func byUnread(_ reader: StoreReader) throws -> [Tray] {
+    private func byUnread(_ reader: BlockingReader) throws -> [Tray] {
         var most: [Tray] = []
         let limit = limit ?? .max
         func cut() {

@@ -21,7 +21,7 @@ struct WatchCommand: StoreCommand {
 
     func run() throws {
         let (user, isJSON) = (user, global.json)
-        try withReader { reader in
+        try withStoreReader { reader in
             try EndlessCall.run(writingTo: .standardOutput) {
                 let output = Output(.standardOutput)
                 var table = Table(Self.columns, on: Terminal(.standardOutput), isEndless: true)

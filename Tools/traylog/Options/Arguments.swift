@@ -1,13 +1,13 @@
 import ArgumentParser
 import Traylog
 
-extension Seq: ExpressibleByArgument {}
+extension Seq: @retroactive ExpressibleByArgument {}
 
-extension Cursor: ExpressibleByArgument {
+extension Cursor: @retroactive ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }
 }
 
-extension Timestamp: ExpressibleByArgument {
+extension Timestamp: @retroactive ExpressibleByArgument {
     /// RFC 3339, or a local date or time as the tables print it.
     public init?(argument: String) {
         guard let time = Timestamp(rfc3339: argument) ?? Timestamp(local: argument) else { return nil }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Traylog
 
-extension Moment: ExpressibleByArgument {
+extension Moment: @retroactive ExpressibleByArgument {
     /// A seq; a time in RFC 3339; a local date or time as the tables print it; `2h` and the like for so long ago; `today` and
     /// `yesterday` for the beginning of the day.
     public init?(argument: String) {

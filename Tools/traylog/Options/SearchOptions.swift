@@ -64,7 +64,7 @@ struct SearchOptions: ParsableArguments {
     ///
     /// - Parameter last: the last event that is looked at.
     func search(
-        _ reader: StoreReader, user: String?, kinds: Set<EventKind>, from first: Seq, through last: Seq,
+        _ reader: BlockingReader, user: String?, kinds: Set<EventKind>, from first: Seq, through last: Seq,
         _ archives: Archives?
     ) -> EventSearch {
         var (filter, first, last) = (filter, first, last)
@@ -80,7 +80,7 @@ struct SearchOptions: ParsableArguments {
 struct EventSearch {
     private static let size = 256
 
-    private let reader: StoreReader
+    private let reader: BlockingReader
     private let filter: EventFilter
     private let archives: Archives?
     private let newestFirst: Bool
@@ -91,7 +91,8 @@ struct EventSearch {
     private var rest: Int
 
     init(
-        _ reader: StoreReader, _ filter: EventFilter, from first: Seq, through last: Seq, newestFirst: Bool, limit: Int,
+        _ reader: BlockingReader, _ filter: EventFilter, from first: Seq, through last: Seq, newestFirst: Bool,
+        limit: Int,
         _ archives: Archives?
     ) {
         self.reader = reader

@@ -29,27 +29,32 @@ extension StoreCommand {
     }
 
     /// Asks a store that exists.
-    func withReader<Answer>(_ body: (StoreReader) throws -> Answer) throws -> Answer {
+    func withReader<Answer>(_ body: (BlockingReader) throws -> Answer) throws -> Answer {
+        try withStoreReader { try body($0.blocking) }
+    }
+
+    /// The same for what goes on until it is interrupted.
+    func withStoreReader<Answer>(_ body: (StoreReader) throws -> Answer) throws -> Answer {
         let reader = try StoreReader.open(directory)
         defer { reader.close() }
         return try body(reader)
     }
 
     /// Changes a store, which is created where it is missing. Time passes by `tick` alone.
-    func writing<Answer>(_ body: (Store) throws(TraylogError) -> Answer) throws(TraylogError) -> Answer {
+    func writing<Answer>(_ body: (BlockingStore) throws(TraylogError) -> Answer) throws(TraylogError) -> Answer {
         let store = try openForWriting()
         defer { store.close() }
         return try body(store)
     }
 
-    func openForWriting() throws(TraylogError) -> Store {
+    func openForWriting() throws(TraylogError) -> BlockingStore {
         var options = StoreOptions()
         options.ticking = .manual
-        return try Store.open(directory, options: options)
+        return try Store.open(directory, options: options).blocking
     }
 
     /// Says on standard error when nobody of that name has events: the answer would look as if all were well.
-    func noteIfUnknown(_ user: String, _ reader: StoreReader) throws {
+    func noteIfUnknown(_ user: String, _ reader: BlockingReader) throws {
         let names = try reader.users(prefix: user, limit: 1)
         guard names.first.map({ $0.utf8.elementsEqual(user.utf8) }) != true,
             try reader.history(of: user, limit: 1).isEmpty

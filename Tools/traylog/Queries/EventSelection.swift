@@ -14,7 +14,7 @@ struct EventSelection: Sendable {
     /// Writes the events that are there.
     ///
     /// - Returns: how far it came.
-    func write(from reader: StoreReader, to lines: inout EventLines) throws -> Seq {
+    func write(from reader: BlockingReader, to lines: inout EventLines) throws -> Seq {
         let head = try asOf.map { moment throws(TraylogError) in try reader.seq(of: moment) } ?? reader.head()
         let last = min(to ?? head, head)
         var chunks = EventChunks(from: from, through: last) { (from, limit) throws(TraylogError) in
@@ -26,7 +26,7 @@ struct EventSelection: Sendable {
 
     /// Writes the events, and then each new one at once, until the task is cancelled.
     func follow(_ reader: StoreReader, to lines: inout EventLines) async throws {
-        let last = try write(from: reader, to: &lines)
+        let last = try write(from: reader.blocking, to: &lines)
         try lines.flush()
         for try await event in reader.follow(from: max(from, Seq(last.rawValue + 1))) where isWanted(event) {
             try lines.write([event])
@@ -34,7 +34,7 @@ struct EventSelection: Sendable {
         }
     }
 
-    private func fetch(_ reader: StoreReader, _ from: Seq, _ limit: Int) throws(TraylogError) -> [Event] {
+    private func fetch(_ reader: BlockingReader, _ from: Seq, _ limit: Int) throws(TraylogError) -> [Event] {
         switch (user, archives) {
         case (nil, nil): try reader.events(from: from, limit: limit)
         case (nil, let archives?): try reader.events(from: from, limit: limit, including: archives)

@@ -25,6 +25,7 @@ extension Event {
         case .redacted: ""
         case .compacted(let through, let dropped, let archive):
             "through \(through), \(dropped) dropped" + (archive.map { ", archive \($0)" } ?? "")
+        @unknown default: ""
         }
     }
 }

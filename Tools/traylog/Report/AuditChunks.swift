@@ -4,12 +4,12 @@ import Traylog
 struct AuditChunks {
     private static let entries = 1_000
 
-    let reader: StoreReader
+    let reader: BlockingReader
     let report: AuditReport
     let withProofs: Bool
     private var next = 0
 
-    init(reader: StoreReader, report: AuditReport, withProofs: Bool) {
+    init(reader: BlockingReader, report: AuditReport, withProofs: Bool) {
         self.reader = reader
         self.report = report
         self.withProofs = withProofs

@@ -24,9 +24,7 @@ enum HTMLText {
     /// A time, to the second.
     static func time(_ time: Timestamp?) -> String {
         guard let time else { return "" }
-        var bytes: [UInt8] = []
-        time.appendRFC3339(to: &bytes)
-        let text = String(decoding: bytes, as: UTF8.self)
+        let text = time.description
         // 2026-11-21T12:16:10.123Z
         let words = text.count == 24 ? String(text.prefix(19)).replacing("T", with: " ") : text
         return "<time datetime=\"\(text)\">\(words)</time>"

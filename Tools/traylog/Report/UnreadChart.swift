@@ -52,9 +52,7 @@ struct UnreadChart {
 
     private func words(_ milliseconds: Int64) -> String {
         guard !isByOrder else { return "\(milliseconds). event" }
-        var bytes: [UInt8] = []
-        Timestamp(milliseconds: milliseconds).appendRFC3339(to: &bytes)
-        return String(decoding: bytes.prefix(16), as: UTF8.self).replacing("T", with: " ")
+        return String(Timestamp(milliseconds: milliseconds).description.prefix(16)).replacing("T", with: " ")
     }
 
     /// Steps: a count holds until the next event.

@@ -15,13 +15,13 @@ struct CountRun {
     func run() throws -> Figures {
         var counts: [String: Double] = [:]
         let all = try LibraryCounts.of(3 * Self.events) {
-            let store = try Store.open(directory)
+            let store = try Store.open(directory).blocking
             try appendInBulk(store, &counts)
             store.close()
         }
         // When a round of flushing begins depends on pauses; what it writes in the end does not.
         counts["append and flush: pages per event"] = all.writtenBytes / Self.pageBytes
-        let store = try Store.open(directory)
+        let store = try Store.open(directory).blocking
         try read(store, &counts)
         try appendOneByOne(store, &counts)
         store.close()
@@ -33,7 +33,7 @@ struct CountRun {
         return Figures(counts)
     }
 
-    private func appendInBulk(_ store: Store, _ counts: inout [String: Double]) throws {
+    private func appendInBulk(_ store: BlockingStore, _ counts: inout [String: Double]) throws {
         var workload = Workload(users: Self.users, .uniform)
         // New users, and what is needed only once, are not what an event costs.
         for batch in workload.batches(Self.events, size: CasePlan.batch) { _ = try store.perform(batch) }
@@ -53,7 +53,7 @@ struct CountRun {
         counts["append with keys: allocations per event"] = keys.allocations
     }
 
-    private func read(_ store: Store, _ counts: inout [String: Double]) throws {
+    private func read(_ store: BlockingStore, _ counts: inout [String: Double]) throws {
         let users = (0..<Self.users).map(Workload.user)
         // States are in memory from the second look on.
         for user in users { _ = (try store.tray(of: user), try store.inbox(of: user)) }
@@ -72,12 +72,12 @@ struct CountRun {
         counts["fold: allocations per event"] = fold.allocations
     }
 
-    private func appendAgain(_ store: Store) throws {
+    private func appendAgain(_ store: BlockingStore) throws {
         var workload = Workload(users: Self.users, .uniform)
         for batch in workload.batches(Self.events, size: CasePlan.batch) { _ = try store.perform(batch) }
     }
 
-    private func appendOneByOne(_ store: Store, _ counts: inout [String: Double]) throws {
+    private func appendOneByOne(_ store: BlockingStore, _ counts: inout [String: Double]) throws {
         var workload = Workload(users: Self.users, .uniform)
         let commands = workload.commands(500)
         let single = try LibraryCounts.of(commands.count) {

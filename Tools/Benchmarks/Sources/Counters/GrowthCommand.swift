@@ -66,17 +66,17 @@ struct GrowthRun {
 
     func run() throws -> [Cost] {
         // Opened anew, so that no flush of the items runs beside what is measured.
-        let filled = try Store.open(directory, options: options)
+        let filled = try Store.open(directory, options: options).blocking
         try fill(filled)
         filled.close()
-        let store = try Store.open(directory, options: options)
+        let store = try Store.open(directory, options: options).blocking
         defer { store.close() }
         return try look(store) + mark(store) + lookBack(store) + wake(store) + widen(store)
     }
 
     private func command(_ action: Command.Action) -> Command { Command(user: Self.user, action) }
 
-    private func fill(_ store: Store) throws {
+    private func fill(_ store: BlockingStore) throws {
         for start in stride(from: 0, to: items, by: Self.batch) {
             _ = try store.perform(
                 (start..<min(start + Self.batch, items)).map { index in
@@ -89,7 +89,7 @@ struct GrowthRun {
         }
     }
 
-    private func look(_ store: Store) throws -> [Cost] {
+    private func look(_ store: BlockingStore) throws -> [Cost] {
         _ = try store.tray(of: Self.user)
         return [
             try cost("`notify`, then `tray`", 50) { index in
@@ -102,7 +102,7 @@ struct GrowthRun {
         ]
     }
 
-    private func mark(_ store: Store) throws -> [Cost] {
+    private func mark(_ store: BlockingStore) throws -> [Cost] {
         func bulk(_ name: String, _ mark: BulkMark, _ selection: @escaping (Int) -> Selection) throws -> Cost {
             try cost(name, 100) { index in
                 _ = try store.perform(command(.markAll(mark, selection(index))))
@@ -123,7 +123,7 @@ struct GrowthRun {
         ]
     }
 
-    private func lookBack(_ store: Store) throws -> [Cost] {
+    private func lookBack(_ store: BlockingStore) throws -> [Cost] {
         let head = try store.head().rawValue
         return [
             try cost("`tray --as-of` five events back", 5) { _ in
@@ -142,7 +142,7 @@ struct GrowthRun {
         ]
     }
 
-    private func wake(_ store: Store) throws -> [Cost] {
+    private func wake(_ store: BlockingStore) throws -> [Cost] {
         let until = Timestamp(milliseconds: 4_000_000_000_000)
         let count = max(items / 10, 1)
         return [
@@ -157,7 +157,7 @@ struct GrowthRun {
     }
 
     /// Much that a state holds beside its items.
-    private func widen(_ store: Store) throws -> [Cost] {
+    private func widen(_ store: BlockingStore) throws -> [Cost] {
         let count = max(items / 100, 1)
         _ = try store.perform((0..<count).map { command(.mute(.thread("muted-\($0)"))) })
         let muted = try cost("`notify`, then `tray`, with a mute for 100 items", 50) { _ in

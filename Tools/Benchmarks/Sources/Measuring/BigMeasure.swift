@@ -14,7 +14,7 @@ struct BigMeasure {
 
     /// Each of 100,000 users drawn as often as the log has them: who is active, looks.
     private func reads() throws -> Figures {
-        let store = try Store.open(setup.directory, options: setup.options)
+        let store = try Store.open(setup.directory, options: setup.options).blocking
         defer { store.close() }
         let measure = QueryMeasure(setup)
         let users = measure.frequentUsers(100_000)
@@ -30,7 +30,7 @@ struct BigMeasure {
         ])
     }
 
-    private func threads(_ store: Store, _ measure: QueryMeasure) throws -> Double {
+    private func threads(_ store: BlockingStore, _ measure: QueryMeasure) throws -> Double {
         var few = measure
         few.setup.queries = 1_000
         return try few.threads(store, user: few.userWithItems(1_000, store))
@@ -38,7 +38,7 @@ struct BigMeasure {
 
     private func appends() async throws -> Double {
         let store = try Store.open(setup.directory, options: setup.options)
-        defer { store.close() }
+        defer { store.blocking.close() }
         var workload = setup.workload
         let events = 2 * Workload.pool
         let batches = workload.batches(Workload.pool, size: CasePlan.batch)

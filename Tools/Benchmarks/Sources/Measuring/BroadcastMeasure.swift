@@ -7,14 +7,14 @@ struct BroadcastMeasure {
     init(_ setup: Setup) { self.setup = setup }
 
     func run() throws -> Figures {
-        let store = try Store.open(setup.directory)
+        let store = try Store.open(setup.directory).blocking
         for start in stride(from: 0, to: setup.users, by: CasePlan.batch) {
             let users = start..<min(setup.users, start + CasePlan.batch)
             _ = try store.perform(users.map { Command(user: Workload.user($0), .subscribe(topic: "news")) })
         }
         // Opened anew, so that no flush of the subscriptions runs beside the broadcasts.
         store.close()
-        let reopened = try Store.open(setup.directory)
+        let reopened = try Store.open(setup.directory).blocking
         let command = Command(user: nil, .broadcast(topic: "news", Content(title: "News", body: "Something is new.")))
         let microseconds = try (0..<setup.queries).map { _ in
             let watch = Stopwatch()

@@ -22,7 +22,7 @@ struct BulkMeasure {
             throw BenchError("not every event was stored")
         }
         let closing = Stopwatch()
-        store.close()
+        await store.close()
         return Figures([
             "perSecond": Double(setup.events) / seconds, "seconds": seconds, "closeSeconds": closing.seconds,
             Metric.processorTime.key: processor * 1e9 / Double(setup.events),

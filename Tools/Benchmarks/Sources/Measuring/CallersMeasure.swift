@@ -14,7 +14,7 @@ struct CallersMeasure {
         var latencies = try await append(commands, to: store)
         let (seconds, processor) = (watch.seconds, Stopwatch.processorSeconds - start)
         guard latencies.count == setup.events else { throw BenchError("not every event was stored") }
-        store.close()
+        await store.close()
         latencies.sort()
         return Figures([
             "perSecond": Double(setup.events) / seconds, "seconds": seconds,

@@ -7,11 +7,11 @@ struct MarkAllMeasure {
     init(_ setup: Setup) { self.setup = setup }
 
     func run() throws -> Figures {
-        let filled = try Store.open(setup.directory, options: setup.options)
+        let filled = try Store.open(setup.directory, options: setup.options).blocking
         try Preparation(setup).fill(filled)
         // Opened anew, so that no flush of the items runs beside the mark.
         filled.close()
-        let store = try Store.open(setup.directory, options: setup.options)
+        let store = try Store.open(setup.directory, options: setup.options).blocking
         let user = Workload.user(0)
         // The state is in memory, as that of somebody who looks at the tray.
         guard try store.tray(of: user).unread > setup.events / 2 else { throw BenchError("items are missing") }

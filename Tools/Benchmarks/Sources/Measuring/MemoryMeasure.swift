@@ -8,7 +8,7 @@ struct MemoryMeasure {
     init(_ setup: Setup) { self.setup = setup }
 
     func run() throws -> Figures {
-        let store = try Store.open(setup.directory, options: setup.options)
+        let store = try Store.open(setup.directory, options: setup.options).blocking
         var workload = setup.workload
         let before = try Self.anonymousBytes()
         var most = 0.0

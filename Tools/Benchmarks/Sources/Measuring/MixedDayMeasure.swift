@@ -18,7 +18,7 @@ struct MixedDayMeasure {
             try await group.waitForAll()
         }
         let seconds = watch.seconds
-        store.close()
+        await store.close()
         return Figures(["perSecond": Double(setup.events) / seconds, "seconds": seconds])
     }
 

@@ -9,7 +9,7 @@ struct OpenMeasure {
 
     func run() throws -> Figures {
         let watch = Stopwatch()
-        let store = try Store.open(setup.directory, options: setup.options)
+        let store = try Store.open(setup.directory, options: setup.options).blocking
         let tray = try store.tray(of: Workload.user(7))
         let milliseconds = watch.milliseconds
         guard tray.total > 0, try store.head() == Seq(UInt64(setup.events)) else {

@@ -10,7 +10,7 @@ struct Preparation {
     func run(_ benchCase: BenchCase) throws {
         var options = setup.options
         options.durability = .relaxed
-        let store = try Store.open(setup.directory, options: options)
+        let store = try Store.open(setup.directory, options: options).blocking
         try fill(store)
         // The store that is opened after a kill has whatever the last moment left in its tail.
         if benchCase == .openKilled { kill(getpid(), SIGKILL) }
@@ -18,7 +18,7 @@ struct Preparation {
     }
 
     /// Appends the workload, by one thread that makes the commands as it goes: there may be too many to keep.
-    func fill(_ store: Store) throws {
+    func fill(_ store: BlockingStore) throws {
         var workload = setup.workload
         for start in stride(from: 0, to: setup.events, by: CasePlan.batch) {
             _ = try store.perform(workload.commands(min(CasePlan.batch, setup.events - start)))

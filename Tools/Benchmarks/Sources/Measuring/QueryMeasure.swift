@@ -7,7 +7,7 @@ struct QueryMeasure {
     init(_ setup: Setup) { self.setup = setup }
 
     func run(_ benchCase: BenchCase) throws -> Figures {
-        let store = try Store.open(setup.directory, options: setup.options)
+        let store = try Store.open(setup.directory, options: setup.options).blocking
         defer { store.close() }
         switch benchCase {
         case .badge: return Figures(["nanoseconds": try badge(store, users: (0..<setup.users).map(Workload.user))])
@@ -19,7 +19,7 @@ struct QueryMeasure {
     }
 
     /// The tray of a random user.
-    func badge(_ store: Store, users: [String]) throws -> Double {
+    func badge(_ store: BlockingStore, users: [String]) throws -> Double {
         var random = SplitMix64(state: 99)
         let order = (0..<setup.queries).map { _ in Int(random.next() % UInt64(users.count)) }
         // Users that come only in the second pass are to be as warm as the others.
@@ -33,7 +33,7 @@ struct QueryMeasure {
     }
 
     /// The first 20 items of users with at least so many.
-    func page(_ store: Store, users: [String]) throws -> Double {
+    func page(_ store: BlockingStore, users: [String]) throws -> Double {
         let full = try users.filter { try store.inbox(of: $0).items.count == 20 }
         guard !full.isEmpty else { throw BenchError("no user has 20 items") }
         return try Stopwatch.nanoseconds(setup.queries) { query in
@@ -43,7 +43,7 @@ struct QueryMeasure {
     }
 
     /// Pages of 20 around the place in one user's inbox that has `depth` (a fraction) of the items above it.
-    func pageDeep(_ store: Store, user: String, depth: Double) throws -> Double {
+    func pageDeep(_ store: BlockingStore, user: String, depth: Double) throws -> Double {
         var query = InboxQuery(limit: 100)
         var left = Int(Double(try store.tray(of: user).total) * depth) / 100
         var cursors: [Cursor] = []
@@ -61,14 +61,14 @@ struct QueryMeasure {
         }
     }
 
-    func threads(_ store: Store, user: String) throws -> Double {
+    func threads(_ store: BlockingStore, user: String) throws -> Double {
         try Stopwatch.nanoseconds(setup.queries) { _ in
             guard try store.threads(of: user).threads.count > 1 else { throw BenchError("there are no threads") }
         }
     }
 
     /// Trays of random moments, and of now for comparison.
-    func asOf(_ store: Store, users: [String]) throws -> Figures {
+    func asOf(_ store: BlockingStore, users: [String]) throws -> Figures {
         let head = try store.head().rawValue
         var random = SplitMix64(state: 99)
         let moments = users.map { _ in Moment.seq(Seq(random.next() % head + 1)) }
@@ -90,7 +90,7 @@ struct QueryMeasure {
     }
 
     /// The user with about so many items, of some that have many.
-    func userWithItems(_ wanted: Int64, _ store: Store) throws -> String {
+    func userWithItems(_ wanted: Int64, _ store: BlockingStore) throws -> String {
         let users = frequentUsers(2_000)
         let totals = try users.map { Int64(try store.tray(of: $0).total) }
         let best = zip(users, totals).min { abs($0.1 - wanted) < abs($1.1 - wanted) }

@@ -9,7 +9,7 @@ struct TickMeasure {
     func run() throws -> Figures {
         var options = setup.options
         options.ticking = .manual
-        let store = try Store.open(setup.directory, options: options)
+        let store = try Store.open(setup.directory, options: options).blocking
         let due = Timestamp(milliseconds: 4_000_000_000_000)
         var workload = setup.workload
         for start in stride(from: 0, to: setup.events, by: CasePlan.batch) {

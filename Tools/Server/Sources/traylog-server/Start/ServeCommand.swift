@@ -34,10 +34,10 @@ struct ServeCommand: AsyncParsableCommand {
                 checkpointKey: checkpointKey, devices: Devices(directory: settings.store), log: ServiceLog())
             try await Self.serve(service, settings, tls)
         } catch {
-            store.close()
+            await store.close()
             throw error
         }
-        store.close()
+        await store.close()
     }
 
     private static func serve(_ service: Service, _ settings: ServeSettings, _ tls: TLSConfiguration?) async throws {

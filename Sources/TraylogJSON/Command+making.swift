@@ -1,3 +1,5 @@
+import TraylogDomain
+
 // Commands by the names of what they do: `store.perform(.notify("ann", title: "Hi"))`.
 
 extension Command {
@@ -67,10 +69,12 @@ extension Command {
         Command(user: user, .retract(item))
     }
 
+    /// Broadcasts of the topic from now on come into the user's tray.
     public static func subscribe(_ user: String, to topic: String) -> Command {
         Command(user: user, .subscribe(topic: topic))
     }
 
+    /// No further broadcasts of the topic; those that came stay.
     public static func unsubscribe(_ user: String, from topic: String) -> Command {
         Command(user: user, .unsubscribe(topic: topic))
     }
@@ -89,10 +93,13 @@ extension Command {
 }
 
 extension ItemReference: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral {
+    /// Makes one of its parts.
     public init(integerLiteral seq: UInt64) { self = .seq(Seq(seq)) }
+    /// Makes one of its parts.
     public init(stringLiteral key: String) { self = .key(key) }
 }
 
 extension Selection.Thread: ExpressibleByStringLiteral {
+    /// Makes one of its parts.
     public init(stringLiteral name: String) { self = .named(name) }
 }

@@ -1,0 +1,36 @@
+import TraylogQueries
+
+/// The queries of a store for threads: each blocks the calling thread for as long as reading takes, microseconds from memory
+/// and a few milliseconds from a cold disk.
+///
+/// `store.blocking` and `reader.blocking` are such. They have a name of their own, so that a task, which must not block
+/// the few threads that it shares, does not get into them unnoticed.
+public protocol BlockingQueries: Sendable {
+    /// What answers the queries.
+    var queries: Queries { get }
+}
+
+extension TrayQueries {
+    /// The same queries for threads: they block the caller.
+    public var blocking: BlockingReader { BlockingReader(owner: self) }
+
+    /// The same without the store itself, for closures that must not keep it.
+    var view: BlockingView { BlockingView(queries) }
+}
+
+/// The blocking queries of a store or a reader, which it keeps open.
+public struct BlockingReader: BlockingQueries {
+    private let owner: any TrayQueries
+
+    init(owner: any TrayQueries) { self.owner = owner }
+
+    /// What answers the queries.
+    public var queries: Queries { owner.queries }
+}
+
+/// The blocking queries of a store, for closures that outlive the store itself.
+struct BlockingView: BlockingQueries {
+    let queries: Queries
+
+    init(_ queries: Queries) { self.queries = queries }
+}

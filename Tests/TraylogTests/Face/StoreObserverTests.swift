@@ -1,0 +1,113 @@
+import Synchronization
+import Testing
+import Traylog
+
+/// What a store tells of its work.
+@Suite struct StoreObserverTests {
+    private final class Notes: StoreObserver {
+        let activities: AsyncStream<StoreActivity>
+        private let continuation: AsyncStream<StoreActivity>.Continuation
+
+        init() { (activities, continuation) = AsyncStream.makeStream() }
+
+        func observe(_ activity: StoreActivity) { continuation.yield(activity) }
+
+        /// The first activity, from now on, of which `body` makes something.
+        func first<Value>(_ body: (StoreActivity) -> Value?) async throws -> Value {
+            for await activity in activities { if let value = body(activity) { return value } }
+            throw CancellationError()
+        }
+    }
+
+    private func observed(_ change: (inout StoreOptions) -> Void = { _ in }) throws -> (Store, Notes) {
+        let notes = Notes()
+        var options = StoreOptions()
+        options.ticking = .manual
+        options.observer = notes
+        change(&options)
+        return (try Store.temporary(options: options), notes)
+    }
+
+    @Test func aCommitIsToldWithItsEvents() async throws {
+        let (store, notes) = try observed()
+        try await store.perform([.notify("ann", title: "1"), .notify("ann", title: "2")])
+        let (events, head) = try await notes.first { activity -> (UInt64, Seq)? in
+            guard case .committed(let events, let head, let waited, let writing) = activity else { return nil }
+            #expect(waited >= .zero && writing > .zero)
+            return (events, head)
+        }
+        #expect((events, head) == (2, 2))
+        await store.close()
+    }
+
+    @Test func queriesTicksAndFlushesAreTold() async throws {
+        let (store, notes) = try observed { $0.tailEvents = 1 }
+        try await store.notify("ann", Content(title: "1", expiresAt: Timestamp(milliseconds: 5)))
+        _ = try await store.inbox(of: "ann")
+        try await notes.first { if case .queried(let waited, _) = $0, waited >= .zero { () } else { nil } }
+        try await store.tick(now: Timestamp(milliseconds: 10))
+        let expired = try await notes.first { activity -> UInt64? in
+            if case .ticked(_, let expired, _) = activity { expired } else { nil }
+        }
+        #expect(expired == 1)
+        try await notes.first { if case .flushed = $0 { () } else { nil } }
+        await store.close()
+    }
+
+    @Test func whatFailsInTheBackgroundIsTold() async throws {
+        let (store, notes) = try observed { options in
+            var policy = CompactionPolicy(keepDays: 0, archive: "/proc/no-archive-can-be-here")
+            (policy.minimumBytes, policy.oldShare, policy.intervalSeconds) = (0, 0, 1)
+            options.compaction = policy
+        }
+        try await store.perform((0..<50).map { .notify("ann", title: "\($0)") })
+        try await store.perform(.markAll(.deleted, of: "ann"))
+        let (work, error) = try await notes.first { activity -> (BackgroundWork, TraylogError)? in
+            if case .failed(let work, let error) = activity { (work, error) } else { nil }
+        }
+        #expect(work == .compaction)
+        guard case .failed = error else { throw error }
+        await store.close()
+    }
+
+    @Test func aCompactionByPolicyIsTold() async throws {
+        let (store, notes) = try observed { options in
+            var policy = CompactionPolicy(keepDays: 0)
+            (policy.minimumBytes, policy.oldShare, policy.intervalSeconds) = (0, 0, 1)
+            options.compaction = policy
+        }
+        try await store.perform((0..<50).map { .notify("ann", title: "\($0)") })
+        try await store.perform(.markAll(.deleted, of: "ann"))
+        try await store.notify("bob", title: "1")
+        let dropped = try await notes.first { activity -> UInt64? in
+            if case .compacted(let dropped, _, _) = activity { dropped } else { nil }
+        }
+        #expect(dropped > 0)
+        await store.close()
+    }
+
+    @Test func aClockOfTheTestsOwnStampsEventsAndSaysWhatIsDue() async throws {
+        let clock = TestClock()
+        let (store, _) = try observed { $0.clock = { clock.now } }
+        try await store.notify("ann", Content(title: "1", expiresAt: Timestamp(milliseconds: 2_000_000)))
+        #expect(try await store.event(1).recordedAt == Timestamp(milliseconds: 1_000_000))
+        #expect(try await store.tick().expired == 0)
+        clock.set(3_000_000)
+        #expect(try await store.tick().expired == 1)
+        #expect(try await store.event(2).recordedAt == Timestamp(milliseconds: 3_000_000))
+        // It is clamped, as the system's is.
+        clock.set(5)
+        try await store.notify("ann", title: "2")
+        #expect(try await store.event(3).recordedAt == Timestamp(milliseconds: 3_000_000))
+        await store.close()
+    }
+}
+
+/// A clock that stands until it is set.
+private final class TestClock: Sendable {
+    private let milliseconds = Mutex<Int64>(1_000_000)
+
+    var now: Timestamp { Timestamp(milliseconds: milliseconds.withLock(\.self)) }
+
+    func set(_ time: Int64) { milliseconds.withLock { $0 = time } }
+}
