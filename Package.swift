@@ -219,6 +219,9 @@ let package = Package(
                 "TestSupport", "Traylog", "TraylogStates", "TraylogDomain", "TraylogLMDB", "TraylogLog", "traylog-cli",
             ],
             exclude: ["Fixtures"], swiftSettings: strict),
+        .testTarget(
+            name: "SampleTests", dependencies: ["Traylog", "TraylogFoundation"], packageAccess: false,
+            swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(
             name: "DocumentationTests",

@@ -122,7 +122,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
         let body = String(decoding: request.body ?? [], as: UTF8.self)
         let line = "{\"kind\":\"\(kind)\",\"user\":\"\(user)\"" + (body == "{}" ? "" : ",") + body.dropFirst()
         let receipt = try store.perform(Command(json: Array(line.utf8).span))
-        let seq = try receipt.seq ?? store.head()
+        let seq = try receipt.seq ?? store.blocking.head()
         var writer = JSONWriter()
         writer.write(receipt)
         return ServiceResponse(
@@ -131,12 +131,13 @@ final class SimulatedService: ServiceTransport, TokenSource {
 
     private func offset(_ stream: UInt32, _ seq: Seq) throws -> String {
         let digits = seq.description
-        return "\(try store.storeIdentity())_\(stream)_" + String(repeating: "0", count: 20 - digits.count) + digits
+        return "\(try store.blocking.storeIdentity())_\(stream)_" + String(repeating: "0", count: 20 - digits.count)
+            + digits
     }
 
     private func changes(of user: String, _ query: String, _ request: ServiceRequest) throws -> ServiceResponse {
         let after = Seq(UInt64(query.suffix(20)) ?? 0)
-        let changes = try store.changes(of: user, after: after, limit: 7)
+        let changes = try store.blocking.changes(of: user, after: after, limit: 7)
         var headers = ["stream-next-offset": try offset(changes.stream, changes.through)]
         if changes.isComplete { headers["stream-up-to-date"] = "true" }
         headers["etag"] = "\"\(after)-\(changes.events.isEmpty ? after : changes.through)\""
@@ -146,10 +147,10 @@ final class SimulatedService: ServiceTransport, TokenSource {
     }
 
     private func snapshot(of user: String) throws -> ServiceResponse {
-        let snapshot = try store.snapshot(of: user)
+        let snapshot = try store.blocking.snapshot(of: user)
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("store", try store.storeIdentity())
+        writer.member("store", try store.blocking.storeIdentity())
         writer.member("stream", UInt64(snapshot.stream))
         writer.member("asOf", snapshot.asOf)
         writer.member("offset", try offset(snapshot.stream, snapshot.asOf))

@@ -51,7 +51,7 @@ struct TestedClient {
 
     func end() async {
         await client.close()
-        service.store.close()
+        await service.store.close()
         try? FileManager.default.removeItem(atPath: directory)
     }
 }
