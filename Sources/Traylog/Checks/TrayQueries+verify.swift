@@ -3,7 +3,7 @@ import TraylogDomain
 import TraylogQueries
 import TraylogWriter
 
-extension TrayQueries {
+extension BlockingQueries {
     /// Checks everything in the store that can be checked: its pages, events, order and times, each stored state against the fold
     /// of the log, projections, and the Merkle tree.
     ///
@@ -20,11 +20,13 @@ extension TrayQueries {
             throw TraylogError(error, in: source.directory)
         }
     }
+}
 
+extension TrayQueries {
     /// Checks on a thread of its own, while the task waits. Cancelling the task does not end it.
     public func verify(archives: String? = nil) async throws(TraylogError) -> VerificationReport {
         try await Waiting.onThread(named: "traylog-verify") { (_) throws(TraylogError) in
-            try self.verify(archives: archives)
+            try self.view.verify(archives: archives)
         }
     }
 }
