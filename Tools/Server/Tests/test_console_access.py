@@ -169,7 +169,7 @@ class RoleTests(ConsoleCase):
         for role in ("viewer", "auditor"):
             visitor = Visitor(self.server, role)
             for kind in ("compactions", "erasures", "replays", "verifications", "backups", "ticks"):
-                fields = {"form": visitor.form(), "user": "ann", "confirm": "ann", "before": "1", "directory": "/tmp/x"}
+                fields = {"form": visitor.form(), "user": "ann", "confirm": "ann", "before": "1", "directory": "/nowhere/copy"}
                 self.assertEqual(visitor.send(f"/operations/{kind}", fields).status, 403, (role, kind))
         self.assertEqual(self.server.get("/v1/users/ann/tray").json["total"], 1)
 
