@@ -133,6 +133,7 @@ extension TrayQueries {
         }
     }
 
+    /// The events of steps, in the order of the steps.
     public func events(of steps: [AuditStep]) async throws(TraylogError) -> [Event] {
         try await asking { store throws(TraylogError) in try store.events(of: steps) }
     }
