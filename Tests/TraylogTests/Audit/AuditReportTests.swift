@@ -101,8 +101,9 @@ import TestSupport
             #expect(try store.audit(of: "ann", to: .time(.at(first.milliseconds - 1))).steps.isEmpty)
             #expect(try store.audit(of: "ann", to: .time(later)).steps.count == 3)
             #expect(try store.audit(of: "ann", from: .time(.at(.min)), to: .time(.at(.max))).steps.count == 3)
-            // Backwards there is nothing.
-            #expect(try store.audit(of: "ann", from: .seq(3), to: .seq(1)).steps.isEmpty)
+            #expect(throws: TraylogError.refused(.invalid(field: "from", reason: "is after the later moment"))) {
+                try store.audit(of: "ann", from: .seq(3), to: .seq(1))
+            }
             #expect(try store.audit(of: "ann", from: .seq(9)).steps.isEmpty)
             #expect(throws: TraylogError.refused(.upToBeyondHead(9, head: 3, field: "to"))) {
                 try store.audit(of: "ann", to: .seq(9))
