@@ -40,7 +40,7 @@ install_packages() {
     fi
     step "Installing $packages"
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update ||
-        printf 'warning: the package lists could not be renewed; going on with those at hand\n' >&2
+        printf 'warning: the package lists could not be renewed; going on with the present ones\n' >&2
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends "$@" >/dev/null ||
         fail "apt-get could not install $packages"
 }

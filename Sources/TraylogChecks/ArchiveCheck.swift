@@ -47,7 +47,7 @@ struct ArchiveCheck {
             })
     }
 
-    /// What is wrong with an event whose bytes are those that were written.
+    /// The fault of an event whose bytes are those that were written; nil for none.
     private func finding(_ row: LogRow) throws -> String? {
         do {
             _ = try row.event()

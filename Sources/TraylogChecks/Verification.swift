@@ -201,7 +201,7 @@ public enum Verification {
 }
 
 extension Verification {
-    /// What is wrong with the tree, in words.
+    /// The faults of the tree, in words.
     private static func checkTree(
         _ environment: Environment, _ kept: [KeptTreeHead], _ publicKey: NotePublicKey?,
         into report: inout VerificationReport, progress: (UInt64, UInt64) -> Void

@@ -28,7 +28,7 @@ package struct FactBuffer: Sendable {
 
     package var count: Int { arrivals.count }
 
-    /// What the buffer takes, also once it is sorted.
+    /// The memory that the buffer takes, also once it is sorted.
     var byteCount: Int { words.count * 8 + bytes.count + arrivals.count * 12 + counts.count * 8 }
 
     /// Whether a fact of the stream came.

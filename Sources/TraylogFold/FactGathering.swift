@@ -9,7 +9,7 @@ struct FactGathering: Sendable {
     let fold: LogFold
     let range: Range<UInt32>
     let seqs: ClosedRange<UInt64>
-    /// What the facts may take.
+    /// The memory that the facts may take.
     let bytes: Int
     private let work: FoldWork
     /// Of streams in the range.

@@ -15,7 +15,7 @@ import TraylogStates
 package struct LogFold: Sendable {
     /// Events that one pass holds in memory, at some 60 bytes each.
     package static let eventsPerPass = 2_000_000
-    /// What the facts of a pass may take, however long they are.
+    /// The memory for each event of a pass, however long its fact is.
     private static let bytesPerEvent = 72
 
     /// One user or topic, as the log alone tells.
@@ -57,7 +57,7 @@ package struct LogFold: Sendable {
     package var stream: UInt32?
     /// Whether users are brought up to their topics' last events, and not only to their own.
     package var foldsTopicsThroughHead = false
-    /// What a compaction kept of a stream; nil for one that is folded from its first event.
+    /// The state that a compaction kept of a stream; nil for one that is folded from its first event.
     package var base: @Sendable (UInt32) throws -> FoldBase? = { _ in nil }
     /// Whether the fold goes on without events that cannot be read, and does not end with the error.
     package var skipsDamage = false
@@ -86,7 +86,7 @@ package struct LogFold: Sendable {
     /// The same; with two takers on two threads, of which the second one gets the later half of the streams of each
     /// pass.
     ///
-    /// What the first one meets counts as earlier: of two errors its own is thrown.
+    /// Of two errors, the one that the first taker met is thrown.
     package func run<Taker: FoldTaker>(into takers: inout [Taker], progress: (UInt64) throws -> Void) throws {
         let work = FoldWork(all: head)
         if stream == nil, head <= UInt64(eventsPerPass),

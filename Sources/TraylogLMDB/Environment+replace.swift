@@ -151,7 +151,7 @@ extension EnvironmentFile {
 }
 
 extension Environment.Durability {
-    /// What LMDB is told.
+    /// The flags for LMDB.
     var flags: UInt32 {
         switch self {
         case .durable: 0

@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// What happened to one user's tray after an event: the user's own events, and those of topics that reached the user.
+/// The changes of one user's tray after an event: the user's own events, and those of topics that reached the user.
 ///
 /// Of topics these are broadcasts that came while the user was subscribed, and edits, retractions and expiries of items
 /// that the user received.

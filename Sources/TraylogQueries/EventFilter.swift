@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// What a search of the log looks for. What is nil, or empty, is not asked about; all that is given must match.
+/// The criteria of a search of the log. Each one that is given must match; nil and empty ones are not asked about.
 ///
 /// Names are compared byte by byte.
 public struct EventFilter: Hashable, Sendable {
@@ -77,7 +77,7 @@ extension Event {
         }
     }
 
-    /// What the event wrote for people to read.
+    /// The texts of the event that people read.
     fileprivate var texts: [String] {
         switch body {
         case .notified(let content), .broadcast(_, let content): [content.title, content.body].compactMap(\.self)

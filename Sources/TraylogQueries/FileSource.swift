@@ -92,7 +92,7 @@ package final class FileSource: SnapshotSource {
 }
 
 extension FileSource {
-    /// What a compaction kept of each stream, for a fold that takes long.
+    /// The states that a compaction kept of each stream, for a fold that takes long.
     package func bases(_ record: StoreRecord) -> @Sendable (UInt32) throws -> FoldBase? {
         FoldBase.reader(of: record, tables, rows)
     }

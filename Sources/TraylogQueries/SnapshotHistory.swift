@@ -43,7 +43,7 @@ package struct SnapshotHistory: FoldHistory {
     }
 }
 
-/// What memory adds to the stored past of a user.
+/// A user's past in memory, which is not stored yet.
 package struct UnstoredPast: Sendable {
     /// Of the user, not stored yet, ascending.
     package var landmarks: [TrayState]

@@ -92,7 +92,7 @@ extension SnapshotSource {
 }
 
 extension StoreSnapshot {
-    /// What the snapshot says of the log, of streams and of tables.
+    /// The statistics of the log, the streams and the tables in this snapshot.
     fileprivate func statistics(
         _ counts: StoreCounts, pageBytes: Int, _ environment: Environment
     ) throws -> StoreStatistics {

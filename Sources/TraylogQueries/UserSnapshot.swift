@@ -13,7 +13,7 @@ package struct UserSnapshot {
     package let asOf: UInt64
     package var state: TrayState
     package let pages: StoredPages
-    /// What memory adds to the stored past; nil where nobody asks for the past.
+    /// The past that is not stored yet; nil where nobody asks for the past.
     package let past: UnstoredPast?
     /// Whether the state was folded from the log alone, because what is stored of it is damaged.
     let isRefolded: Bool
@@ -52,7 +52,7 @@ package struct UserSnapshot {
         return with(found.state, found.pages ?? pages.viewing(.past(0)), asOf: seq)
     }
 
-    /// What a fold of the user's past reads.
+    /// The user's past, for a fold to read.
     package func history(_ past: UnstoredPast) -> SnapshotHistory {
         SnapshotHistory(store: store, pages: isRefolded ? store.pages(of: 0) : pages.viewing(.current), unstored: past)
     }

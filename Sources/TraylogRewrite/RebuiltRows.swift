@@ -15,7 +15,7 @@ package struct RebuiltRows: FoldTaker {
 
     private let environment: Environment
     private let tables: Tables
-    /// What the store's record will be; its streams are counted on the way.
+    /// The store's record to be; its streams are counted on the way.
     private var record: StoreRecord
     private var waiting = RowBuffer()
     private var names: [(key: [UInt8], stream: UInt32)] = []

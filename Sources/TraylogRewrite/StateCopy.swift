@@ -111,7 +111,7 @@ struct StateCopy {
 }
 
 extension StateCopy {
-    /// What a stream is folded from once the floor has moved, with the rows that this takes.
+    /// The base that a stream is folded from once the floor has moved, with its rows.
     private func makeBase(
         _ stream: UInt32, _ folded: LogFold.Folded, _ added: inout [(key: [UInt8], value: [UInt8])]
     ) throws -> StreamBase {

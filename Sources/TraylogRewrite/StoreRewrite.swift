@@ -27,11 +27,11 @@ package final class StoreRewrite {
     let progress: (_ done: UInt64, _ total: UInt64) throws -> Void
     private let source: FileSource
 
-    /// What came of it.
+    /// The outcome of a rewrite.
     package struct Outcome {
         var dropped: UInt64 = 0
         var droppedKinds: [UInt8: UInt64] = [:]
-        /// What the new file takes.
+        /// The bytes that the new file takes.
         var bytes: UInt64 = 0
         var archive: String?
         /// Events that lost what they said.

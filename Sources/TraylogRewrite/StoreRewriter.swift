@@ -4,7 +4,7 @@ import TraylogPlatform
 import TraylogQueries
 import TraylogStates
 
-/// What writing a store anew takes of it; one caller at a time does.
+/// Writes a store anew, for one caller at a time.
 package struct StoreRewriter: Sendable {
     let source: any SnapshotSource
     let host: any RewriteHost

@@ -25,7 +25,7 @@ package struct DueEntry: Hashable, Sendable {
 }
 
 extension DueEntry {
-    /// What an event makes due; nil for most.
+    /// The due time that an event sets; nil for most.
     package init?(_ body: borrowing Event.Body, seq: UInt64, stream: UInt32) {
         switch copy body {
         case .notified(let content), .broadcast(_, let content):
@@ -96,7 +96,7 @@ extension TrayState {
     }
 }
 
-/// What is due when: one row for each time that an event set, until a tick took care of it.
+/// Due times: one row for each that an event set, until a tick has dealt with it.
 ///
 /// A row says that something may be due, the item's state whether it still is: a retracted item or another `until`
 /// leaves its row to the tick that meets it.

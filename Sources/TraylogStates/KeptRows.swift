@@ -3,7 +3,7 @@ import TraylogDomain
 /// The rows that keep a user's past while a newer state is stored over it: landmarks, and pages as they were then.
 package struct KeptRows {
     package let stream: UInt32
-    /// What was there right before it is kept, too; 0 for none.
+    /// The state right before it is kept, too; 0 for no floor.
     package let floor: UInt64
     /// The pages that are stored now, where there are any.
     package let stored: StoredPages?

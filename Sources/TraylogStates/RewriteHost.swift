@@ -48,7 +48,7 @@ package struct CaptureStart: Sendable {
     }
 }
 
-/// What the writer changed since it was asked last, and the store after that.
+/// The changes of the writer since it was asked last, and the store after them.
 package struct CapturedChanges: Sendable {
     package let changes: CopyCapture
     package let record: StoreRecord
@@ -72,13 +72,13 @@ package struct RewrittenStore: Sendable {
     }
 }
 
-/// What the writer changed while its store was copied: what of the copy is out of date.
+/// The changes of the writer while its store was copied: these parts of the copy are out of date.
 package struct CopyCapture: Sendable {
     /// Streams whose stored states changed.
     package var streams = StreamSet()
     /// Names that were stored.
     package var names: [(key: [UInt8], stream: UInt32)] = []
-    /// What was made due and what was settled, in order.
+    /// Due times that were set and those that were settled, in order.
     package var dues: [(entry: DueEntry, isAdded: Bool)] = []
     /// Events below the floor-to-be that are needed again, because an item was restored.
     package var needed: [UInt64] = []

@@ -3,7 +3,7 @@ import TraylogDomain
 extension TrayState {
     /// Appends the rows that bring a stream's stored state up to this one: its changed pages and its root.
     ///
-    /// - Complexity: O(items at hand and pages changed).
+    /// - Complexity: O(items in memory and pages changed).
     package func pack(into rows: inout RowBuffer, stream: UInt32, name: StreamName) {
         for page in obsoletePages { rows.delete(stream, .page(.items), page.first) }
         for page in pages { rows.append(stream, .page(.items), page.first) { page.pack(into: &$0) } }

@@ -125,7 +125,7 @@ extension StateTable {
         }
     }
 
-    /// What the first fields of a packed page say.
+    /// The first fields of a packed page.
     package static func identity(
         of content: [UInt8], _ space: PageSpace
     ) throws(PackedError) -> (first: UInt64, changedBy: UInt64) {

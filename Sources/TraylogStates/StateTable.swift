@@ -6,7 +6,7 @@ import TraylogLog
 package struct StateTable: Sendable {
     package let database: Database
 
-    /// What a row of a stream holds; the numbers are stored.
+    /// The kinds of rows of a stream; the numbers are stored.
     package struct Space: RawRepresentable, Hashable, Sendable {
         package let rawValue: UInt8
 
@@ -139,7 +139,7 @@ package struct StateTable: Sendable {
     }
 }
 
-/// What a root row holds: whose state it is, and the state.
+/// The content of a root row: whose state it is, and the state.
 package struct StoredState: Hashable, Sendable {
     package var name: StreamName
     package var state: TrayState

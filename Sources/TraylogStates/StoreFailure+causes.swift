@@ -4,7 +4,7 @@ import TraylogPages
 import TraylogLog
 
 extension TraylogError {
-    /// What a caller is told of any error that surfaces inside of the library.
+    /// Makes the error that a caller sees from any error inside of the library.
     package init(_ error: any Error, in directory: String) {
         switch error {
         case let error as TraylogError: self = error

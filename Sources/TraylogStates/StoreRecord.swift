@@ -85,7 +85,7 @@ package struct StoreRecord: Hashable, Sendable {
         try transaction.put(database, RawSpan(_elements: key.span), RawSpan(_elements: bytes.span))
     }
 
-    /// What ``decode(from:)`` reads.
+    /// The bytes that ``decode(from:)`` reads.
     func packed(isFinished: Bool) -> [UInt8] {
         var bytes: [UInt8] = [isFinished ? StoreRecord.format : StoreRecord.unfinished]
         bytes.appendFixed64(hasher.key0)

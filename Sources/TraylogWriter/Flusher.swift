@@ -53,7 +53,7 @@ package struct Flusher {
         self.tailEvents = max(tailEvents, 1)
     }
 
-    /// What goes into the next transaction beside `events` new ones: nothing, or a slice.
+    /// The slice that goes into the next transaction beside `events` new ones; nil for none.
     mutating func slice(besides events: Int, store: inout LiveStore) throws -> Slice? {
         if round == nil {
             guard store.tail.count >= max(tailEvents * 3 / 4, 1) else { return nil }
@@ -203,7 +203,7 @@ package struct Flusher {
     mutating func startAnew() { round = nil }
 }
 
-/// What the stored states hold when a round has ended.
+/// How far the stored states reach when a round has ended.
 struct RoundEnd {
     /// The head at its start.
     let head: UInt64
@@ -226,7 +226,7 @@ package struct Slice {
     /// Of the round that this slice ends.
     var end: RoundEnd?
 
-    /// What the transaction writes, without the streams that it belongs to.
+    /// The rows that the transaction writes, without the streams in memory.
     func rows(_ record: StoreRecord) -> SliceRows {
         var new: StoreRecord?
         if let end {

@@ -3,7 +3,7 @@
 /// Callers that append one event after the other come back right after their answers. All of them in one group wait for
 /// two syncs; in two groups by turns each waits for four, and the disk does twice the work.
 struct GroupRhythm {
-    /// What the last group did, while none was skipped since.
+    /// The figures of the last group, while none was skipped since.
     private var last: (jobs: Int, commands: Int, waiting: Int, nanoseconds: Int)?
     /// The share of those answered who came back in time, in 1/256; a running mean.
     private var returning = 256

@@ -6,7 +6,7 @@ import TraylogDomain
 /// were put into it as a whole. Each stream says since when that is so. When the filter is full, it begins anew with the keys
 /// of the tail, and all other streams have to be put in again.
 struct KnownKeys {
-    /// What is known of the keys of one stream.
+    /// The known keys of one stream.
     struct OfStream {
         /// All keys of the stream are in the filter of this number; 0 for none.
         fileprivate var filter: UInt32 = 0

@@ -87,7 +87,7 @@ package final class LiveSource: SnapshotSource {
                 pages: snapshot.pages(of: found.stream), past: found.past))
     }
 
-    /// What the lock guards of a user, as a value that leaves it.
+    /// A copy of a user's parts that the lock guards, as a value that leaves it.
     private struct CopiedUser: Sendable {
         let stream: UInt32
         let state: TrayState

@@ -4,7 +4,7 @@ import TraylogLog
 import TraylogStates
 
 extension LiveStore {
-    /// What the file of a store holds, ready for writing: makes the store's record in a new one, and finds the events
+    /// Reads the file of a store, ready for writing: makes the store's record in a new one, and finds the events
     /// in an old one that its states do not hold yet.
     ///
     /// States are not folded here, and most streams do not come into memory, but when somebody asks for them: opening costs a

@@ -12,7 +12,7 @@ final class TurnSnapshot: @unchecked Sendable {
 }
 
 extension LiveStore {
-    /// What everything is read through in this turn of the lock.
+    /// The snapshot that everything is read through in this turn of the lock.
     func snapshot() throws -> StoreSnapshot {
         if let open = turn.open { return open }
         let held = turn.held ?? HeldRead(environment)

@@ -12,7 +12,7 @@ package struct LiveStore {
     package let hasher: IdentityHasher
     let landmarkDistance: UInt64
     let categoryNames = CategoryNames()
-    /// What is read through in one turn of the lock.
+    /// The snapshot of one turn of the lock.
     let turn = TurnSnapshot()
     /// The store's record as it was read or compacted last; flushing keeps it up to date.
     var record: StoreRecord
@@ -22,7 +22,7 @@ package struct LiveStore {
     /// As long as the store is being copied: what changed meanwhile.
     var capture: CopyCapture?
 
-    /// What the request in turn brought along for its undos.
+    /// The undos that the request in turn brought along, already folded.
     var undos: [PreparedUndo] = []
 
     var directory: StreamDirectory

@@ -1,7 +1,7 @@
 import TraylogDomain
 import TraylogStates
 
-/// What the writing process knows of one stream, a user's or a topic's.
+/// One stream in the memory of the writing process, a user's or a topic's.
 ///
 /// A topic's state is the tray of somebody who always was subscribed and never did anything. Guarded by the lock of
 /// ``LiveStore``.

@@ -93,7 +93,7 @@ extension PendingTransaction {
         return known ?? store.newStream(name)
     }
 
-    /// What has to be looked at before the event is there: for an undo, the state; of an expiry, what was due.
+    /// The state before the event, which an undo needs, and what was due, which an expiry needs.
     private mutating func stateBefore(
         _ event: borrowing Event, of stream: LiveStream?, store: inout LiveStore
     ) throws -> TrayState? {

@@ -93,7 +93,7 @@ extension PendingTransaction {
         try batch.event(seq) ?? store.pages(of: 0).event(seq)
     }
 
-    /// What a command comes to.
+    /// Decides what a command changes.
     mutating func decide(
         _ prepared: borrowing PreparedCommands, _ index: Int, of stream: LiveStream?, store: inout LiveStore
     ) throws -> Decision {
@@ -140,7 +140,7 @@ extension PendingTransaction {
         return (newest.state, try source(of: stream.number, store))
     }
 
-    /// What can be read beside the stream's states.
+    /// The source to read beside the stream's states.
     func source(of stream: UInt32, _ store: borrowing LiveStore) throws -> PendingSource {
         PendingSource(stored: try store.pages(of: stream), batch: batch, keptFloor: store.keptFloor)
     }
@@ -199,7 +199,7 @@ extension RandomPool {
     }
 }
 
-/// What a decision may read: the file, and the events of the transaction in the making.
+/// The sources of a decision: the file, and the events of the transaction in the making.
 struct PendingSource: StateSource {
     let stored: StoredPages
     let batch: RecordBatch

@@ -3,7 +3,7 @@ import TraylogPlatform
 import TraylogStates
 
 extension PendingTransaction {
-    /// What became of something that was due.
+    /// The outcome for something that was due.
     private enum Outcome {
         case expired
         case woken

@@ -14,9 +14,9 @@ struct PendingTransaction {
     var batch = RecordBatch(firstSeq: 1)
     /// Deleted items may be back, which did not wake while they were deleted.
     private var mayEndWaiting = false
-    /// What the events make due, and which event each comes from.
+    /// Times at which items fall due because of the events, and which event each comes from.
     private var dues: [(seq: UInt64, entry: DueEntry)] = []
-    /// What a tick took care of.
+    /// Due times that a tick has dealt with.
     var settled: [DueEntry] = []
     /// How far the store has come with them in the log that it follows.
     var source: SourcePosition?
@@ -158,7 +158,7 @@ extension Event.Body {
     }
 }
 
-/// What one transaction writes, as a value that leaves the lock.
+/// The values that one transaction writes; they leave the lock.
 struct TransactionValues: Sendable {
     let batch: RecordBatch
     let dues: [DueEntry]

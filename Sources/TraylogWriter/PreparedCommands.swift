@@ -14,7 +14,7 @@ package struct PreparedCommands: Sendable {
         var fingerprint: UInt64 = 0
         /// The key's identity, of a `notify` with a key; else 0.
         var key: UInt64 = 0
-        /// What the event of a valid `notify` will state, if that is compact; nothing of it depends on the state.
+        /// The fact of a valid `notify`, if it is compact; nothing in it depends on the state.
         var notice: CompactFact?
         /// Where the event's payload stands in ``payloads``, when it is there.
         var payloadStart = 0
@@ -32,7 +32,7 @@ package struct PreparedCommands: Sendable {
     let commands: [Command]
     private(set) var entries: [Entry] = []
     private(set) var payloads: [UInt8] = []
-    /// What the events of other valid `notify` commands will state but for their seqs, by index.
+    /// The facts of other valid `notify` commands, without their seqs, by index.
     private var facts: [Int: Fact] = [:]
     /// Two words for each command, or nothing.
     private var salts: [UInt64] = []
@@ -58,7 +58,7 @@ package struct PreparedCommands: Sendable {
         }
     }
 
-    /// What the event of a `notify` will state, but for its seq; nil for other commands.
+    /// The fact of a `notify`, without its seq; nil for other commands.
     func fact(_ index: Int) -> Fact? {
         entries[index].notice?.fact(seq: 0) ?? facts[index]
     }

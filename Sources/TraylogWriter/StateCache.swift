@@ -2,7 +2,7 @@ import TraylogDomain
 
 /// The states of streams in memory: how much room they take, and which of them hold events that are not durable yet.
 struct StateCache {
-    /// What is in memory of one stream.
+    /// The states of one stream in memory.
     struct OfStream {
         /// The state after the last commit, but for events that wait in the tail.
         fileprivate(set) var committed: CachedState?
@@ -15,7 +15,7 @@ struct StateCache {
 
     /// Room for states and streams, in bytes, as far as they can be stored.
     let limit: Int
-    /// What the committed states take.
+    /// The memory that the committed states take.
     private(set) var byteCount = 0
     /// Below it a sweep would find little: what was left by the last one waits to be stored.
     private var nextSweep = 0
@@ -128,7 +128,7 @@ final class CachedState {
     var bases: [(floor: UInt64, state: TrayState)] = []
     /// The floor as of which that is known.
     var basesFloor: UInt64 = 0
-    /// What the cache counts it as.
+    /// The bytes that the cache counts for it.
     fileprivate var countedBytes = 0
 
     init(state: TrayState) {

@@ -11,7 +11,7 @@ package final class Writer: Sendable {
     static let groupCommands = 2_048
     static let groupBytes = 8 << 20
 
-    /// What the thread is to do next.
+    /// The next task of the thread.
     enum Work {
         /// Requests that share a transaction.
         case append([AppendRequest])

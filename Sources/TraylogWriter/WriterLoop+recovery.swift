@@ -2,11 +2,11 @@ import TraylogLMDB
 import TraylogLog
 import TraylogStates
 
-/// What the writer has to make sure of before it answers anybody again.
+/// Doubts that the writer has to clear up before it answers anybody again.
 struct Doubts {
     /// A transaction failed: LMDB may have given the environment up.
     var isSuspect = false
-    /// What is stored may not be on disk, and the next sync would not tell.
+    /// A sync failed: stored pages may not be on disk, and the next sync would not tell.
     var isUnsynced = false
     /// How often the environment had been opened anew when the store's memory was last made from it.
     var reopenings = 0

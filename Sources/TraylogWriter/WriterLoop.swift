@@ -29,7 +29,7 @@ package struct WriterLoop {
     /// When the oldest of the requests in turn was handed over, by the monotonic clock, and when its turn came.
     private var turn: (since: Int64, from: Int64)?
 
-    /// What a failure left to be made sure of; see ``recover()``.
+    /// Doubts that a failure left; ``recover()`` clears them up.
     var doubts = Doubts()
     /// When the next item expires or wakes; nil when none does.
     var nextDue: Timestamp?
@@ -63,7 +63,7 @@ package struct WriterLoop {
 
     // MARK: The loop
 
-    /// What the thread does next.
+    /// The next step of the thread.
     private enum Step {
         case work(Writer.Work)
         /// Something is due.
@@ -114,7 +114,7 @@ package struct WriterLoop {
         rhythm.noteGathered(writer.gather(quorum, nanoseconds: nanoseconds))
     }
 
-    /// What to do when nobody comes for a while; nil for nothing.
+    /// The step to take when nobody comes for a while; nil for none.
     private var idleStep: (step: Step, milliseconds: Int)? {
         if hasUnsynced && isRelaxed { return (.sync, WriterLoop.relaxedMilliseconds) }
         guard hasUnstored else { return nil }

@@ -11,7 +11,7 @@ struct FreePageList {
     /// Whole pages in the file.
     let pageCount: UInt64
 
-    /// What LMDB writes for an empty tree.
+    /// The root number that LMDB writes for an empty tree.
     private static let noPage = UInt64.max
     private static let branchFlag: UInt16 = 1
     private static let leafFlag: UInt16 = 2

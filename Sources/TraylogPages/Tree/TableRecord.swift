@@ -1,4 +1,4 @@
-/// What LMDB keeps of a table: 48 bytes in the header or in the table of tables.
+/// LMDB's record of a table: 48 bytes in the header or in the table of tables.
 ///
 /// | offset | what |
 /// |---|---|
