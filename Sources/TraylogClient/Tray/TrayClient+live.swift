@@ -192,7 +192,7 @@ extension TrayClient {
         while !isClosed {
             if !outbox.here({ $0.hasPending }) {
                 if goal == .idle || answered.isComplete { return true }
-                if asking == nil, mayAsk, clock.uptime >= nextQuestion {
+                if asking == nil, refreshing == nil, mayAsk, clock.uptime >= nextQuestion {
                     // An error is no reason to hurry.
                     nextQuestion = clock.uptime + 500
                     let flag = answered

@@ -176,7 +176,8 @@ class Proxy:
         finally:
             with self.lock:
                 self.connections.discard(client)
-            self.cut(client)
+            # What was passed on is to arrive; a fault has cut the connection already.
+            client.close()
 
     def request(self, client):
         data = b""
