@@ -81,6 +81,12 @@ struct ServeCommand: AsyncParsableCommand {
         func run() async throws {
             try? await gracefulShutdown()
             service.drain()
+            // Thousands of connections may take longer to end than anybody waits. What was acknowledged is on disk.
+            Task.detached { [store = service.store] in
+                try await Task.sleep(for: .seconds(12))
+                await store.close()
+                Foundation.exit(0)
+            }
         }
     }
 
