@@ -43,11 +43,15 @@ struct SearchOptionTests {
         }
     }
 
-    @Test func anExportIsLimitedInTheSameWayAndStaysInOrder() throws {
+    @Test func anExportIsLimitedInTheSameWay() throws {
         try withLog { store throws in
             let lines = try store.run("export", "--device", "phone").lines
             #expect(try lines.map { try JSONValue.object($0)["seq"] } == [2, 3])
-            #expect(try store.run("export", "--newest-first").status == 64)
+            let newest = try store.run("export", "--newest-first", "--limit", "2").lines
+            let whole = try store.run("export").lines
+            #expect(newest == whole.suffix(2).reversed())
+            #expect(try store.run("export", "--limit", "3").lines == Array(whole.prefix(3)))
+            #expect(try store.run("export", "--newest-first", "--skip-damaged").status == 64)
             #expect(try store.run("export", "--since", "2").status == 64)
         }
     }

@@ -8,7 +8,8 @@ struct ExportCommand: StoreCommand {
         discussion: """
             One event a line, in the order of the log, as of the start of the command. Each has the members that \
             'log --json' shows, and "stored": the bytes of the event, in Base64. Several exports that follow on each \
-            other (--from) can be put together. Of a store that was compacted, only an export with --archive can be \
+            other (--from) can be put together. --limit and --newest-first choose lines that cannot be restored by \
+            themselves. Of a store that was compacted, only an export with --archive can be \
             restored: it has the events that left the log, too, and fails when one is missing.
 
             EXAMPLES
@@ -18,6 +19,7 @@ struct ExportCommand: StoreCommand {
               traylog export --archive old > everything.jsonl
               traylog export | jq -r 'select(.kind == "notified") | .title'
               traylog export --actor bob --since yesterday > bob.jsonl
+              traylog export --newest-first --limit 100 > last.jsonl
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -30,13 +32,17 @@ struct ExportCommand: StoreCommand {
 
     func validate() throws {
         try requireStore()
-        if search.newestFirst || search.limit != nil {
-            throw ValidationError("An export is in the order of the log and whole; give '--from' and '--to'.")
+        if skipDamaged, isChosen {
+            throw ValidationError("'--skip-damaged' goes without '--limit' and '--newest-first'.")
         }
     }
 
+    /// Whether lines are chosen one by one.
+    private var isChosen: Bool { search.newestFirst || search.limit != nil }
+
     func run() throws {
         try withReader { reader in
+            if isChosen { return try printChosen(reader) }
             var export = try LogExport(
                 of: reader, from: range.from, through: range.to, including: try archive.open(for: reader))
             export.skipsDamage = skipDamaged
@@ -62,6 +68,19 @@ struct ExportCommand: StoreCommand {
             }
             try output.flush()
             throw ExitCode(ExitStatus.difference.rawValue)
+        }
+    }
+
+    /// Prints the lines of the events that a search finds, in its order.
+    private func printChosen(_ reader: BlockingReader) throws {
+        let (archives, head) = (try archive.open(for: reader), try reader.head())
+        var found = search.search(
+            reader, user: nil, kinds: [], from: range.from, through: min(range.to ?? head, head), archives)
+        while let events = try found.take() {
+            for event in events {
+                var line = try LogExport(of: reader, from: event.seq, through: event.seq, including: archives)
+                while let bytes = try line.take()?.bytes { try Descriptor.standardOutput.write(bytes) }
+            }
         }
     }
 }
