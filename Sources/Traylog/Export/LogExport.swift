@@ -30,8 +30,10 @@ public struct LogExport {
     /// The log and its archives; nil without archives.
     private var merged: MergedLog?
 
-    // Limits the life of a read transaction.
-    private static let eventsAtOnce = 1_000
+    /// How many events one ``take()`` looks at, at most; 1 or more. It limits the life of a read transaction.
+    public var eventsAtOnce = 1_000 {
+        didSet { eventsAtOnce = max(eventsAtOnce, 1) }
+    }
     private static let bytesAtOnce = 1 << 20
 
     /// Begins an export.
@@ -68,7 +70,7 @@ public struct LogExport {
                 try writeMerged(to: &writer)
             } else {
                 let from = next
-                try queries.source.read { try write(to: &writer, from: $0, first: from, count: Self.eventsAtOnce) }
+                try queries.source.read { try write(to: &writer, from: $0, first: from, count: eventsAtOnce) }
             }
         } catch {
             let failure = TraylogError(error, in: queries.source.directory)
@@ -128,7 +130,7 @@ public struct LogExport {
     }
 
     private mutating func writeMerged(to writer: inout JSONWriter) throws {
-        let end = next + UInt64(Self.eventsAtOnce)
+        let end = next + UInt64(eventsAtOnce)
         while next <= last.rawValue, next < end, writer.bytes.count < Self.bytesAtOnce {
             guard let row = try merged?.take(), row.seq == next else {
                 throw StoreFailure(

@@ -78,8 +78,10 @@ struct ExportCommand: StoreCommand {
             reader, user: nil, kinds: [], from: range.from, through: min(range.to ?? head, head), archives)
         while let events = try found.take() {
             for event in events {
-                var line = try LogExport(of: reader, from: event.seq, through: event.seq, including: archives)
-                while let bytes = try line.take()?.bytes { try Descriptor.standardOutput.write(bytes) }
+                // Up to the head, so that the line says of which log it is, and no restore takes it for a whole one.
+                var export = try LogExport(of: reader, from: event.seq, through: head, including: archives)
+                export.eventsAtOnce = 1
+                if let line = try export.take() { try Descriptor.standardOutput.write(line.bytes) }
             }
         }
     }
