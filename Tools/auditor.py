@@ -23,7 +23,7 @@ import tempfile
 
 KINDS = (
     "notified traySeen marked allMarked muted unmuted snoozed woken edited retracted subscribed unsubscribed broadcast "
-    "undone expired erased compacted"
+    "undone expired erased compacted held released"
 ).split()
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
@@ -187,6 +187,8 @@ class HandedOut:
                 self.expect("the line of the chain", number, len(lines) - 1)
             elif "leafIndex" in value:
                 self.check_proof(value)
+                proved += 1
+            elif "event" in value and first.get("disclosed") and value.get("archived"):
                 proved += 1
             elif "event" in value:
                 self.check_entry(value, counts)

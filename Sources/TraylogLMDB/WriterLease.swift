@@ -26,6 +26,17 @@ struct WriterLease: Sendable {
         }
     }
 
+    /// Who has the lease of a store; nil when nobody does.
+    static func current(directory: String) -> WritingProcess? {
+        guard let file = try? FileDescriptor(opening: directory + "/writer.lock", .reading) else { return nil }
+        defer { file.close() }
+        guard file.isLocked else { return nil }
+        let holder = holder(String(decoding: (try? file.read(512, at: 0)) ?? [], as: UTF8.self))
+        return WritingProcess(
+            processID: holder.processID ?? 0, host: holder.host ?? "",
+            sinceSeconds: holder.since.flatMap(Int64.init) ?? 0)
+    }
+
     /// Signs the lease with process, host and time.
     func sign() throws(LMDBError) {
         let seconds = SystemClock.nowMilliseconds() / 1000
@@ -62,4 +73,17 @@ struct WriterLease: Sendable {
             message: "The store is open for writing by \(name)\(host)\(since): end it, or open the store for reading.",
             holderPID: holder.processID)
     }
+}
+
+/// The process that has a store open for writing.
+package struct WritingProcess: Hashable, Sendable {
+    package var processID: Int32
+    package var host: String
+    /// Unix time.
+    package var sinceSeconds: Int64
+}
+
+extension Environment {
+    /// The process that has the store open for writing; nil when there is none.
+    package func writer() -> WritingProcess? { WriterLease.current(directory: directory) }
 }

@@ -1,6 +1,7 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogPages
+import TraylogPlatform
 import TraylogStates
 
 /// Figures of a store for its operator.
@@ -19,8 +20,37 @@ public struct StoreStatistics: Hashable, Sendable {
         }
     }
 
+    /// A process that has the store open for writing.
+    public struct Writer: Hashable, Sendable {
+        /// Its process.
+        public var pid: Int32
+        /// The name of its machine.
+        public var host: String
+        /// When it opened the store, to the second.
+        public var since: Timestamp
+
+        /// Makes one of its parts.
+        public init(pid: Int32, host: String, since: Timestamp) {
+            self.pid = pid
+            self.host = host
+            self.since = since
+        }
+    }
+
     /// The newest event.
     public var head: Seq = .zero
+    /// When the newest event was recorded; nil in an empty store.
+    public var lastEventAt: Timestamp?
+    /// Snoozes and expiries that are due and that no tick has taken care of, up to 1,000.
+    public var overdue = 0
+    /// Since when the oldest of them is due.
+    public var overdueSince: Timestamp?
+    /// Events that left the log.
+    public var dropped: UInt64 = 0
+    /// Users who were erased.
+    public var erased: UInt64 = 0
+    /// Nil while nobody has the store open for writing.
+    public var writer: Writer?
     /// Events below it may be compacted away; 0 before the first compaction.
     public var floor: Seq = .zero
     /// Events that the log holds.
@@ -83,6 +113,13 @@ extension SnapshotSource {
         statistics.freeBytes = UInt64(information.freePages * information.pageSizeBytes)
         statistics.mapSizeBytes = UInt64(information.mapSizeBytes)
         statistics.readers = readers
+        statistics.writer = environment.writer().map {
+            StoreStatistics.Writer(
+                pid: $0.processID, host: $0.host, since: Timestamp(milliseconds: $0.sinceSeconds * 1_000))
+        }
+        let now = Timestamp(milliseconds: SystemClock.nowMilliseconds())
+        let due = try environment.read { try tables.dues.entries(after: nil, through: now, limit: 1_000, in: $0) }
+        (statistics.overdue, statistics.overdueSince) = (due.count, due.first?.due)
         // In parts, so that no read transaction lives long.
         statistics.damagedStates = try stride(from: UInt32(1), to: end, by: 10_000).reduce(0) { count, first in
             try count + environment.read { try states.countDamaged(first..<min(first + 10_000, end), in: $0) }
@@ -98,6 +135,9 @@ extension StoreSnapshot {
     ) throws -> StoreStatistics {
         var statistics = StoreStatistics()
         statistics.head = Seq(head)
+        statistics.dropped = record.dropped
+        statistics.erased = UInt64(record.erased)
+        if head > 0 { statistics.lastEventAt = try event(Seq(head)).recordedAt }
         statistics.floor = record.floor.seq
         statistics.events = head - min(record.dropped, head)
         statistics.unflushed = counts.unflushed

@@ -16,6 +16,9 @@ struct KeptEvents {
         self.floor = floor
     }
 
+    /// Keeps all events of a stream, whatever they say.
+    mutating func keepWhole(_ stream: UInt32) { wholeStreams.insert(stream) }
+
     func contains(_ seq: UInt64) -> Bool { seqs.contains(seq) }
 
     mutating func insert(_ seq: UInt64) {

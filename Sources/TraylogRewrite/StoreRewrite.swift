@@ -86,6 +86,11 @@ package final class StoreRewrite {
             let tree = TreeStorage(environment: environment, table: tables.merkle, log: tables.log)
             try tree.bring(through: floor - 1) { try host.write($0) }
         }
+        if floor > 0 {
+            let held = try HeldStreams.find(
+                tables.log, in: environment, floor: start.record.floor.seq.rawValue, through: start.head)
+            for stream in held { kept.keepWhole(stream) }
+        }
         if floor > 0 { try note(from: floor, through: start.head, &kept, start.record) }
         var copy = StoreCopy(
             source: source, target: successor, record: start.record, floor: floor, kept: kept,

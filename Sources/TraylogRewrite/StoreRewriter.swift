@@ -31,6 +31,12 @@ package struct StoreRewriter: Sendable {
         return try body()
     }
 
+    /// The streams of users who are held.
+    package func heldStreams() throws -> Set<UInt32> {
+        let (floor, head) = try source.read { ($0.record.floor.seq.rawValue, $0.head) }
+        return try HeldStreams.find(source.tables.log, in: source.environment, floor: floor, through: head)
+    }
+
     /// Only within ``exclusively(_:)``.
     package func rewrite(
         _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void

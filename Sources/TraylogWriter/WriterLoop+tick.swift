@@ -34,6 +34,17 @@ extension WriterLoop {
         return report
     }
 
+    /// Appends an event of an operator to a user's stream.
+    package mutating func append(
+        _ body: Event.Body, of user: String, actor: String?, device: String?
+    ) throws -> Seq {
+        try recover()
+        let now = Timestamp(milliseconds: SystemClock.nowMilliseconds())
+        let seq = try memory.withLock { try $0.append(body, of: user, actor: actor, device: device, now: now) }
+        try commit()
+        return seq
+    }
+
     private func dueEntries(after last: DueEntry?, through now: Timestamp) throws -> [DueEntry] {
         let dues = tables.dues
         let found = try environment.read {

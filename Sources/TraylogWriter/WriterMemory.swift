@@ -72,6 +72,26 @@ package struct WriterMemory: ~Copyable {
         }
     }
 
+    /// Appends an event of an operator to a user's stream, which may be new, as one transaction.
+    mutating func append(
+        _ body: Event.Body, of user: String, actor: String?, device: String?, now: Timestamp
+    ) throws -> Seq {
+        transaction.begin(store, now: now)
+        addSlice(besides: 1)
+        do {
+            let known = try store.stream(of: UserName(user, store.hasher))
+            if let known, known.isErased { throw Refusal.invalid(field: "user", reason: "was erased") }
+            // Only who asks is taken of the command.
+            let command = Command(user: user, .seeTray(), actor: actor, device: device)
+            return transaction.append(
+                command, body, fingerprint: 0, salt: random.nextSalt(), to: known ?? store.newStream(.user(user)),
+                store: &store)
+        } catch {
+            rollBack()
+            throw error
+        }
+    }
+
     /// Makes a slice part of the transaction, when one is due.
     mutating func addSlice(besides events: Int) {
         // A state that cannot be stored must not keep events from being appended: the log holds everything.

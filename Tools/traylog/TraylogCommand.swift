@@ -41,12 +41,13 @@ struct TraylogCommand: ParsableCommand {
                 name: "Prove",
                 subcommands: [
                     TreeHeadCommand.self, ProveCommand.self, ProveConsistencyCommand.self, KeygenCommand.self,
-                    CheckCommand.self, AuditCommand.self, DiffCommand.self,
+                    CheckCommand.self, AuditCommand.self, DiffCommand.self, DossierCommand.self,
                 ]),
             CommandGroup(
                 name: "Look after",
                 subcommands: [
-                    TickCommand.self, StatsCommand.self, ReplayCommand.self, CompactCommand.self, EraseCommand.self,
+                    TickCommand.self, StatsCommand.self, ReplayCommand.self, HealthCommand.self, CompactCommand.self,
+                    ArchivesCommand.self, EraseCommand.self, HoldCommand.self, ReleaseCommand.self,
                     VerifyCommand.self, BackupCommand.self,
                     ExportCommand.self, RestoreCommand.self,
                 ]),

@@ -51,6 +51,12 @@ public struct AuditStep: Hashable, Sendable {
     public var after: TrayCounts
     /// The tray right after the event; nil unless trays were asked for.
     public var tray: Tray?
+
+    public init(seq: Seq, before: TrayCounts = TrayCounts(), after: TrayCounts = TrayCounts()) {
+        self.seq = seq
+        self.before = before
+        self.after = after
+    }
 }
 
 /// The counts of a tray at one moment.
@@ -61,6 +67,8 @@ public struct TrayCounts: Hashable, Sendable {
     public var unread = 0
     /// Listed items.
     public var total = 0
+
+    public init() {}
 
     init(_ state: borrowing TrayState) {
         unseen = Int(clamping: state.unseen)

@@ -22,7 +22,7 @@ extension Store {
     /// - Parameters:
     ///   - actor: who asked for it, for the `erased` event.
     ///   - archives: the directory of the store's archives, if they were moved.
-    /// - Throws: ``TraylogError``: refused `invalid`; failed `notFound` for a missing archive, `busy`, `diskFull`,
+    /// - Throws: ``TraylogError``: refused `invalid`, or `held` for a held user; failed `notFound` for a missing archive, `busy`, `diskFull`,
     ///   `damaged`, `closed`.
     /// - Complexity: reads and writes all of the store, and its archives.
     @discardableResult
@@ -75,6 +75,7 @@ extension Store {
             return erasure
         }
         guard let erasure = found else { return report }
+        guard try !rewriter.heldStreams().contains(erasure.stream) else { throw Refusal.held(user: user) }
         report.archives = try rewriteArchives(without: erasure.stream, in: archives)
         var goal = RewriteGoal()
         goal.erasure = erasure

@@ -15,6 +15,19 @@ extension JSONWriter {
         member("bytes", statistics.bytes)
         member("freeBytes", statistics.freeBytes)
         member("mapSizeBytes", statistics.mapSizeBytes)
+        member("lastEventAt", statistics.lastEventAt)
+        member("dropped", statistics.dropped)
+        member("erased", statistics.erased)
+        member("overdue", statistics.overdue)
+        member("overdueSince", statistics.overdueSince)
+        if let writer = statistics.writer {
+            name("writer")
+            beginObject()
+            member("pid", Int(writer.pid))
+            member("host", writer.host)
+            member("since", writer.since)
+            endObject()
+        }
         name("readers")
         beginArray()
         for reader in statistics.readers { write(reader) }

@@ -23,6 +23,8 @@ public enum Refusal: Error, Hashable, Sendable {
     case keyConflict(key: String, seq: Seq)
     /// The query or command needs events that a compaction took out of the log.
     case compacted(floor: Seq, archive: String?)
+    /// The user is held, so nobody can erase the user.
+    case held(user: String)
 }
 
 extension Refusal {
@@ -38,6 +40,7 @@ extension Refusal {
         case .notUndoable: "notUndoable"
         case .keyConflict: "keyConflict"
         case .compacted: "compacted"
+        case .held: "held"
         }
     }
 
@@ -65,6 +68,8 @@ extension Refusal {
         case .compacted(let floor, let archive):
             "below the floor, which is \(floor)"
                 + (archive.map { "; the events before it are in the archive \($0)" } ?? "")
+        case .held(let user):
+            "\(user) is held and cannot be erased; a release comes first"
         }
     }
 }

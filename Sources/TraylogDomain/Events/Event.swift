@@ -89,6 +89,10 @@ extension Event {
         case expired(item: Seq)
         /// The user was erased.
         case erased
+        /// From here on nothing of the user leaves the log, and nobody can erase the user.
+        case held
+        /// The end of that.
+        case released
         /// The event's user was erased; only the kind and the time are left.
         case redacted(EventKind)
         /// Events left the log.
@@ -104,7 +108,7 @@ public enum EventKind: UInt8, Hashable, Sendable, CaseIterable {
     /// An event of ``Event/Body`` with the same name.
     case notified = 1, traySeen, marked, allMarked, muted, unmuted, snoozed, woken, edited, retracted, subscribed
     /// An event of ``Event/Body`` with the same name.
-    case unsubscribed = 12, broadcast, undone, expired, erased, compacted
+    case unsubscribed = 12, broadcast, undone, expired, erased, compacted, held, released
 }
 
 extension EventKind {
@@ -151,6 +155,8 @@ extension Event.Body {
         case .undone: .undone
         case .expired: .expired
         case .erased: .erased
+        case .held: .held
+        case .released: .released
         case .redacted(let kind): kind
         case .compacted: .compacted
         }

@@ -37,6 +37,8 @@ extension Event.Body {
         case .undone: self = .undone(event: try fields["event"])
         case .expired: self = .expired(item: try fields["item"])
         case .erased: self = .erased
+        case .held: self = .held
+        case .released: self = .released
         case .compacted:
             self = .compacted(
                 through: try fields["through"], dropped: try fields["dropped"], archive: try fields[maybe: "archive"])

@@ -92,6 +92,8 @@ extension EventDecoder {
         case .undone: return .undone(event: try fields.requiredSeq(.event))
         case .expired: return .expired(item: try fields.requiredSeq(.item))
         case .erased: return .erased
+        case .held: return .held
+        case .released: return .released
         case .compacted:
             return .compacted(
                 through: try fields.requiredSeq(.through), dropped: try fields.required(.dropped),

@@ -94,7 +94,7 @@ struct FieldSet: OptionSet, Hashable, Sendable {
         case .subscribed, .unsubscribed: subscribed
         case .broadcast: broadcast
         case .undone: undone
-        case .erased: common
+        case .erased, .held, .released: common
         case .compacted: compacted
         }
     }

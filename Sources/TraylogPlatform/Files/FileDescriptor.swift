@@ -162,6 +162,13 @@ extension FileDescriptor {
         }
     }
 
+    /// Whether somebody has the exclusive lock. Takes a shared one for an instant.
+    package var isLocked: Bool {
+        guard flock(number, LOCK_SH | LOCK_NB) == 0 else { return errno == EWOULDBLOCK }
+        unlock()
+        return false
+    }
+
     package func unlock() {
         _ = flock(number, LOCK_UN)
     }

@@ -83,7 +83,8 @@ extension Event.Body {
     /// The greatest seq that this event names; 0 when it names none.
     package var greatestNamed: Seq {
         switch self {
-        case .notified, .broadcast, .muted, .unmuted, .subscribed, .unsubscribed, .erased, .redacted: 0
+        case .notified, .broadcast, .muted, .unmuted, .subscribed, .unsubscribed, .erased, .held, .released, .redacted:
+            0
         case .traySeen(let upTo): upTo
         case .marked(_, let items): items.max() ?? 0
         case .allMarked(_, let selection): selection.upTo ?? 0

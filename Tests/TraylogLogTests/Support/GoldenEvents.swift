@@ -25,6 +25,8 @@ enum GoldenEvents {
         ("undone", event(17, .undone(event: 5))),
         ("expired", event(18, .expired(item: 16), user: nil)),
         ("erased", event(19, .erased)),
+        ("held", event(21, .held)),
+        ("released", event(22, .released)),
         ("compacted", event(20, .compacted(through: 9, dropped: 4, archive: "0000000009.archive"), user: nil)),
     ]
 

@@ -82,6 +82,8 @@ extension Seeded {
         case .undone: .undone(event: Seq(number()))
         case .expired: .expired(item: Seq(number()))
         case .erased: .erased
+        case .held: .held
+        case .released: .released
         case .compacted: .compacted(through: Seq(number()), dropped: number(), archive: maybe { $0.text() })
         }
     }

@@ -79,16 +79,42 @@ struct AuditCommand: StoreCommand {
         }
     }
 
-    /// Reads the events twice, because the chart comes before them and a long report does not fit into memory.
+    /// Reads the events twice, because chart and totals come before them and a long report does not fit into memory.
+    ///
+    /// A long report becomes several pages of a bounded size: `alice.html`, `alice-2.html` and so on. What is no regular
+    /// file gets one page.
     private func writePage(_ path: String, _ report: AuditReport, _ reader: BlockingReader) throws {
-        var points: [(time: Int64, unread: Int)] = []
-        var times = AuditChunks(reader: reader, report: report, withProofs: false)
-        while let entries = try times.take() {
-            for entry in entries { points.append((entry.event.recordedAt.milliseconds, entry.step.after.unread)) }
+        var points: [UnreadChart.Point] = []
+        var occurred: [Int64] = []
+        var totals = AuditTotals()
+        var first = AuditChunks(reader: reader, report: report, withProofs: false)
+        var progress = ProgressBar("audit", unit: "events")
+        defer { progress.clear() }
+        while let entries = try first.take() {
+            for entry in entries {
+                let after = entry.step.after
+                points.append((entry.event.recordedAt.milliseconds, after.unread, after.unseen))
+                if let time = entry.event.occurredAt { occurred.append(max(time.milliseconds, occurred.last ?? .min)) }
+                totals.add(entry.event)
+            }
+            progress.update(count: UInt64(points.count), fraction: Double(points.count) / Double(report.steps.count))
         }
-        var chunks = AuditChunks(reader: reader, report: report, withProofs: !noProofs)
-        try FileText.replace(path) { output in
-            try AuditPage(report: report, hasProofs: !noProofs).write(to: output, points: points) { try chunks.take() }
+        // After an import all was recorded at once, and when it happened says more.
+        if occurred.count == points.count { for index in points.indices { points[index].time = occurred[index] } }
+        let isOnePage = path == "-" || FileText.isDevice(path)
+        let rows = isOnePage ? max(report.steps.count, 1) : AuditPage.rows(hasProofs: !noProofs, hasTrays: trays)
+        let pages = max(1, (report.steps.count + rows - 1) / rows)
+        let statistics = try reader.statistics()
+        for number in 0..<pages {
+            let range = number * rows..<min((number + 1) * rows, report.steps.count)
+            let page = AuditPage(
+                report: report, hasProofs: !noProofs, totals: totals, store: directory, floor: statistics.floor,
+                dropped: statistics.dropped, number: number, names: (0..<pages).map { AuditPage.name(path, $0) })
+            var chunks = AuditChunks(reader: reader, report: report, withProofs: !noProofs, range: range)
+            try FileText.replace(AuditPage.name(path, number)) { output in
+                try page.write(to: output, points: points) { try chunks.take() }
+            }
+            progress.update(count: UInt64(range.upperBound), fraction: Double(number + 1) / Double(pages))
         }
     }
 }

@@ -12,7 +12,7 @@ struct BackupCommand: StoreCommand {
 
             EXAMPLES
               traylog backup /mnt/disk/trays-2026-11-21
-              traylog backup copy --json
+              traylog backup copy --verify --json
               traylog --store copy verify
             """)
 
@@ -23,6 +23,9 @@ struct BackupCommand: StoreCommand {
         completion: .directory)
     var destination: String
 
+    @Flag(help: "Verify the copy; exit status 1 when anything is found in it.")
+    var verify = false
+
     func run() throws {
         let report = try withReader { reader in
             var progress = ProgressBar("backup", unit: "bytes")
@@ -31,12 +34,28 @@ struct BackupCommand: StoreCommand {
                 progress.update(count: done, fraction: total > 0 ? Double(done) / Double(total) : nil)
             }
         }
+        let findings = verify ? try verification() : []
+        if findings.isEmpty { StoreNotes.note(.backup, head: report.head, in: directory) }
         try printing { output in
             if global.json {
                 try output.json { $0.write(report) }
             } else {
-                try output.line("copied: events through \(report.head), \(report.bytes.grouped) bytes")
+                let verdict = !verify ? "" : findings.isEmpty ? ", verified" : ", not sound"
+                try output.line("copied: events through \(report.head), \(report.bytes.grouped) bytes\(verdict)")
             }
         }
+        guard !findings.isEmpty else { return }
+        let errors = Output(.standardError)
+        for finding in findings { try errors.line("traylog: \(VisibleText(finding).text)") }
+        try errors.flush()
+        throw ExitCode(ExitStatus.difference.rawValue)
+    }
+
+    private func verification() throws -> [String] {
+        var progress = ProgressBar("verify", unit: "steps")
+        defer { progress.clear() }
+        return try Verification.run(directory: destination) { done, total in
+            progress.update(count: done, fraction: total > 0 ? Double(done) / Double(total) : nil)
+        }.findings
     }
 }

@@ -6,21 +6,79 @@ struct StatsCommand: StoreCommand {
         commandName: "stats",
         abstract: "Show sizes, counts, readers and what is not flushed yet.",
         discussion: """
+            With --prometheus the figures have the text format of Prometheus, for the textfile collector of \
+            node_exporter; no server is needed. With --watch a line every so many seconds, until it is interrupted.
+
             EXAMPLES
               traylog stats
               traylog stats --json
+              traylog stats --prometheus > /var/lib/node_exporter/traylog.prom
+              traylog stats --watch 5
             """)
 
     @OptionGroup var global: GlobalOptions
 
+    @Flag(help: "In the text format of Prometheus.")
+    var prometheus = false
+
+    @Option(help: ArgumentHelp("Go on with a line every so many seconds.", valueName: "seconds"))
+    var watch: UInt32?
+
+    func validate() throws {
+        try requireStore()
+        if watch == 0 { throw ValidationError("'--watch' takes 1 second or more.") }
+        if prometheus, global.json || watch != nil {
+            throw ValidationError("'--prometheus' goes with neither '--json' nor '--watch'.")
+        }
+    }
+
     func run() throws {
+        if let watch { return try follow(every: watch) }
         let statistics = try withReader { try $0.statistics() }
         try printing { output in
             if global.json {
                 try output.json { $0.write(statistics) }
+            } else if prometheus {
+                try output.lines(PrometheusText(statistics).lines)
             } else {
                 try output.lines(StatisticsText(statistics).lines(on: Terminal(.standardOutput)))
             }
         }
+    }
+
+    private func follow(every seconds: UInt32) throws {
+        let isJSON = global.json
+        try withReader { reader in
+            try EndlessCall.run(writingTo: .standardOutput) {
+                let output = Output(.standardOutput)
+                var table = Table(Self.columns, on: Terminal(.standardOutput), isEndless: true)
+                var before: StoreStatistics?
+                while !Task.isCancelled {
+                    let now = try await reader.statistics()
+                    if isJSON {
+                        try output.json { $0.write(now) }
+                    } else {
+                        try output.lines(table.lines([Self.row(now, since: before, seconds: seconds)]))
+                    }
+                    try output.flush()
+                    before = now
+                    try await Task.sleep(for: .seconds(Int(seconds)))
+                }
+            }
+        }
+    }
+
+    private static let columns: [Column] = [
+        .time("TIME"), .whole("HEAD", .right), .whole("EVENTS/S", .right), .whole("USERS", .right),
+        .whole("UNFLUSHED", .right), .whole("READERS", .right), .whole("LAG", .right), .whole("FILE", .right),
+    ]
+
+    private static func row(_ now: StoreStatistics, since before: StoreStatistics?, seconds: UInt32) -> [Cell] {
+        let new = before.map { now.head.rawValue - min($0.head, now.head).rawValue } ?? 0
+        return [
+            Cell(.now), Cell(now.head), Cell(before == nil ? "" : (new / UInt64(seconds)).grouped),
+            Cell(now.users.grouped), Cell(now.unflushed.grouped), Cell(now.readers.count),
+            Cell(now.readers.map(\.lag).max() ?? 0), Cell(now.bytes.asBytes),
+        ]
     }
 }

@@ -90,6 +90,7 @@ struct VerifyCommand: StoreCommand {
                 try output.line("\(verdict): \(report.events.counted("event"))\(users)\(archived)")
             }
         }
+        if report.findings.isEmpty { StoreNotes.note(.verified, head: Seq(report.events), in: directory) }
         if !report.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
     }
 

@@ -7,9 +7,11 @@ enum ArgumentCheck {
         "--ack", "--archived", "--broadcast", "--clear", "--disclose", "--dry-run", "--follow", "--help",
         "--include-silent",
         "--json",
-        "--keys", "--kind", "--newest-first", "--no-proofs", "--rebuild", "--save", "--silent", "--skip-damaged",
+        "--keys", "--kind", "--newest-first", "--no-proofs", "--prometheus", "--rebuild", "--save", "--silent",
+        "--skip-damaged",
         "--skip-refused",
-        "--snoozed", "--trays", "--tree-head", "--unread", "--unseen", "--unthreaded", "--version", "--yes",
+        "--snoozed", "--trays", "--tree-head", "--unread", "--unseen", "--unthreaded", "--verify", "--version",
+        "--writer", "--yes",
     ]
 
     private static var commands: [String] {

@@ -7,6 +7,12 @@ struct GlobalOptions: ParsableArguments {
         completion: .directory)
     var store: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Wait so long for another process to close the store, where it must be open for writing.",
+            valueName: "seconds"))
+    var wait: UInt32?
+
     @Flag(help: "Answer with JSON, for programs.")
     var json = false
 

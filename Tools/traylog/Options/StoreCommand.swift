@@ -50,7 +50,18 @@ extension StoreCommand {
     func openForWriting() throws(TraylogError) -> BlockingStore {
         var options = StoreOptions()
         options.ticking = .manual
-        return try Store.open(directory, options: options).blocking
+        let end = ContinuousClock.now + .seconds(Int(global.wait ?? 0))
+        while true {
+            do throws(TraylogError) {
+                return try Store.open(directory, options: options).blocking
+            } catch {
+                guard case .failed(let failure) = error, failure.code == .openForWriting, ContinuousClock.now < end
+                else {
+                    throw error
+                }
+                Pause.milliseconds(50)
+            }
+        }
     }
 
     /// Says on standard error when nobody of that name has events: the answer would look as if all were well.

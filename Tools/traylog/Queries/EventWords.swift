@@ -21,7 +21,7 @@ extension Event {
         case .woken(let item), .retracted(let item), .expired(let item): "item \(item)"
         case .subscribed(let topic), .unsubscribed(let topic): topic
         case .undone(let event): "event \(event)"
-        case .erased: ""
+        case .erased, .held, .released: ""
         case .redacted: ""
         case .compacted(let through, let dropped, let archive):
             "through \(through), \(dropped) dropped" + (archive.map { ", archive \($0)" } ?? "")

@@ -11,10 +11,15 @@ struct StatisticsText {
             ("head", Cell(statistics.head.rawValue.grouped)), ("floor", Cell(statistics.floor.rawValue.grouped)),
             ("events", Cell(statistics.events.grouped)), ("users", Cell(statistics.users.grouped)),
             ("topics", Cell(statistics.topics.grouped)),
+            ("left the log", Cell(statistics.dropped.counted("event"))),
+            ("erased", Cell(statistics.erased.counted("user"))),
+            ("last event", statistics.lastEventAt.map { Cell(zoned: $0) } ?? Cell("none")),
+            ("writer", Cell(statistics.writer?.words ?? "nobody")),
+            ("due, no tick", Cell(statistics.overdue.grouped)),
             ("file", Cell(statistics.bytes.asBytes)), ("free in it", Cell(statistics.freeBytes.asBytes)),
             ("may grow to", Cell(statistics.mapSizeBytes.asBytes)),
             ("unflushed", Cell(statistics.unflushed.counted("event"))),
-            ("readers", Cell("\(statistics.readers.count)")),
+            ("readers", Cell("\(statistics.readers.count), with this program")),
         ]
         if statistics.damagedStates > 0 {
             facts.append(
@@ -58,4 +63,8 @@ struct StatisticsText {
             + table.lines(
                 statistics.tables.map { [Cell($0.name), Cell($0.entries.grouped), Cell($0.bytes.asBytes)] })
     }
+}
+
+extension StoreStatistics.Writer {
+    var words: String { "process \(pid) on \(host) since \(since.zonedText)" }
 }

@@ -7,18 +7,22 @@ struct AuditChunks {
     let reader: BlockingReader
     let report: AuditReport
     let withProofs: Bool
-    private var next = 0
+    private var next: Int
+    private let end: Int
 
-    init(reader: BlockingReader, report: AuditReport, withProofs: Bool) {
+    /// - Parameter range: of the report's steps; nil for all.
+    init(reader: BlockingReader, report: AuditReport, withProofs: Bool, range: Range<Int>? = nil) {
         self.reader = reader
         self.report = report
         self.withProofs = withProofs
+        next = range?.lowerBound ?? 0
+        end = range?.upperBound ?? report.steps.count
     }
 
     /// - Returns: nil when there are no more.
     mutating func take() throws -> [AuditEntry]? {
-        guard next < report.steps.count else { return nil }
-        let end = min(next + Self.entries, report.steps.count)
+        guard next < self.end else { return nil }
+        let end = min(next + Self.entries, self.end)
         defer { next = end }
         return try reader.entries(of: report, next..<end, withProofs: withProofs)
     }

@@ -4,29 +4,75 @@ import Traylog
 struct AuditPage {
     let report: AuditReport
     let hasProofs: Bool
+    let totals: AuditTotals
+    /// The store's directory.
+    let store: String
+    let floor: Seq
+    /// Events that compactions took out of the log.
+    let dropped: UInt64
+    /// Which page this is, from 0 on.
+    let number: Int
+    /// The file of each page.
+    let names: [String]
+    private let madeAt = Timestamp.now
+    /// The longest text in a row, so that a page stays small; the JSON has all of it.
+    private static let longestText = 300
+
+    init(
+        report: AuditReport, hasProofs: Bool, totals: AuditTotals, store: String, floor: Seq, dropped: UInt64,
+        number: Int,
+        names: [String]
+    ) {
+        self.report = report
+        self.hasProofs = hasProofs
+        self.totals = totals
+        self.store = store
+        self.floor = floor
+        self.dropped = dropped
+        self.number = number
+        self.names = names
+    }
+
+    /// Events of a page, which keep it below 2 MB.
+    static func rows(hasProofs: Bool, hasTrays: Bool) -> Int { hasProofs ? 600 : hasTrays ? 1_000 : 2_000 }
+
+    /// `alice.html`, `alice-2.html`.
+    static func name(_ path: String, _ number: Int) -> String {
+        guard number > 0 else { return path }
+        guard path.hasSuffix(".html") else { return "\(path)-\(number + 1)" }
+        return "\(path.dropLast(5))-\(number + 1).html"
+    }
 
     /// - Parameters:
     ///   - points: the points of the chart above the table: the time of each event, and the unread items then.
     ///   - next: the next entries; nil when there are no more.
     func write(
-        to output: Output, points: [(time: Int64, unread: Int)], _ next: () throws -> [AuditEntry]?
+        to output: Output, points: [UnreadChart.Point], _ next: () throws -> [AuditEntry]?
     ) throws {
         try output.lines(head)
         try output.lines(summary)
-        if !points.isEmpty {
-            try output.line("<h2>Unread items over time</h2>")
+        if !points.isEmpty, number == 0 {
+            try output.line("<h2>Unread and unseen items over time</h2>")
             try output.lines(
-                UnreadChart(before: report.before.unread, points).lines(
+                UnreadChart(before: report.before, points).lines(
                     title: "Unread items of \(report.user) over time"))
         }
-        try output.lines(tableHead)
+        try output.lines(pageLinks + filters + tableHead)
         while let entries = try next() { try output.lines(entries.map(row)) }
         try output.lines(foot)
     }
 
     private var head: [String] {
-        let title = "Audit of \(HTMLText.escaped(report.user))"
-        return [
+        Self.documentHead(title: "Audit of \(HTMLText.escaped(report.user))") + [
+            "<h1>Audit of \(HTMLText.isolated(report.user))</h1>"
+        ]
+    }
+
+    /// The beginning of a page, through the opening of `main`.
+    ///
+    /// - Parameter title: escaped.
+    static func documentHead(title: String) -> [String] {
+        [
             "<!DOCTYPE html>", "<html lang=\"en\">", "<head>", "<meta charset=\"utf-8\">",
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
             // Nothing is loaded and nothing runs, whatever a title says.
@@ -34,20 +80,26 @@ struct AuditPage {
             "<title>\(title)</title>", "<style>",
         ] + Self.style + [
             "</style>", "</head>", "<body>", "<a class=\"skip\" href=\"#events\">To the events</a>", "<main>",
-            "<h1>Audit of \(HTMLText.isolated(report.user))</h1>",
         ]
     }
 
     private var summary: [String] {
         let tray = report.tray
         let facts: [(String, String)] = [
+            ("Made", "\(HTMLText.time(madeAt)) by traylog \(TraylogCommand.configuration.version)"),
+            ("Store", HTMLText.isolated(store)),
             (
                 "Events looked at",
                 "\(report.from) to \(report.through) of the log, \(report.steps.count.grouped) of them here"
             ),
             ("Before", Self.words(report.before.unread, report.before.unseen, report.before.total)),
             ("After", Self.words(tray.unread, tray.unseen, tray.total)),
-            ("Tree head", "\(report.treeHead.size) events"),
+            ("Kinds", AuditTotals.words(totals.kinds)), ("Actors", AuditTotals.words(totals.actors)),
+            ("Devices", totals.devices.isEmpty ? "none named" : AuditTotals.words(totals.devices)),
+            (
+                "Left the log",
+                floor == .zero ? "nothing" : "\(dropped.counted("event")) below the floor, which is \(floor)"
+            ), ("Tree head", report.treeHead.size.counted("event")),
             ("Root hash", "<code>\(report.treeHead.root.hex)</code>"),
         ]
         return ["<dl>"] + facts.map { "<dt>\($0.0)</dt><dd>\($0.1)</dd>" } + [
@@ -62,35 +114,65 @@ struct AuditPage {
         "\(unread.grouped) unread, \(unseen.grouped) unseen, \(total.grouped) listed"
     }
 
-    private var tableHead: [String] {
-        let columns = [
-            "Event", "Recorded", "Occurred", "Actor", "Device", "What happened", "Unread", "Unseen",
+    /// Ways to the other pages.
+    private var pageLinks: [String] {
+        guard names.count > 1 else { return [] }
+        let links = names.indices.map { index in
+            let file = names[index].split(separator: "/").last.map(String.init) ?? names[index]
+            return index == number
+                ? "<span aria-current=\"page\">\(index + 1)</span>"
+                : "<a href=\"\(HTMLText.escaped(file))\">\(index + 1)</a>"
+        }
+        return ["<nav aria-label=\"Pages\">Page " + links.joined(separator: " ") + "</nav>"]
+    }
+
+    /// A box for each kind hides its rows, with styles alone.
+    private var filters: [String] {
+        let kinds = totals.kinds.keys.sorted()
+        guard kinds.count > 1 else { return [] }
+        let boxes = kinds.map { "<label><input type=\"checkbox\" id=\"k-\($0)\" checked> \($0)</label>" }
+        let rules = kinds.map { "body:has(#k-\($0):not(:checked)) tr.k-\($0){display:none}" }
+        return ["<fieldset><legend>Show</legend>\(boxes.joined(separator: " "))</fieldset>", "<style>"] + rules + [
+            "</style>"
         ]
-        return [
+    }
+
+    private static let columns = [
+        "Event", "Recorded", "Occurred", "Actor", "Device", "What happened", "Unread", "Unseen",
+    ]
+
+    private var tableHead: [String] {
+        [
             "<h2 id=\"events\">Events</h2>", "<table>",
             "<caption>What happened, oldest first, and what it changed</caption>",
-            "<thead><tr>" + columns.map { "<th scope=\"col\">\($0)</th>" }.joined() + "</tr></thead>", "<tbody>",
+            "<thead><tr>" + Self.columns.map { "<th scope=\"col\">\($0)</th>" }.joined() + "</tr></thead>", "<tbody>",
         ]
     }
 
     private func row(_ entry: AuditEntry) -> String {
         let (event, step) = (entry.event, entry.step)
         var what = "<strong>\(event.kind.name)</strong>"
-        if !event.words.isEmpty { what += " \(HTMLText.isolated(event.words))" }
-        if let tray = step.tray { what += Self.details("Tray", Self.words(tray)) }
-        if let proof = entry.proof { what += Self.details("Proof", Self.words(proof)) }
+        if !event.words.isEmpty { what += " \(Self.text(event.words))" }
+        if let tray = step.tray { what += Self.details("Tray after event \(event.seq)", Self.words(tray)) }
+        if let proof = entry.proof { what += Self.details("Proof of event \(event.seq)", Self.words(proof)) }
         let cells = [
-            HTMLText.time(event.recordedAt), HTMLText.time(event.occurredAt),
-            HTMLText.isolated(event.actorShown ?? ""), HTMLText.isolated(event.device ?? ""), what,
+            HTMLText.time(event.recordedAt), HTMLText.time(event.occurredAt), Self.text(event.actorShown),
+            Self.text(event.device), what,
         ]
-        return "<tr id=\"event-\(event.seq)\"><th scope=\"row\">\(event.seq)</th>"
-            + cells.map { "<td>\($0)</td>" }.joined() + Self.change(step.before.unread, step.after.unread)
-            + Self.change(step.before.unseen, step.after.unseen) + "</tr>"
+        let named = zip(Self.columns.dropFirst(), cells).map { "<td data-name=\"\($0)\">\($1)</td>" }
+        return "<tr id=\"event-\(event.seq)\" class=\"k-\(event.kind.name)\"><th scope=\"row\">\(event.seq)</th>"
+            + named.joined() + Self.change("Unread", step.before.unread, step.after.unread)
+            + Self.change("Unseen", step.before.unseen, step.after.unseen) + "</tr>"
     }
 
-    private static func change(_ before: Int, _ after: Int) -> String {
-        guard before != after else { return "<td class=\"same\">\(after)</td>" }
-        return "<td class=\"change\">\(before)&nbsp;→&nbsp;\(after)</td>"
+    private static func text(_ text: String?) -> String {
+        guard let text, !text.isEmpty else { return "" }
+        return HTMLText.isolated(text.truncated(to: longestText))
+    }
+
+    private static func change(_ name: String, _ before: Int, _ after: Int) -> String {
+        guard before != after else { return "<td data-name=\"\(name)\" class=\"same\">\(after)</td>" }
+        return "<td data-name=\"\(name)\" class=\"change\">\(before)&nbsp;→&nbsp;\(after)</td>"
     }
 
     private static func details(_ title: String, _ content: String) -> String {
@@ -116,7 +198,12 @@ struct AuditPage {
             hasProofs
             ? "Each proof is the leaf's place and the hashes beside its way to the root hash (RFC 9162, 2.1.3)."
             : "Proofs were left out of this report."
-        return ["</tbody>", "</table>", "<p class=\"note\">\(proofs)</p>", "</main>", "</body>", "</html>"]
+        return ["</tbody>", "</table>"] + pageLinks + [
+            "<p class=\"note\">\(proofs)</p>", "</main>",
+            "<footer>Audit of \(HTMLText.isolated(report.user)), root hash \(report.treeHead.root.hex)</footer>",
+            "</body>",
+            "</html>",
+        ]
     }
 
     private static let style = [
@@ -128,14 +215,20 @@ struct AuditPage {
         "dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1.5rem;margin:0}dt{color:var(--soft)}dd{margin:0}",
         "code{font:.8em ui-monospace,monospace;overflow-wrap:anywhere}.note,caption,figcaption{color:var(--soft);font-size:.9rem}",
         "figure{margin:0}svg{width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:var(--soft)}",
-        ".axis{fill:none;stroke:var(--rule)}.line{fill:none;stroke:var(--mark);stroke-width:2;stroke-linejoin:round}",
+        ".axis{fill:none;stroke:var(--rule)}.line{fill:none;stroke:var(--mark);stroke-width:2;stroke-linejoin:round}.unseen{stroke:var(--soft);stroke-dasharray:4 3}",
         "table{width:100%;border-collapse:collapse;font-size:.9rem}caption{text-align:left;padding-bottom:.5rem}",
         "th,td{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid var(--rule)}",
         "td{overflow-wrap:anywhere}thead th{position:sticky;top:0;background:var(--paper)}time{white-space:nowrap}",
         "tbody th,.same,.change{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}",
         "thead th:nth-child(n+7),thead th:first-child{text-align:right}tbody th{font-weight:normal}.same{color:var(--soft)}.change{font-weight:bold}summary{cursor:pointer;color:var(--mark)}",
         ".skip{position:absolute;left:-100rem}.skip:focus{left:1rem;top:1rem;background:var(--paper);padding:.5rem}",
+        "nav,fieldset{margin:1rem 0;border:0;padding:0}nav a,nav span,label{margin-right:.5rem;display:inline-block}a{color:var(--mark)}footer{display:none}",
+        "@media screen and (max-width:56rem){main{padding:1rem}svg text{font-size:26px}dl{grid-template-columns:1fr}dt{margin-top:.4rem}",
+        "table,tbody,tr,td,tbody th,caption{display:block}thead{position:absolute;left:-100rem}tr{padding:.5rem 0;border-bottom:1px solid var(--rule)}",
+        "td,tbody th{border:0;padding:.1rem 0;text-align:left}td:empty{display:none}td::before{content:attr(data-name) ': ';color:var(--soft)}tbody th::before{content:'Event '}.same,.change{text-align:left}}",
+        "@page{margin:12mm 10mm 18mm}",
         "@media print{:root{--ink:#000;--paper:#fff;--soft:#444;--rule:#bbb;--mark:#000}main{max-width:none;padding:0}",
-        "thead{display:table-header-group}thead th{position:static}tr{break-inside:avoid}body{font-size:10pt}}",
+        "thead{display:table-header-group}thead th{position:static}tr{break-inside:avoid}body{font-size:10pt}",
+        "table{font-size:7.5pt}th,td{padding:.1rem .3rem}td:nth-child(6){width:40%}details,nav,fieldset,.skip{display:none}footer{display:block;position:fixed;bottom:0;font-size:7pt}}",
     ]
 }

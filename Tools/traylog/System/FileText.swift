@@ -77,6 +77,12 @@ enum FileText {
         }
     }
 
+    /// Whether something is there that is written through, such as a device or a pipe.
+    static func isDevice(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+    }
+
     private static func write(to descriptor: Descriptor, _ body: (Output) throws -> Void) throws {
         let output = Output(descriptor)
         try body(output)
@@ -88,6 +94,12 @@ enum FileText {
         guard let found = unsafe realpath(path, nil) else { return path }
         defer { unsafe free(found) }
         return unsafe String(cString: found)
+    }
+
+    /// Makes a directory, where it is missing, for its owner alone.
+    static func makeDirectory(_ path: String) throws(SystemFailure) {
+        guard unsafe mkdir(path, 0o700) != 0, errno != EEXIST else { return }
+        throw SystemFailure(path)
     }
 
     /// Adds a text to the end of a file, which is created where it is missing, and is safe on disk then.

@@ -1,0 +1,69 @@
+import ArgumentParser
+import Traylog
+
+struct DossierCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dossier",
+        abstract: "Gather all that is held of a person, as JSON and as a page.",
+        discussion: """
+            The items, the person's own events, the broadcasts that reached the person, and what the person did in the \
+            trays of others. DIR gets dossier.jsonl, in which each event has its proof and its content ('traylog help \
+            check'), and dossier.html, to read. Before an erasure it says what the erasure reaches, and after it what is \
+            left. With --archive also the events that compactions took out of the log.
+
+            EXAMPLES
+              traylog dossier alice /tmp/alice
+              traylog dossier alice /tmp/alice --archive /var/lib/trays/archive
+              traylog check /tmp/alice/dossier.jsonl --tree-head checkpoint
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "The user.")
+    var user: String
+
+    @Argument(
+        help: ArgumentHelp("A directory, which is made where it is missing.", valueName: "dir"), completion: .directory)
+    var target: String
+
+    @OptionGroup var archive: ArchiveOption
+
+    func run() throws {
+        try withReader { reader in
+            if !global.json { try noteIfUnknown(user, reader) }
+            let dossier = try Dossier(of: user, reader, archive.open(for: reader))
+            try FileText.makeDirectory(target)
+            try FileText.replace(target + "/dossier.jsonl") { try dossier.write(to: $0, reader) }
+            try FileText.replace(target + "/dossier.html") { try DossierPage(dossier).write(to: $0) }
+            try printing { output in
+                if global.json {
+                    try output.json { writer in
+                        writer.beginObject()
+                        writer.member("user", user)
+                        writer.member("items", dossier.items.count)
+                        writer.member("own", dossier.count(.own))
+                        writer.member("topic", dossier.count(.topic))
+                        writer.member("actor", dossier.count(.actor))
+                        writer.member("held", dossier.isHeld)
+                        writer.name("treeHead")
+                        writer.write(dossier.head)
+                        writer.endObject()
+                    }
+                } else {
+                    try output.lines(words(dossier))
+                }
+            }
+        }
+    }
+
+    private func words(_ dossier: Dossier) -> [String] {
+        var lines = [
+            "items in the tray: \(dossier.items.count.grouped)",
+            "own events: \(dossier.count(.own).grouped), of which an erasure leaves kind and time",
+            "broadcasts received: \(dossier.count(.topic).grouped), which an erasure leaves",
+            "events elsewhere with this actor: \(dossier.count(.actor).grouped), which an erasure leaves, with the name",
+        ]
+        if dossier.isHeld { lines.append("held: an erasure is refused until 'traylog release'") }
+        return lines + ["written: \(VisibleText(target).text)/dossier.jsonl, \(VisibleText(target).text)/dossier.html"]
+    }
+}

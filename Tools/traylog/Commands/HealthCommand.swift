@@ -1,0 +1,50 @@
+import ArgumentParser
+import Traylog
+
+struct HealthCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "health",
+        abstract: "Say on one line whether the store needs somebody.",
+        discussion: """
+            For cron, Nagios or Kubernetes. Exit status 1 names what needs somebody: snoozes and expiries that were due a \
+            minute ago and are not ticked, a clock behind the log, damaged states, a reader that keeps the file growing, a \
+            full disk or map. With ages also an event, a backup or a verified log that is older than that, and with \
+            --writer that nobody has the store open for writing.
+
+            EXAMPLES
+              traylog health
+              traylog health --max-age 1h --max-backup-age 1d --max-verified-age 1w
+              traylog health --json
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Option(help: ArgumentHelp("The newest event must be younger: 30m, 2h, 1d.", valueName: "age"))
+    var maxAge: Age?
+
+    @Option(help: ArgumentHelp("The last 'traylog backup' must be younger.", valueName: "age"))
+    var maxBackupAge: Age?
+
+    @Option(help: ArgumentHelp("The last sound 'traylog verify' must be younger.", valueName: "age"))
+    var maxVerifiedAge: Age?
+
+    @Flag(help: "A process must have the store open for writing.")
+    var writer = false
+
+    func run() throws {
+        let statistics = try withReader { try $0.statistics() }
+        let health = Health(statistics, directory: directory)
+        let problems = health.problems(
+            maxAge: maxAge, maxBackupAge: maxBackupAge, maxVerifiedAge: maxVerifiedAge, needsWriter: writer)
+        try printing { output in
+            if global.json {
+                try output.json { health.write(to: &$0, problems) }
+            } else if problems.isEmpty {
+                try output.line("ok: \(health.words)")
+            } else {
+                try output.line("needs somebody: \(problems.joined(separator: "; ")); \(health.words)")
+            }
+        }
+        if !problems.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
+    }
+}

@@ -1,0 +1,39 @@
+import ArgumentParser
+import Traylog
+
+struct HoldCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hold",
+        abstract: "Keep everything of a user: neither compaction nor erasure takes any of it.",
+        discussion: """
+            A legal hold. From now on no event of the user leaves the log, and 'erase' is refused with 'held', until \
+            'release'. It is an event of the log, with who asked for it.
+
+            EXAMPLES
+              traylog hold alice --actor legal@example.org
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "The user.")
+    var user: String
+
+    @Option(help: "Who asks for it.")
+    var actor: String?
+
+    @Option(help: "From which device.")
+    var device: String?
+
+    func run() throws {
+        let receipt = try writing { store throws(TraylogError) in
+            try store.hold(user, actor: actor, device: device)
+        }
+        try printing { output in
+            if global.json {
+                try output.json { $0.write(receipt) }
+            } else {
+                try output.line(receipt.words)
+            }
+        }
+    }
+}

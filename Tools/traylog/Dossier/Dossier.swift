@@ -1,0 +1,175 @@
+import Traylog
+
+/// All that a store holds of a person: items, own events, broadcasts that reached the person, and what the person did in
+/// the trays of others. It fits into memory, as one tray does.
+struct Dossier {
+    enum Role: String {
+        /// An event of the person's own tray.
+        case own
+        /// A broadcast, or a change of one, that reached the person.
+        case topic
+        /// An event of somebody else's tray, or a broadcast, that the person caused.
+        case actor
+    }
+
+    struct Entry {
+        let role: Role
+        let event: Event
+        /// Whether it left the log, and is in an archive alone.
+        let isArchived: Bool
+    }
+
+    let user: String
+    let madeAt = Timestamp.now
+    let tray: Tray
+    let isHeld: Bool
+    let head: TreeHead
+    let floor: Seq
+    let items: [Item]
+    /// In the order of the log.
+    let entries: [Entry]
+
+    init(of user: String, _ reader: StoreReader, _ archives: Archives?) throws {
+        self.user = user
+        let statistics = try reader.statistics()
+        let asOf = Moment.seq(statistics.head)
+        floor = statistics.floor
+        head = try reader.treeHead(asOf: asOf)
+        tray = try reader.tray(of: user, asOf: asOf)
+        isHeld = try reader.isHeld(user)
+        items = try Self.items(of: user, reader, asOf)
+        entries = try Self.entries(of: user, reader, archives, statistics.head, items)
+    }
+
+    func count(_ role: Role) -> Int { entries.count { $0.role == role } }
+
+    private static func items(of user: String, _ reader: StoreReader, _ asOf: Moment) throws -> [Item] {
+        var items: [Item] = []
+        for view in [InboxQuery.View.inbox, .archived, .snoozed] {
+            var query = InboxQuery(view: view, includeSilent: true, limit: 100)
+            repeat {
+                let page = try reader.inbox(of: user, query, asOf: asOf)
+                items += page.items
+                query.cursor = page.next
+            } while query.cursor != nil
+        }
+        return items.sorted { $0.seq < $1.seq }
+    }
+
+    private static func entries(
+        of user: String, _ reader: StoreReader, _ archives: Archives?, _ head: Seq, _ items: [Item]
+    ) throws -> [Entry] {
+        var found: [Seq: (Role, Event)] = [:]
+        let asOf = Moment.seq(head)
+        // What the person caused elsewhere comes first, so that own events win.
+        for event in try search(actor: user, reader, archives, head) where !event.isOf(user) {
+            found[event.seq] = (.actor, event)
+        }
+        let report = try reader.audit(of: user, asOf: asOf)
+        let steps = report.steps + items.filter { $0.topic != nil }.map { AuditStep(seq: $0.seq) }
+        for event in try reader.events(of: steps) where !event.isOf(user) { found[event.seq] = (.topic, event) }
+        let logged = try reader.history(of: user, asOf: asOf)
+        for event in logged { found[event.seq] = (.own, event) }
+        var archived: Set<Seq> = []
+        if let archives {
+            for event in try reader.history(of: user, asOf: asOf, including: archives) where found[event.seq] == nil {
+                found[event.seq] = (.own, event)
+                archived.insert(event.seq)
+            }
+            let inLog = Set(try search(actor: user, reader, nil, head).map(\.seq))
+            for (seq, entry) in found where entry.0 == .actor && !inLog.contains(seq) { archived.insert(seq) }
+        }
+        return found.values.sorted { $0.1.seq < $1.1.seq }
+            .map { Entry(role: $0.0, event: $0.1, isArchived: archived.contains($0.1.seq)) }
+    }
+
+    private static func search(
+        actor: String, _ reader: StoreReader, _ archives: Archives?, _ head: Seq
+    ) throws -> [Event] {
+        var filter = EventFilter()
+        filter.actor = actor
+        var events: [Event] = []
+        var next: Seq?
+        repeat {
+            let page = try reader.search(filter, from: next, limit: 1_000, including: archives)
+            events += page.events.filter { $0.seq <= head }
+            next = page.next
+        } while next != nil
+        return events
+    }
+}
+
+extension Event {
+    /// Whether it is an event of somebody's own tray.
+    fileprivate func isOf(_ user: String) -> Bool { self.user.map { $0.utf8.elementsEqual(user.utf8) } ?? false }
+}
+
+extension Dossier {
+    /// Writes it as lines of JSON: what it is about, the items, and each event with its proof and what the leaf commits to.
+    /// The last line closes the others.
+    func write(to output: Output, _ reader: StoreReader) throws {
+        var chain = LineChain()
+        try output.json(&chain) { writer in
+            writer.beginObject()
+            writer.member("user", user)
+            writer.member("madeAt", madeAt)
+            writer.member("version", TraylogCommand.configuration.version)
+            writer.member("events", entries.count)
+            writer.member("own", count(.own))
+            writer.member("topic", count(.topic))
+            writer.member("actor", count(.actor))
+            writer.member("items", items.count)
+            writer.member("held", isHeld)
+            writer.member("floor", floor)
+            writer.name("treeHead")
+            writer.write(head)
+            writer.name("tray")
+            writer.write(tray)
+            writer.member("disclosed", true)
+            writer.endObject()
+        }
+        for item in items {
+            try output.json(&chain) { writer in
+                writer.beginObject()
+                writer.name("item")
+                writer.write(item)
+                writer.endObject()
+            }
+        }
+        for start in stride(from: 0, to: entries.count, by: 1_000) {
+            try write(entries[start..<min(start + 1_000, entries.count)], to: output, &chain, reader)
+        }
+        try output.line(chain)
+    }
+
+    private func write(
+        _ part: ArraySlice<Entry>, to output: Output, _ chain: inout LineChain, _ reader: StoreReader
+    ) throws {
+        var report = try reader.audit(of: user, from: .seq(tray.asOf), asOf: .seq(tray.asOf))
+        report.treeHead = head
+        report.steps = part.filter { !$0.isArchived }.map { AuditStep(seq: $0.event.seq) }
+        let proved = try reader.entries(of: report, 0..<report.steps.count, withProofs: true)
+        let proofs = Dictionary(uniqueKeysWithValues: proved.map { ($0.event.seq, $0.proof) })
+        for entry in part {
+            let disclosure = entry.isArchived ? nil : try reader.disclosure(of: entry.event.seq)
+            try output.json(&chain) { writer in
+                writer.beginObject()
+                writer.member("role", entry.role.rawValue)
+                if entry.isArchived { writer.member("archived", true) }
+                writer.name("event")
+                writer.write(entry.event)
+                if let proof = proofs[entry.event.seq].flatMap({ $0 }) {
+                    writer.name("proof")
+                    writer.write(proof)
+                }
+                if let disclosure {
+                    writer.name("disclosed")
+                    writer.beginObject()
+                    writer.disclosed(salt: disclosure.salt, payload: disclosure.payload)
+                    writer.endObject()
+                }
+                writer.endObject()
+            }
+        }
+    }
+}

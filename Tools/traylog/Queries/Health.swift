@@ -1,0 +1,95 @@
+import Traylog
+
+/// What an operator wants to know of a store at a glance.
+struct Health {
+    private let statistics: StoreStatistics
+    private let now = Timestamp.now
+    private let freeBytes: UInt64?
+    private let backup: (time: Timestamp, head: Seq)?
+    private let verified: (time: Timestamp, head: Seq)?
+
+    /// How late a tick may be before somebody has to look.
+    private static let tickPatience = Age(milliseconds: 60_000)
+    /// Clocks of two machines are never quite the same.
+    private static let clockPatience = Age(milliseconds: 5_000)
+    private static let largestLag: UInt64 = 10_000
+    private static let smallestFreeBytes: UInt64 = 64 << 20
+
+    init(_ statistics: StoreStatistics, directory: String) {
+        self.statistics = statistics
+        freeBytes = Disk.freeBytes(at: directory)
+        backup = StoreNotes.last(.backup, in: directory)
+        verified = StoreNotes.last(.verified, in: directory)
+    }
+
+    private func age(_ time: Timestamp) -> Age { Age(milliseconds: now.milliseconds - time.milliseconds) }
+    private var lag: UInt64 { statistics.readers.map(\.lag).max() ?? 0 }
+    private var mapShare: Double {
+        statistics.mapSizeBytes == 0 ? 0 : Double(statistics.bytes) / Double(statistics.mapSizeBytes)
+    }
+
+    func problems(maxAge: Age?, maxBackupAge: Age?, maxVerifiedAge: Age?, needsWriter: Bool) -> [String] {
+        var problems: [String] = []
+        if needsWriter, statistics.writer == nil { problems.append("nobody has the store open for writing") }
+        if let last = statistics.lastEventAt, age(last).milliseconds < -Self.clockPatience.milliseconds {
+            problems.append("the clock is \(Age(milliseconds: -age(last).milliseconds).words) behind the log: set it")
+        }
+        if let since = statistics.overdueSince, age(since).milliseconds > Self.tickPatience.milliseconds {
+            problems.append("\(statistics.overdue.grouped) due since \(age(since).words): run `traylog tick`")
+        }
+        if statistics.damagedStates > 0 {
+            problems.append("\(statistics.damagedStates.counted("damaged state")): run `traylog replay --rebuild`")
+        }
+        if lag > Self.largestLag { problems.append("a reader is \(lag.grouped) commits behind, so the file grows") }
+        if mapShare > 0.8 {
+            problems.append("the map is \(Int(mapShare * 100)) % full: raise mapSizeBytes, or compact")
+        }
+        // A compaction writes the file anew beside itself.
+        if let freeBytes, freeBytes < max(Self.smallestFreeBytes, statistics.bytes / 10) {
+            problems.append("only \(freeBytes.asBytes) are free on the disk")
+        }
+        problems += tooOld("event", statistics.lastEventAt, maxAge) + tooOld("backup", backup?.time, maxBackupAge)
+        problems += tooOld("verified head", verified?.time, maxVerifiedAge)
+        return problems
+    }
+
+    private func tooOld(_ name: String, _ time: Timestamp?, _ limit: Age?) -> [String] {
+        guard let limit else { return [] }
+        guard let time else { return ["there is no \(name)"] }
+        return age(time).milliseconds > limit.milliseconds ? ["the last \(name) is \(age(time).words) old"] : []
+    }
+
+    var words: String {
+        let last = statistics.lastEventAt.map { "\(age($0).words) ago" } ?? "never"
+        return [
+            "head \(statistics.head), last event \(last)",
+            statistics.writer.map { "writer \($0.pid)" } ?? "no writer", "\(statistics.overdue) due",
+            freeBytes.map { "\($0.asBytes) free on the disk" } ?? "", "map \(Int(mapShare * 100)) % full",
+            "lag \(lag)", "backup \(backup.map { "\(age($0.time).words) ago" } ?? "never")",
+            "verified \(verified.map { "through \($0.head) \(age($0.time).words) ago" } ?? "never")",
+        ].filter { !$0.isEmpty }.joined(separator: ", ")
+    }
+
+    func write(to writer: inout JSONWriter, _ problems: [String]) {
+        writer.beginObject()
+        writer.member("ok", problems.isEmpty)
+        writer.name("problems")
+        writer.beginArray()
+        for problem in problems { writer.value(problem) }
+        writer.endArray()
+        writer.member("head", statistics.head)
+        writer.member("lastEventAt", statistics.lastEventAt)
+        if let pid = statistics.writer?.pid { writer.member("writerPid", Int(pid)) }
+        writer.member("overdue", statistics.overdue)
+        writer.member("overdueSince", statistics.overdueSince)
+        if let freeBytes { writer.member("diskFreeBytes", freeBytes) }
+        writer.member("bytes", statistics.bytes)
+        writer.member("mapSizeBytes", statistics.mapSizeBytes)
+        writer.member("readerLag", lag)
+        writer.member("lastBackupAt", backup?.time)
+        writer.member("lastBackupHead", backup?.head)
+        writer.member("lastVerifiedAt", verified?.time)
+        writer.member("lastVerifiedHead", verified?.head)
+        writer.endObject()
+    }
+}
