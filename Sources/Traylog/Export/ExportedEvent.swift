@@ -29,6 +29,12 @@ struct ExportedEvent {
                 reason: "the content of an erased event is gone, so the log cannot be restored; copy such a store with "
                     + "`traylog backup`")
         }
+        guard !members.has("lost") else {
+            throw .invalid(
+                field: "lost",
+                reason: "the event was damaged when the log was exported, so the log cannot be restored as it was: restore "
+                    + "a backup, and read from this export what came after it")
+        }
         let stored = try StoredForm(line.extracting(try members.required(storedName)))
         let exported = ExportedEvent(event: try event(members, line, stored), stored: stored)
         try exported.event.body.checkData()

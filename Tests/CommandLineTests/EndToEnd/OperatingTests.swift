@@ -22,8 +22,9 @@ struct OperatingTests {
             #expect(try store.run("backup", store.directory + "-copy", "--verify").text.contains(", verified"))
             #expect(try store.run("verify").status == 0)
             #expect(try store.run("health", "--max-backup-age", "1d", "--max-verified-age", "1d").status == 0)
-            let json = try JSONValue.object(store.run("health", "--json").text)
-            #expect(json["ok"] == true && json["lastBackupHead"] == 6 && json["lastVerifiedHead"] == 6)
+            let json = try store.run("health", "--json").text
+            #expect(json.hasPrefix(#"{"ok":true,"#) && json.contains(#""lastBackupHead":6"#))
+            #expect(json.contains(#""lastVerifiedHead":6"#))
             try FileManager.default.removeItem(atPath: store.directory + "-copy")
         }
     }

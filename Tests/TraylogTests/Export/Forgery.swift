@@ -89,7 +89,9 @@ extension Event.Body {
         case .retracted(let item): .retracted(item: seq(item))
         case .undone(let event): .undone(event: seq(event))
         case .expired(let item): .expired(item: seq(item))
-        case .notified, .muted, .unmuted, .subscribed, .unsubscribed, .broadcast, .erased, .redacted, .compacted: self
+        case .notified, .muted, .unmuted, .subscribed, .unsubscribed, .broadcast, .erased, .redacted, .compacted,
+            .held, .released:
+            self
         }
     }
 }
