@@ -52,6 +52,7 @@ public struct AuditStep: Hashable, Sendable {
     /// The tray right after the event; nil unless trays were asked for.
     public var tray: Tray?
 
+    /// Makes a step without a tray.
     public init(seq: Seq, before: TrayCounts = TrayCounts(), after: TrayCounts = TrayCounts()) {
         self.seq = seq
         self.before = before
@@ -68,6 +69,7 @@ public struct TrayCounts: Hashable, Sendable {
     /// Listed items.
     public var total = 0
 
+    /// Those of an empty tray.
     public init() {}
 
     init(_ state: borrowing TrayState) {

@@ -70,6 +70,22 @@ public struct BlockingStore: BlockingQueries {
         try store.compact(before: moment, archive: archive, isDryRun: isDryRun, progress: progress)
     }
 
+    /// Holds a user; see ``Store/hold(_:actor:device:)``.
+    ///
+    /// - Throws: as that one.
+    @discardableResult
+    public func hold(_ user: String, actor: String? = nil, device: String? = nil) throws(TraylogError) -> Receipt {
+        try store.setHeld(true, user, actor, device)
+    }
+
+    /// Ends a hold.
+    ///
+    /// - Throws: as ``hold(_:actor:device:)``.
+    @discardableResult
+    public func release(_ user: String, actor: String? = nil, device: String? = nil) throws(TraylogError) -> Receipt {
+        try store.setHeld(false, user, actor, device)
+    }
+
     /// Erases a person; see ``Store/erase(_:actor:device:archives:)``.
     ///
     /// - Parameters:

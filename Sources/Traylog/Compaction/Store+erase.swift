@@ -22,8 +22,8 @@ extension Store {
     /// - Parameters:
     ///   - actor: who asked for it, for the `erased` event.
     ///   - archives: the directory of the store's archives, if they were moved.
-    /// - Throws: ``TraylogError``: refused `invalid`, or `held` for a held user; failed `notFound` for a missing archive, `busy`, `diskFull`,
-    ///   `damaged`, `closed`.
+    /// - Throws: ``TraylogError``: refused `invalid`, or `held` for a held user; failed `notFound` for a missing archive,
+    ///   `busy`, `diskFull`, `damaged`, `closed`.
     /// - Complexity: reads and writes all of the store, and its archives.
     @discardableResult
     package func erase(

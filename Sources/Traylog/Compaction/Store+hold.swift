@@ -5,28 +5,46 @@ import TraylogStates
 import TraylogWriter
 
 extension Store {
-    /// Holds a user: until a release no event of the user leaves the log in a compaction, and nobody can erase the user. The
-    /// name may be new.
+    /// Holds a user: until a release no event of the user leaves the log in a compaction that begins later, and nobody can
+    /// erase the user. The name may be new.
     ///
-    /// - Parameter actor: who asked for it, for the `held` event.
+    /// - Parameters:
+    ///   - user: whose tray it is.
+    ///   - actor: who asked for it, for the `held` event.
+    ///   - device: from where.
+    /// - Returns: `unchanged` for a user who is held.
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     /// - Complexity: O(the user's events).
     @discardableResult
-    public func hold(_ user: String, actor: String? = nil, device: String? = nil) throws(TraylogError) -> Receipt {
-        guard try !isHeld(user) else { return .unchanged }
-        return .appended(try append(.held, of: user, actor, device))
+    public func hold(
+        _ user: String, actor: String? = nil, device: String? = nil
+    ) async throws(TraylogError) -> Receipt {
+        try await Waiting.onThread(named: "traylog-hold") { (_) throws(TraylogError) in
+            try self.setHeld(true, user, actor, device)
+        }
     }
 
     /// Ends a hold.
+    ///
+    /// - Parameters:
+    ///   - user: whose tray it is.
+    ///   - actor: who asked for it, for the `released` event.
+    ///   - device: from where.
+    /// - Returns: `unchanged` for a user who is not held.
+    /// - Throws: as ``hold(_:actor:device:)``.
     @discardableResult
-    public func release(_ user: String, actor: String? = nil, device: String? = nil) throws(TraylogError) -> Receipt {
-        guard try isHeld(user) else { return .unchanged }
-        return .appended(try append(.released, of: user, actor, device))
+    public func release(
+        _ user: String, actor: String? = nil, device: String? = nil
+    ) async throws(TraylogError) -> Receipt {
+        try await Waiting.onThread(named: "traylog-hold") { (_) throws(TraylogError) in
+            try self.setHeld(false, user, actor, device)
+        }
     }
 
-    private func append(
-        _ body: Event.Body, of user: String, _ actor: String?, _ device: String?
-    ) throws(TraylogError) -> Seq {
+    func setHeld(
+        _ isHeld: Bool, _ user: String, _ actor: String?, _ device: String?
+    ) throws(TraylogError) -> Receipt {
+        guard try blocking.isHeld(user) != isHeld else { return .unchanged }
         do {
             try Limits.check(identifier: user, "user")
             if let actor { try Limits.check(identifier: actor, "actor") }
@@ -34,18 +52,32 @@ extension Store {
         } catch {
             throw .refused(error)
         }
-        return try writer.perform(isWrite: true) { try $0.append(body, of: user, actor: actor, device: device) }
+        return .appended(
+            try writer.perform(isWrite: true) {
+                try $0.append(isHeld ? .held : .released, of: user, actor: actor, device: device)
+            })
     }
 }
 
-extension TrayQueries {
+extension BlockingQueries {
     /// Whether a user is held (``Store/hold(_:actor:device:)``).
     ///
+    /// - Throws: ``TraylogError``: refused `invalid`; failed.
     /// - Complexity: O(the user's events).
     public func isHeld(_ user: String) throws(TraylogError) -> Bool {
         var filter = EventFilter()
         filter.user = user
         filter.kinds = [.held, .released]
         return try search(filter, newestFirst: true, limit: 1).events.first?.kind == .held
+    }
+}
+
+extension TrayQueries {
+    /// Whether a user is held (``Store/hold(_:actor:device:)``).
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`; failed.
+    /// - Complexity: O(the user's events).
+    public func isHeld(_ user: String) async throws(TraylogError) -> Bool {
+        try await asking { store throws(TraylogError) in try store.isHeld(user) }
     }
 }

@@ -32,7 +32,8 @@ struct ExportedEvent {
         guard !members.has("lost") else {
             throw .invalid(
                 field: "lost",
-                reason: "the event was damaged when the log was exported, so the log cannot be restored as it was: restore "
+                reason:
+                    "the event was damaged when the log was exported, so the log cannot be restored as it was: restore "
                     + "a backup, and read from this export what came after it")
         }
         let stored = try StoredForm(line.extracting(try members.required(storedName)))

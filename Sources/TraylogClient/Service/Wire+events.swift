@@ -41,6 +41,8 @@ extension Event.Body {
         case .undone: self = .undone(event: try fields.seq("event"))
         case .expired: self = .expired(item: try fields.seq("item"))
         case .erased: self = .erased
+        case .held: self = .held
+        case .released: self = .released
         case .compacted:
             self = .compacted(
                 through: try fields.seq("through"), dropped: try fields.integer("dropped"),

@@ -29,7 +29,7 @@ struct Dossier {
     /// In the order of the log.
     let entries: [Entry]
 
-    init(of user: String, _ reader: StoreReader, _ archives: Archives?) throws {
+    init(of user: String, _ reader: BlockingReader, _ archives: Archives?) throws {
         self.user = user
         let statistics = try reader.statistics()
         let asOf = Moment.seq(statistics.head)
@@ -43,7 +43,7 @@ struct Dossier {
 
     func count(_ role: Role) -> Int { entries.count { $0.role == role } }
 
-    private static func items(of user: String, _ reader: StoreReader, _ asOf: Moment) throws -> [Item] {
+    private static func items(of user: String, _ reader: BlockingReader, _ asOf: Moment) throws -> [Item] {
         var items: [Item] = []
         for view in [InboxQuery.View.inbox, .archived, .snoozed] {
             var query = InboxQuery(view: view, includeSilent: true, limit: 100)
@@ -57,7 +57,7 @@ struct Dossier {
     }
 
     private static func entries(
-        of user: String, _ reader: StoreReader, _ archives: Archives?, _ head: Seq, _ items: [Item]
+        of user: String, _ reader: BlockingReader, _ archives: Archives?, _ head: Seq, _ items: [Item]
     ) throws -> [Entry] {
         var found: [Seq: (Role, Event)] = [:]
         let asOf = Moment.seq(head)
@@ -84,7 +84,7 @@ struct Dossier {
     }
 
     private static func search(
-        actor: String, _ reader: StoreReader, _ archives: Archives?, _ head: Seq
+        actor: String, _ reader: BlockingReader, _ archives: Archives?, _ head: Seq
     ) throws -> [Event] {
         var filter = EventFilter()
         filter.actor = actor
@@ -107,7 +107,7 @@ extension Event {
 extension Dossier {
     /// Writes it as lines of JSON: what it is about, the items, and each event with its proof and what the leaf commits to.
     /// The last line closes the others.
-    func write(to output: Output, _ reader: StoreReader) throws {
+    func write(to output: Output, _ reader: BlockingReader) throws {
         var chain = LineChain()
         try output.json(&chain) { writer in
             writer.beginObject()
@@ -143,7 +143,7 @@ extension Dossier {
     }
 
     private func write(
-        _ part: ArraySlice<Entry>, to output: Output, _ chain: inout LineChain, _ reader: StoreReader
+        _ part: ArraySlice<Entry>, to output: Output, _ chain: inout LineChain, _ reader: BlockingReader
     ) throws {
         var report = try reader.audit(of: user, from: .seq(tray.asOf), asOf: .seq(tray.asOf))
         report.treeHead = head
