@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogJSON
 import TraylogQueries
 
 // The queries for tasks: they run on threads of the store while the task waits.

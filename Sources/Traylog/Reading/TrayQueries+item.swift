@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogJSON
 import TraylogStates
 
 extension BlockingQueries {

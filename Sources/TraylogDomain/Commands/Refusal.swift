@@ -28,8 +28,21 @@ public enum Refusal: Error, Hashable, Sendable {
 }
 
 extension Refusal {
-    /// The name that JSON carries as `error`: that of the case.
-    public var name: String { String("\(self)".prefix { $0 != "(" }) }
+    /// The name that JSON carries as `error`.
+    public var name: String {
+        switch self {
+        case .invalid: "invalid"
+        case .unknownItem: "unknownItem"
+        case .itemGone: "itemGone"
+        case .notSnoozed: "notSnoozed"
+        case .upToBeyondHead: "upToBeyondHead"
+        case .unknownEvent: "unknownEvent"
+        case .notUndoable: "notUndoable"
+        case .keyConflict: "keyConflict"
+        case .compacted: "compacted"
+        case .held: "held"
+        }
+    }
 
     /// An explanation of one or two sentences, with what to do next where there is something to do.
     public var message: String {

@@ -48,7 +48,7 @@ struct StatsCommand: StoreCommand {
 
     private func follow(every seconds: UInt32) throws {
         let isJSON = global.json
-        try withReader { reader in
+        try withStoreReader { reader in
             try EndlessCall.run(writingTo: .standardOutput) {
                 let output = Output(.standardOutput)
                 var table = Table(Self.columns, on: Terminal(.standardOutput), isEndless: true)
