@@ -53,6 +53,8 @@ struct EventRow {
         case .undone(let seq): "event \(seq) does not count"
         case .expired(let item): "item \(item) was due"
         case .erased: "a person was erased"
+        case .held: "nothing of this person may leave the log"
+        case .released: "the hold is over"
         case .redacted: "the content was erased"
         case .compacted(let through, let dropped, let archive):
             "\(dropped) events below \(through) left the log" + (archive.map { ", into \($0)" } ?? "")
