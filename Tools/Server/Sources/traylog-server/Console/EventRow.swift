@@ -113,6 +113,7 @@ struct EventRow {
         case .undone: "undo"
         case .subscribed, .unsubscribed: "topic"
         case .compacted: "compact"
+        case .held, .released: "shield"
         default: "cross"
         }
     }
