@@ -130,7 +130,7 @@ struct AuditPage {
     private var filters: [String] {
         let kinds = totals.kinds.keys.sorted()
         guard kinds.count > 1 else { return [] }
-        let boxes = kinds.map { "<label><input type=\"checkbox\" id=\"k-\($0)\" checked> \($0)</label>" }
+        let boxes = kinds.map { "<label><input type=\"checkbox\" id=\"k-\($0)\" checked=\"\"> \($0)</label>" }
         let rules = kinds.map { "body:has(#k-\($0):not(:checked)) tr.k-\($0){display:none}" }
         return ["<fieldset><legend>Show</legend>\(boxes.joined(separator: " "))</fieldset>", "<style>"] + rules + [
             "</style>"
