@@ -5,7 +5,7 @@ import TraylogDomain
 /// Of topics these are broadcasts that came while the user was subscribed, and edits, retractions and expiries of items
 /// that the user received.
 public struct Changes: Hashable, Sendable {
-    /// Whose tray it is.
+    /// The user of the tray.
     public var user: String
     /// The number of the user's stream; 0 for somebody without events. An erased user's name, used anew, has another one.
     public var stream: UInt32

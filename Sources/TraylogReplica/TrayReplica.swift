@@ -12,7 +12,7 @@ import TraylogDomain
 /// badge = try replica.tray().unseen
 /// ```
 public struct TrayReplica: Sendable {
-    /// Whose tray it is.
+    /// The user of the tray.
     public let user: String
     /// The newest event that the answers reflect.
     public private(set) var through: Seq

@@ -4,7 +4,7 @@ import TraylogDomain
 ///
 /// The pages of one snapshot are all as of the same event. ``TrayReplica`` is made from them.
 public struct TraySnapshot: Hashable, Sendable {
-    /// Whose tray it is.
+    /// The user of the tray.
     public var user: String
     /// The event that the snapshot was made after.
     public var asOf: Seq

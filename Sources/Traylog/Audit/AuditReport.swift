@@ -5,7 +5,7 @@ import TraylogDomain
 ///
 /// A value, which later appends do not change. ``TrayQueries/entries(of:_:withProofs:)`` returns the events in full.
 public struct AuditReport: Hashable, Sendable {
-    /// Whose tray it is about.
+    /// The user whose tray the report is about.
     public var user: String
     /// The first event of the range.
     public var from: Seq
@@ -29,7 +29,7 @@ public struct AuditEntry: Hashable, Sendable {
     public var event: Event
     /// Leads to the report's tree head; nil unless proofs were asked for.
     public var proof: EventProof?
-    /// What the proof's leaf commits to; nil unless a caller puts it there (``TrayQueries/disclosure(of:)``).
+    /// The salt and the payload that the proof's leaf commits to; nil unless a caller puts it there (``TrayQueries/disclosure(of:)``).
     public var disclosure: EventDisclosure?
 
     /// Makes one of its parts.

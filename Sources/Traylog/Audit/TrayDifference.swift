@@ -4,7 +4,7 @@ import TraylogStates
 
 /// The changes of one user's tray between two moments, and the events that caused them.
 public struct TrayDifference: Hashable, Sendable {
-    /// Whose tray it is.
+    /// The user of the tray.
     public var user: String
     /// The trays at the two moments.
     public var before: Tray

@@ -3,7 +3,8 @@ import TraylogLog
 import TraylogQueries
 import TraylogStates
 
-/// What the leaf of an event commits to: the last 32 bytes of the leaf are SHA-256(salt ‖ payload) (Docs/format.md, "Leaf").
+/// The salt and the payload of an event. Its leaf commits to them: the last 32 bytes of the leaf are SHA-256(salt ‖ payload)
+/// (Docs/format.md, "Leaf").
 ///
 /// Give it only to those who may read the event: without the salt, the leaf reveals nothing.
 public struct EventDisclosure: Hashable, Sendable {

@@ -46,7 +46,7 @@ public struct InboxQuery: Hashable, Sendable {
 
 /// One page of an inbox, newest position first.
 public struct InboxPage: Hashable, Sendable {
-    /// Whose tray it is.
+    /// The user of the tray.
     public var user: String
     /// The newest event that the answer rests on.
     public var asOf: Seq

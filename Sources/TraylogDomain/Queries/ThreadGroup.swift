@@ -45,7 +45,7 @@ public struct ThreadGroup: Hashable, Sendable {
 
 /// One page of groups, the group with the newest item first.
 public struct ThreadsPage: Hashable, Sendable {
-    /// Whose tray it is.
+    /// The user of the tray.
     public var user: String
     /// The newest event that the answer rests on.
     public var asOf: Seq

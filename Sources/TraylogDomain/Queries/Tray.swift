@@ -17,7 +17,7 @@ public struct Tray: Hashable, Sendable {
         }
     }
 
-    /// Whose tray it is.
+    /// The user of the tray.
     public var user: String
     /// The newest event that the answer reflects.
     public var asOf: Seq
