@@ -9,7 +9,7 @@ import TraylogDomain
     private func withFilledStore(_ body: (String, Data) throws -> Void) throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/store"
-            let store = try Store.open(path, options: KillLoop.options(tailEvents: 1_000, isRelaxed: true))
+            let store = try Store.open(path, options: .tiny(tailEvents: 1_000, isRelaxed: true))
             let body4K = String(repeating: "x", count: 4_000)
             for _ in 0..<3 {
                 let commands = (0..<1_500).map { number in

@@ -13,7 +13,7 @@ import Traylog
         defer { try? FileManager.default.removeItem(atPath: directory) }
         var random = SeededRandom(seed: seed ^ 0x66_6f6c_6c6f)
         var run = try ModelRun(seed: seed, mix: HistoryMix.typical.with(.all)) {
-            try Store.open(directory + "/leader", options: KillLoop.options(tailEvents: 64, isRelaxed: true))
+            try Store.open(directory + "/leader", options: .tiny(tailEvents: 64, isRelaxed: true))
         }
         try run.play(steps: 400, checkEvery: 400)
         let leader = try #require(run.store as? Store)
@@ -33,7 +33,7 @@ import Traylog
             }
         }
         #expect(stops > 0, "seed \(seed): no child was killed on the way")
-        try Store.open(directory + "/follower", options: KillLoop.options(tailEvents: 64)).closing { follower in
+        try Store.open(directory + "/follower", options: .tiny(tailEvents: 64, isRelaxed: false)).closing { follower in
             var comparison = try Comparison(follower, run.naive, seed: seed)
             try comparison.check(users: run.naive.users(), depth: .sample(4))
         }
@@ -44,7 +44,7 @@ import Traylog
     private func check(_ path: String, _ leader: Store) throws -> Seq? {
         let follower: Store
         do throws(TraylogError) {
-            follower = try Store.open(path, options: KillLoop.options(tailEvents: 64))
+            follower = try Store.open(path, options: .tiny(tailEvents: 64, isRelaxed: false))
         } catch {
             guard case .failed(let failure) = error, failure.code == .notFound else { throw error }
             return nil
@@ -70,11 +70,8 @@ struct FollowingChild: Codable, Sendable {
         let life = random.between(0, microsecondsToLive)
         let leader = try StoreReader.open(directory + "/leader")
         let follower = try Store.open(
-            directory + "/follower", options: KillLoop.options(tailEvents: 8, isRelaxed: isRelaxed))
-        Thread.detachNewThread {
-            Thread.sleep(forTimeInterval: Double(life) / 1_000_000)
-            kill(getpid(), SIGKILL)
-        }
+            directory + "/follower", options: .tiny(tailEvents: 8, isRelaxed: isRelaxed))
+        killSelf(afterMicroseconds: life)
         // Never all of the log in one life, however fast the machine is.
         for _ in 0..<random.between(1, 12) {
             let position = Seq(try follower.sourcePosition()?.position ?? 0)

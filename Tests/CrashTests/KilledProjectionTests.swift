@@ -75,10 +75,7 @@ struct ProjectingChild: Codable, Sendable {
         var options = StoreOptions()
         options.durability = isRelaxed ? .relaxed : .durable
         let store = try Store.open(directory + "/store", options: options)
-        Thread.detachNewThread {
-            Thread.sleep(forTimeInterval: Double(life) / 1_000_000)
-            kill(getpid(), SIGKILL)
-        }
+        killSelf(afterMicroseconds: life)
         let main = try store.project(MainDigest.self, storedEveryMilliseconds: milliseconds)
         let second = try store.project(SecondDigest.self, storedEveryMilliseconds: milliseconds)
         var weighted = try store.project(Weighted<Growing>.self, storedEveryMilliseconds: milliseconds)

@@ -80,7 +80,7 @@ import TraylogPlatform
                 _ = signal(SIGXFSZ, SIG_IGN)
                 var limit = rlimit()
                 _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
-                let store = try Store.open(path, options: KillLoop.options(tailEvents: 8))
+                let store = try Store.open(path, options: .tiny(tailEvents: 8, isRelaxed: false))
                 limit.rlim_cur = 1 << 20
                 _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
                 let body = String(repeating: "x", count: 16_000)
@@ -189,7 +189,7 @@ import TraylogPlatform
 
     /// Those that the store knows of after a hundred commits.
     private func readersAfterAppending(to path: String) throws -> [StoreStatistics.Reader] {
-        try Store.open(path, options: KillLoop.options(tailEvents: 8)).closing { store in
+        try Store.open(path, options: .tiny(tailEvents: 8, isRelaxed: false)).closing { store in
             for _ in 0..<100 { _ = try store.perform(Command(user: "ann", .notify(Content(title: "Hi")))) }
             return try store.statistics().readers
         }

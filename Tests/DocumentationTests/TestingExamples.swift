@@ -2,7 +2,7 @@ import Testing
 import Traylog
 
 // example: a seam of your own
-/// What the bell on a page asks for.
+/// The questions that the bell on a page asks.
 private protocol TrayReading: Sendable {
     func tray(of user: String) async throws -> Tray
 }

@@ -16,13 +16,13 @@ import Traylog
     func aFollowerThatTakesOverGoesOnAsTheFirstOneWould(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var run = try ModelRun(seed: seed, mix: HistoryMix.typical.with(.all)) {
-                try Store.open(directory + "/0", options: options())
+                try Store.open(directory + "/0", options: .tiny())
             }
             // Whoever decided so far hands over to an empty store, which decides from then on.
             for next in 1...3 {
                 try run.play(steps: 60, checkEvery: 60)
                 let records = try #require(run.store as? Store).records(after: 0, limit: .max, bytes: .max)
-                let follower = try Store.open("\(directory)/\(next)", options: options())
+                let follower = try Store.open("\(directory)/\(next)", options: .tiny())
                 try follower.apply(records, expecting: 0)
                 run.goOn(with: follower)
             }
@@ -35,9 +35,9 @@ private func follow(_ seed: UInt64, _ mix: HistoryMix, rounds: Int, steps: Int) 
     try withTemporaryDirectory { directory in
         var random = SeededRandom(seed: seed &+ 4_711)
         var run = try ModelRun(seed: seed, mix: mix.with(.all)) {
-            try Store.open(directory + "/leader", options: options())
+            try Store.open(directory + "/leader", options: .tiny())
         }
-        var follower = try Store.open(directory + "/follower", options: options())
+        var follower = try Store.open(directory + "/follower", options: .tiny())
         for round in 0..<rounds {
             try run.play(steps: steps, checkEvery: steps, reopenPercent: 20)
             let leader = try #require(run.store as? Store)
@@ -54,7 +54,7 @@ private func follow(_ seed: UInt64, _ mix: HistoryMix, rounds: Int, steps: Int) 
                     try follower.checkInvariants()
                     if random.chance(10) {
                         follower.close()
-                        follower = try Store.open(directory + "/follower", options: options())
+                        follower = try Store.open(directory + "/follower", options: .tiny())
                         try expectSame(last.rawValue, follower.sourcePosition()?.position ?? 0, "position")
                     }
                 }
@@ -71,14 +71,4 @@ private func follow(_ seed: UInt64, _ mix: HistoryMix, rounds: Int, steps: Int) 
         try within("seed \(seed)") { try expectSame(nil, replay.difference, "replay") }
         run.store.close()
     }
-}
-
-private func options() -> StoreOptions {
-    var options = StoreOptions()
-    options.ticking = .manual
-    options.durability = .relaxed
-    options.tailEvents = 8
-    options.landmarkDistance = 5
-    options.cacheBytes = 4_096
-    return options
 }

@@ -23,7 +23,7 @@ import Traylog
 private func play(_ seed: UInt64, _ mix: HistoryMix, rounds: Int, steps: Int) throws {
     try withTemporaryDirectory { directory in
         var random = SeededRandom(seed: seed &+ 991)
-        var run = try ModelRun(seed: seed, mix: mix.with(.all)) { try Store.open(directory, options: options()) }
+        var run = try ModelRun(seed: seed, mix: mix.with(.all)) { try Store.open(directory, options: .tiny()) }
         var copies: [Copy] = []
         for round in 0..<rounds {
             try run.play(steps: steps, checkEvery: steps, reopenPercent: 20)
@@ -157,15 +157,4 @@ private struct Copy {
         let threads = try store.threads(of: user, limit: 100, cursor: nil, asOf: moment)
         try expectSame(threads, try replica.threads(limit: 100), "threads")
     }
-}
-
-/// So little memory that every few commands are flushed and every state is evicted.
-private func options() -> StoreOptions {
-    var options = StoreOptions()
-    options.ticking = .manual
-    options.durability = .relaxed
-    options.tailEvents = 8
-    options.landmarkDistance = 5
-    options.cacheBytes = 4_096
-    return options
 }

@@ -12,17 +12,17 @@ import Traylog
 
     @Test(arguments: seeds(3, long: 100))
     func answersStayWhileStatesAreFlushedAndEvictedAllTheTime(seed: UInt64) throws {
-        try play(seed, .typical, tiny(), rounds: 5, steps: 80, reopenPercent: 30)
+        try play(seed, .typical, .tiny(), rounds: 5, steps: 80, reopenPercent: 30)
     }
 
     @Test(arguments: seeds(2, long: 60))
     func answersStayWhereEveryCommandMeetsTheOneBefore(seed: UInt64) throws {
-        try play(seed, .crowded, tiny(), rounds: 6, steps: 50, reopenPercent: 30)
+        try play(seed, .crowded, .tiny(), rounds: 6, steps: 50, reopenPercent: 30)
     }
 
     @Test(arguments: seeds(1, long: 20))
     func aLargeTrayStays(seed: UInt64) throws {
-        try play(seed, .heavy, tiny(), rounds: 4, steps: isLong ? 1_500 : 400, reopenPercent: 30)
+        try play(seed, .heavy, .tiny(), rounds: 4, steps: isLong ? 1_500 : 400, reopenPercent: 30)
     }
 }
 
@@ -57,14 +57,5 @@ private func options() -> StoreOptions {
     var options = StoreOptions()
     options.ticking = .manual
     options.durability = .relaxed
-    return options
-}
-
-/// So little memory that every few commands are flushed and every state is evicted.
-private func tiny() -> StoreOptions {
-    var options = options()
-    options.tailEvents = 8
-    options.landmarkDistance = 5
-    options.cacheBytes = 4_096
     return options
 }

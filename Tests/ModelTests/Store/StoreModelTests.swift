@@ -28,30 +28,30 @@ import TraylogDomain
 
     @Test(arguments: seeds(3, long: 100))
     func theStoreAgreesWhileItFlushesAndEvictsAllTheTime(seed: UInt64) throws {
-        try play(seed, .typical, tiny, steps: 300, checkEvery: 15, reopenPercent: 20)
+        try play(seed, .typical, .tiny(), steps: 300, checkEvery: 15, reopenPercent: 20)
     }
 
     @Test(arguments: seeds(1, long: 20))
     func manyUsersAgreeWhileTheyAreEvicted(seed: UInt64) throws {
-        try play(seed, .crowd, tiny, steps: 500, checkEvery: 50, reopenPercent: 20, finish: .sample(4))
+        try play(seed, .crowd, .tiny(), steps: 500, checkEvery: 50, reopenPercent: 20, finish: .sample(4))
     }
 
     @Test(arguments: seeds(1, long: 10))
     func aLargeTrayAgrees(seed: UInt64) throws {
-        try play(seed, .heavy, tiny, steps: isLong ? 6_000 : 1_500, checkEvery: 250, finish: .sample(40))
+        try play(seed, .heavy, .tiny(), steps: isLong ? 6_000 : 1_500, checkEvery: 250, finish: .sample(40))
     }
 
     /// Marks by thread and category, undo, collapse, snooze and wake meet in a tray that keeps counts of them.
     @Test(arguments: seeds(2, long: 40))
     func aLargeTrayThatIsMarkedInBulkAgrees(seed: UInt64) throws {
-        try play(seed, .bulky, tiny, steps: isLong ? 4_000 : 1_300, checkEvery: 130, finish: .sample(30))
+        try play(seed, .bulky, .tiny(), steps: isLong ? 4_000 : 1_300, checkEvery: 130, finish: .sample(30))
     }
 
     @Test(arguments: seeds(2, long: 60))
     func transactionsAndGroupsAgree(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var run = try ModelRun(seed: seed, mix: .typical.with(Self.features)) {
-                try Store.open(directory, options: tiny)
+                try Store.open(directory, options: .tiny())
             }
             try run.playBatches(60, size: 8, checkEvery: 6)
             try run.finish(depth: .sample(20))
@@ -76,7 +76,7 @@ import TraylogDomain
 
     @Test func walkingAllPagesShowsWhatWasListedAllAlongExactlyOnce() throws {
         try withTemporaryDirectory { directory in
-            var run = try ModelRun(seed: 11, mix: .heavy) { try Store.open(directory, options: tiny) }
+            var run = try ModelRun(seed: 11, mix: .heavy) { try Store.open(directory, options: .tiny()) }
             try run.play(steps: 300, checkEvery: 300)
             let user = try #require(
                 run.naive.users().max { run.naive.tray(of: $0).total < run.naive.tray(of: $1).total })
@@ -103,7 +103,7 @@ import TraylogDomain
     @Test func commandsOfManyTasksAtOnceAgreeWithTheirLog() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("traylog-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }
-        let store = try Store.open(directory.path, options: tiny)
+        let store = try Store.open(directory.path, options: .tiny())
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in UInt64(0)..<8 {
                 group.addTask {
@@ -156,16 +156,5 @@ private func play(
 private var manual: StoreOptions {
     var options = StoreOptions()
     options.ticking = .manual
-    return options
-}
-
-/// So little memory that every few commands are flushed and every state is evicted.
-private var tiny: StoreOptions {
-    var options = StoreOptions()
-    options.durability = .relaxed
-    options.ticking = .manual
-    options.tailEvents = 8
-    options.landmarkDistance = 5
-    options.cacheBytes = 4_096
     return options
 }

@@ -25,7 +25,7 @@ package struct CompactedLife {
         generator = HistoryGenerator(seed: seed, mix: HistoryMix.typical.with(.all))
     }
 
-    private var options: StoreOptions { KillLoop.options(tailEvents: 64, isRelaxed: true) }
+    private var options: StoreOptions { .tiny(tailEvents: 64, isRelaxed: true) }
 
     package mutating func append(_ count: Int) throws {
         let opened = try Store.open(store, options: options)

@@ -119,16 +119,19 @@ package struct KillLoop {
     private mutating func openedStore() throws -> (any AnswersQueries & Closing)? {
         let choice = random.below(4)
         do throws(TraylogError) {
-            if choice == 0 { return try Store.open(directory, options: Self.options(tailEvents: 8)) }
-            if choice == 1 { return try Store.open(directory, options: Self.options(tailEvents: 800_000)) }
+            if choice == 0 { return try Store.open(directory, options: .tiny(tailEvents: 8, isRelaxed: false)) }
+            if choice == 1 { return try Store.open(directory, options: .tiny(tailEvents: 800_000, isRelaxed: false)) }
             return try StoreReader.open(directory)
         } catch {
             guard case .failed(let failure) = error, failure.code == .notFound, base.head == 0 else { throw error }
             return nil
         }
     }
+}
 
-    package static func options(tailEvents: Int, isRelaxed: Bool = false) -> StoreOptions {
+extension StoreOptions {
+    /// So little memory that every few commands are flushed and every state is evicted.
+    package static func tiny(tailEvents: Int = 8, isRelaxed: Bool = true) -> StoreOptions {
         var options = StoreOptions()
         options.ticking = .manual
         options.tailEvents = tailEvents

@@ -38,12 +38,9 @@ package struct KilledChild: Codable, Sendable {
         let life = random.between(0, microsecondsToLive)
         let lines = try Data(contentsOf: URL(filePath: directory + "/commands")).split(separator: UInt8(ascii: "\n"))
         let answers = try FileHandle(forWritingTo: URL(filePath: directory + "/answers"))
-        Thread.detachNewThread {
-            Thread.sleep(forTimeInterval: Double(life) / 1_000_000)
-            kill(getpid(), SIGKILL)
-        }
+        killSelf(afterMicroseconds: life)
         let store = try Store.open(
-            directory + "/store", options: KillLoop.options(tailEvents: tailEvents, isRelaxed: isRelaxed))
+            directory + "/store", options: .tiny(tailEvents: tailEvents, isRelaxed: isRelaxed))
         var next = 0
         while next < lines.count {
             let group = lines[next...].prefix(random.between(1, 12))
@@ -74,5 +71,13 @@ package struct KilledChild: Codable, Sendable {
         }
         try submit()
         return results
+    }
+}
+
+/// Kills this process after a while, whatever it does then.
+package func killSelf(afterMicroseconds life: Int) {
+    Thread.detachNewThread {
+        Thread.sleep(forTimeInterval: Double(life) / 1_000_000)
+        kill(getpid(), SIGKILL)
     }
 }

@@ -44,7 +44,7 @@ struct FullDiskRun {
     }
 
     private mutating func appendUntilFull() throws {
-        let options = KillLoop.options(tailEvents: random.pick([1, 8, 64, 800_000]), isRelaxed: random.chance(30))
+        let options = StoreOptions.tiny(tailEvents: random.pick([1, 8, 64, 800_000]), isRelaxed: random.chance(30))
         let store: Store
         do throws(TraylogError) {
             store = try Store.open(path, options: options)

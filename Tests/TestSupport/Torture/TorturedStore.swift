@@ -25,7 +25,7 @@ enum TorturedStore {
 
     /// The store opens and goes on as if nothing had happened, and everything in it is in order.
     static func verify(_ path: String, _ model: inout NaiveStore, _ random: inout SeededRandom) throws {
-        let store = try Store.open(path, options: KillLoop.options(tailEvents: random.pick([8, 800_000])))
+        let store = try Store.open(path, options: .tiny(tailEvents: random.pick([8, 800_000]), isRelaxed: false))
         defer { store.close() }
         _ = try read(store, [model], &random)
         for user in model.users() { try expectSame(model.tray(of: user).total, try store.tray(of: user).total, user) }

@@ -15,6 +15,17 @@ struct HoldCommand: StoreCommand {
 
     @OptionGroup var global: GlobalOptions
 
+    @OptionGroup var hold: HoldOptions
+
+    func run() throws {
+        try append { store throws(TraylogError) in
+            try store.hold(hold.user, actor: hold.actor, device: hold.device)
+        }
+    }
+}
+
+/// The arguments of a hold and of its end.
+struct HoldOptions: ParsableArguments {
     @Argument(help: "The user.")
     var user: String
 
@@ -23,17 +34,4 @@ struct HoldCommand: StoreCommand {
 
     @Option(help: "From which device.")
     var device: String?
-
-    func run() throws {
-        let receipt = try writing { store throws(TraylogError) in
-            try store.hold(user, actor: actor, device: device)
-        }
-        try printing { output in
-            if global.json {
-                try output.json { $0.write(receipt) }
-            } else {
-                try output.line(receipt.words)
-            }
-        }
-    }
 }

@@ -14,25 +14,11 @@ struct ReleaseCommand: StoreCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The user.")
-    var user: String
-
-    @Option(help: "Who asks for it.")
-    var actor: String?
-
-    @Option(help: "From which device.")
-    var device: String?
+    @OptionGroup var hold: HoldOptions
 
     func run() throws {
-        let receipt = try writing { store throws(TraylogError) in
-            try store.release(user, actor: actor, device: device)
-        }
-        try printing { output in
-            if global.json {
-                try output.json { $0.write(receipt) }
-            } else {
-                try output.line(receipt.words)
-            }
+        try append { store throws(TraylogError) in
+            try store.release(hold.user, actor: hold.actor, device: hold.device)
         }
     }
 }

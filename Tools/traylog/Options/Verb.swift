@@ -16,7 +16,14 @@ extension Verb {
         let command = Command(
             user: tray, try action(), key: common.key, occurredAt: common.occurredAt, actor: common.actor,
             device: common.device)
-        let receipt = try writing { store throws(TraylogError) in try store.perform(command) }
+        try append { store throws(TraylogError) in try store.perform(command) }
+    }
+}
+
+extension StoreCommand {
+    /// Opens the store for writing, appends, and prints the receipt.
+    func append(_ body: (BlockingStore) throws(TraylogError) -> Receipt) throws {
+        let receipt = try writing(body)
         try printing { output in
             if global.json {
                 try output.json { $0.write(receipt) }
