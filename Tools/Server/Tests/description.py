@@ -38,3 +38,10 @@ class Description:
         known |= {"content-type", "content-length", "transfer-encoding", "date", "server", "connection"}
         extra = {name.lower() for name in answer.headers} - known
         assert not extra, f"{where}: {extra} are not described"
+
+    def check_event(self, target, name, identity):
+        """Raises AssertionError for an event of a live stream that the operation does not have."""
+        content = self.operation("GET", target.split("?")[0])["responses"]["200"]["content"]
+        kinds = {kind["properties"]["event"]["enum"][0]: kind for kind in content["text/event-stream"]["schema"]["oneOf"]}
+        assert name in kinds, f"{target}: the event {name} is not described"
+        assert ("id" in kinds[name]["required"]) == (identity is not None), f"{target}: {name} with the id {identity}"

@@ -168,7 +168,7 @@ class Stream:
     """The events of a live stream."""
 
     def __init__(self, server, path, who="key", headers=None):
-        self.connection = server.connection()
+        self.connection, self.path, self.description = server.connection(), path, server.describe()
         token = server.key if who == "key" else who
         self.connection.request("GET", path, headers={"Authorization": f"Bearer {token}", **(headers or {})})
         self.response = self.connection.getresponse()
@@ -186,6 +186,7 @@ class Stream:
             line = line.decode().rstrip("\n")
             if not line:
                 if event is not None:
+                    self.description.check_event(self.path, event, identity)
                     return event, identity, json.loads("\n".join(data))
             elif line.startswith("event: "):
                 event = line[7:]

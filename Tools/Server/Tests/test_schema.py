@@ -1,6 +1,9 @@
-"""schemathesis on the whole API, where it is installed: seconds of it here, as many as TRAYLOG_SCHEMATHESIS says."""
+"""schemathesis on the whole API, where it is installed: the same requests each time, for some seconds.
+
+TRAYLOG_SCHEMATHESIS=SECONDS sends others each time, for so long; TRAYLOG_SCHEMATHESIS_SEED repeats those of a run."""
 
 import os
+import random
 import subprocess
 import sys
 import unittest
@@ -12,13 +15,15 @@ try:
 except ImportError:
     schemathesis = None
 
-SECONDS = int(os.environ.get("TRAYLOG_SCHEMATHESIS", "25"))
+LONG = os.environ.get("TRAYLOG_SCHEMATHESIS")
+SEED = os.environ.get("TRAYLOG_SCHEMATHESIS_SEED", str(random.randrange(1 << 32)) if LONG else "1")
 
 
 @unittest.skipUnless(schemathesis, "schemathesis is not installed")
 class SchemaTests(unittest.TestCase):
     def test_no_request_gets_an_answer_that_is_not_described(self):
         with Server() as server:
+            print(f"schemathesis: seed {SEED}", file=sys.stderr)
             program = os.path.join(os.path.dirname(sys.executable), "schemathesis")
             done = subprocess.run(
                 [program, "run", f"http://127.0.0.1:{server.port}/openapi.json", "-H", f"Authorization: Bearer {server.key}",
@@ -26,7 +31,8 @@ class SchemaTests(unittest.TestCase):
                  "response_schema_conformance,unsupported_method,ignored_auth", "--max-failures", "20",
                  # Streams go on, backups would fill the disk.
                  "--exclude-path-regex", "/live$|/backups$", "--request-timeout", "60", "--no-color",
-                 "--max-time", str(SECONDS)],
+                 "--seed", SEED, "--generation-database", "none", "--max-time", LONG or "25",
+                 *([] if LONG else ["--generation-deterministic"])],
                 capture_output=True, text=True, cwd=server.directory)
             self.assertNotIn("Failures:", done.stdout, done.stdout[-6_000:])
             self.assertIn("Test cases:", done.stdout, done.stdout + done.stderr)

@@ -113,8 +113,12 @@ enum OpenAPI {
         if route.manner == .feed, !isHead { types.append("text/event-stream") }
         if case .commands = route.body { types.append(CommandRoutes.lines) }
         let content = types.map { type -> (String, JSONValue) in
-            let isJSON = type == "application/json"
-            let schema: JSONValue = isJSON ? ["type": route.isArray ? "array" : "object"] : ["type": "string"]
+            let schema: JSONValue =
+                switch type {
+                case "application/json": ["type": route.isArray ? "array" : "object"]
+                case "text/event-stream": OpenAPISchemas.serverSentEvent(ofFeed: route.manner == .feed)
+                default: ["type": "string"]
+                }
             return (type, ["schema": schema])
         }
         let answer: JSONValue = .present([

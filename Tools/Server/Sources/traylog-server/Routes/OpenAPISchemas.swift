@@ -89,4 +89,40 @@ enum OpenAPISchemas {
             "code": ["type": "string"],
         ],
     ]
+
+    /// One event of a stream, whatever its kind: OpenAPI 3.1 has no word for a sequence, so the schema is that of each.
+    static func serverSentEvent(ofFeed isFeed: Bool) -> JSONValue {
+        let control: JSONValue = [
+            "type": "object", "required": ["streamNextOffset", "streamCursor"], "additionalProperties": false,
+            "properties": [
+                "streamNextOffset": ["type": "string"], "streamCursor": ["type": "string"], "upToDate": flag,
+            ],
+        ]
+        let own =
+            isFeed
+            ? [
+                serverSentEvent("data", ["type": "array", "items": ["type": "object"]]),
+                serverSentEvent("control", control),
+            ]
+            : [serverSentEvent("tray", ["type": "object", "required": ["user", "asOf"]], isNumbered: true)]
+        let last = [
+            serverSentEvent("end", ["type": "object", "maxProperties": 0]),
+            serverSentEvent("error", ["$ref": "#/components/schemas/Problem"]),
+        ]
+        return ["oneOf": .array(own + last)]
+    }
+
+    private static func serverSentEvent(_ name: String, _ content: JSONValue, isNumbered: Bool = false) -> JSONValue {
+        let data: JSONValue = ["type": "string", "contentMediaType": "application/json", "contentSchema": content]
+        return .present([
+            ("type", "object"), ("required", isNumbered ? ["event", "data", "id"] : ["event", "data"]),
+            (
+                "properties",
+                .present([
+                    ("event", ["type": "string", "enum": [.string(name)]]), ("data", data),
+                    ("id", isNumbered ? ["type": "string", "pattern": "^[0-9]+$"] : nil),
+                ])
+            ),
+        ])
+    }
 }
