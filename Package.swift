@@ -13,6 +13,7 @@ let package = Package(
         .library(name: "Traylog", targets: ["Traylog"]),
         .library(name: "TraylogAudit", targets: ["TraylogAudit"]),
         .library(name: "TraylogFoundation", targets: ["TraylogFoundation"]),
+        .library(name: "TraylogCluster", targets: ["TraylogCluster"]),
         .library(name: "TraylogClient", targets: ["TraylogClient"]),
         .library(name: "TraylogClientHTTP", targets: ["TraylogClientHTTP"]),
         .executable(name: "traylog", targets: ["traylog-cli"]),
@@ -118,6 +119,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "TraylogFoundation", dependencies: ["Traylog"], swiftSettings: strict),
+        .target(
+            name: "TraylogCluster", dependencies: ["Traylog", "TraylogDomain", "TraylogLog"], swiftSettings: strict),
         .target(
             name: "TraylogClient",
             dependencies: [

@@ -35,6 +35,7 @@ struct ArchitectureTests {
         // The libraries that know Foundation, for programs that use it anyway.
         "TraylogClientHTTP": ["Foundation", "FoundationNetworking", "Synchronization", "TraylogClient"],
         "TraylogFoundation": ["Foundation", "Traylog"],
+        "TraylogCluster": ["Traylog", "TraylogDomain", "TraylogLog"],
         "TraylogQueries": [
             "TraylogDomain", "TraylogReplica", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog",
             "TraylogStates",

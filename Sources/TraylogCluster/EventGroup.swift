@@ -1,0 +1,138 @@
+import Traylog
+import TraylogDomain
+import TraylogLog
+
+/// Events that one node decided together, as they stand in the log: the body of a message. A group is one transaction of
+/// every store that applies it.
+///
+/// ```text
+/// version     1 byte: 1
+/// epoch       varint: of the ownership under which it was decided
+/// owner       varint of its bytes, then the name of the node, UTF-8
+/// first seq   varint: of the first record; the others follow without a gap
+/// records     varint of their number; then for each, varint of its bytes, and the record (Docs/format.md, "Record")
+/// checksum    4 bytes, little-endian: CRC-32C of all bytes before
+/// ```
+public struct EventGroup: Hashable, Sendable {
+    /// The version of the form.
+    public static let version: UInt8 = 1
+    /// A log that takes no bodies of so many bytes cannot hold the largest event with its group.
+    public static let smallestLimit = 256 << 10
+    /// The bytes that a group needs beside its records at most: fields of 10 bytes each, and the owner's name.
+    static let overhead = 512
+    /// Bytes beside each record.
+    static let recordOverhead = 5
+
+    /// Under which ownership it was decided; for reading, nothing is compared with it.
+    public var epoch: UInt64
+    /// The node that decided it, of at most 256 bytes.
+    public var owner: String
+    /// In order and without a gap; at least one.
+    public var records: [LogRecord]
+
+    /// Makes one of its parts.
+    public init(epoch: UInt64, owner: String, records: [LogRecord]) {
+        self.epoch = epoch
+        self.owner = owner
+        self.records = records
+    }
+
+    /// The seqs of its events.
+    public var seqs: ClosedRange<Seq> {
+        guard let first = records.first, let last = records.last else { preconditionFailure("a group has events") }
+        return first.seq...last.seq
+    }
+
+    /// Its bytes as a message carries them.
+    public var body: [UInt8] {
+        var bytes: [UInt8] = []
+        let size = records.reduce(EventGroup.overhead) { $0 + $1.bytes.count + EventGroup.recordOverhead }
+        bytes.reserveCapacity(size)
+        bytes.append(EventGroup.version)
+        bytes.appendVarint(epoch)
+        bytes.appendVarint(UInt64(owner.utf8.count))
+        bytes.append(contentsOf: owner.utf8)
+        bytes.appendVarint(seqs.lowerBound.rawValue)
+        bytes.appendVarint(UInt64(records.count))
+        for record in records {
+            bytes.appendVarint(UInt64(record.bytes.count))
+            bytes.append(contentsOf: record.bytes)
+        }
+        let checksum = crc32c(RawSpan(_elements: bytes.span))
+        for shift in [0, 8, 16, 24] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: checksum >> shift)) }
+        return bytes
+    }
+
+    /// Reads a message's body.
+    ///
+    /// - Throws: ``DamagedGroup`` for bytes that are not of this form, whatever they are.
+    public init(body: [UInt8]) throws(DamagedGroup) {
+        guard let version = body.first else { throw DamagedGroup("it is empty") }
+        guard version == EventGroup.version else {
+            throw DamagedGroup("its form has version \(version), and this program knows \(EventGroup.version)")
+        }
+        guard body.count > 4 else { throw DamagedGroup("it ends too soon") }
+        let content = body.count - 4
+        let checksum = body[content...].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        guard checksum == crc32c(RawSpan(_elements: body.span).extracting(0..<content)) else {
+            throw DamagedGroup("its checksum does not match")
+        }
+        var reader = GroupReader(bytes: body[1..<content])
+        epoch = try reader.varint()
+        let name = try reader.take(reader.count())
+        guard let owner = String(validating: name, as: UTF8.self), name.count <= 256 else {
+            throw DamagedGroup("the name of its owner")
+        }
+        self.owner = owner
+        let first = try reader.varint()
+        // Every record has a header, so that a wrong count cannot ask for more memory than the body takes.
+        let count = try reader.count()
+        guard first > 0, first < 1 << 56, count > 0 else { throw DamagedGroup("its seqs") }
+        records = []
+        records.reserveCapacity(count)
+        for index in 0..<count {
+            let bytes = Array(try reader.take(reader.count()))
+            records.append(LogRecord(seq: Seq(first + UInt64(index)), bytes: bytes))
+        }
+        guard reader.bytes.isEmpty else { throw DamagedGroup("bytes follow its last record") }
+    }
+}
+
+/// A message is not a group of events that this program can read.
+public struct DamagedGroup: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The part that is wrong.
+    public var description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// Reads fields from the start of bytes that may be anything.
+private struct GroupReader {
+    var bytes: ArraySlice<UInt8>
+
+    mutating func varint() throws(DamagedGroup) -> UInt64 {
+        var value: UInt64 = 0
+        for shift in stride(from: UInt64(0), to: 64, by: 7) {
+            guard let byte = bytes.popFirst() else { throw DamagedGroup("it ends too soon") }
+            guard shift < 63 || byte <= 1 else { break }
+            value |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return value }
+        }
+        throw DamagedGroup("a number of it is too large")
+    }
+
+    /// A number of things of at least a byte each, that are still to come.
+    mutating func count() throws(DamagedGroup) -> Int {
+        let value = try varint()
+        guard value <= UInt64(bytes.count) else { throw DamagedGroup("it ends too soon") }
+        return Int(value)
+    }
+
+    mutating func take(_ count: Int) throws(DamagedGroup) -> ArraySlice<UInt8> {
+        guard count <= bytes.count else { throw DamagedGroup("it ends too soon") }
+        defer { bytes = bytes.dropFirst(count) }
+        return bytes.prefix(count)
+    }
+}

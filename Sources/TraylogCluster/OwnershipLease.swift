@@ -1,0 +1,41 @@
+/// Who decides, as the lease says: one node at a time, for some seconds.
+public struct Ownership: Hashable, Sendable {
+    /// Greater than that of every ownership before.
+    public var epoch: UInt64
+    /// The name of the node.
+    public var node: String
+    /// Where the node takes requests: its `--advertise`.
+    public var url: String
+
+    /// Makes one of its parts.
+    public init(epoch: UInt64, node: String, url: String) {
+        self.epoch = epoch
+        self.node = node
+        self.url = url
+    }
+}
+
+/// A lease that one node at a time has, so that the nodes need not compete for every group.
+///
+/// Nothing rests on it but speed. Two nodes that both believe to have it publish at the same place, and the log accepts
+/// one of them.
+public protocol OwnershipLease: Sendable {
+    /// How long an ownership lasts without ``renew(_:)``.
+    var duration: Duration { get }
+
+    /// Takes the lease if nobody has it.
+    ///
+    /// - Returns: nil when another node has it, or when nobody answered.
+    func acquire(node: String, url: String) async -> Ownership?
+
+    /// Lets the ownership last from now on as long as at first.
+    ///
+    /// - Returns: the ownership as it is now; nil when it was lost, or when nobody answered.
+    func renew(_ ownership: Ownership) async -> Ownership?
+
+    /// Gives the lease up, so that another node need not wait for its end.
+    func release(_ ownership: Ownership) async
+
+    /// Who has it; nil when nobody does, or when nobody answered.
+    func current() async -> Ownership?
+}
