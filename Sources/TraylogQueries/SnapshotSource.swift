@@ -49,11 +49,14 @@ package struct StoreCounts {
     package var topics: UInt64
     /// Damaged states that this process folded anew and stores again.
     package var refolded: UInt64
+    /// The memory that states take, in bytes.
+    package var cached: UInt64
 
-    package init(unflushed: UInt64, streams: UInt64, topics: UInt64, refolded: UInt64 = 0) {
+    package init(unflushed: UInt64, streams: UInt64, topics: UInt64, refolded: UInt64 = 0, cached: UInt64 = 0) {
         self.unflushed = unflushed
         self.streams = streams
         self.topics = topics
         self.refolded = refolded
+        self.cached = cached
     }
 }

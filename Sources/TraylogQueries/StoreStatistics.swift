@@ -74,6 +74,8 @@ public struct StoreStatistics: Hashable, Sendable {
     public var damagedStates: UInt64 = 0
     /// Damaged states that were folded again from the log since the store was opened for writing; 0 for a reader.
     public var refoldedStates: UInt64 = 0
+    /// The memory that states of users and topics take in this process, in bytes; 0 for a reader.
+    public var cachedBytes: UInt64 = 0
     /// Entries and bytes of each table of the file.
     public var tables: [Table] = []
     /// The stored custom projections.
@@ -144,6 +146,7 @@ extension StoreSnapshot {
         statistics.topics = counts.topics
         statistics.users = counts.streams - counts.topics - record.erased
         statistics.refoldedStates = counts.refolded
+        statistics.cachedBytes = counts.cached
         try read { transaction in
             for name in Tables.allNames {
                 let table = try transaction.statistics(environment.database(name))

@@ -106,7 +106,8 @@ package final class LiveSource: SnapshotSource {
                 try store.lendSnapshot(),
                 StoreCounts(
                     unflushed: store.head.seq - store.record.flushedThrough, streams: store.directory.streamCount,
-                    topics: store.directory.topicCount, refolded: store.refolded)
+                    topics: store.directory.topicCount, refolded: store.refolded,
+                    cached: UInt64(clamping: store.states.byteCount))
             )
         }
         defer { snapshot.end() }

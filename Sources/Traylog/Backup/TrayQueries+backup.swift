@@ -28,10 +28,12 @@ extension BlockingQueries {
 extension TrayQueries {
     /// Copies the store into `directory` on another thread, while the task waits. Cancelling the task does not end it.
     @discardableResult
-    public func backup(to directory: String) async throws(TraylogError) -> BackupReport {
+    public func backup(
+        to directory: String, progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Void)? = nil
+    ) async throws(TraylogError) -> BackupReport {
         let queries = queries
         return try await Waiting.onThread(named: "traylog-backup") { (_) throws(TraylogError) in
-            try queries.backUp(to: directory, progress: nil)
+            try queries.backUp(to: directory, progress: progress)
         }
     }
 }

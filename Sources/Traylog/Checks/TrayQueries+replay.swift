@@ -33,9 +33,16 @@ extension BlockingQueries {
 
 extension TrayQueries {
     /// The same on a thread of its own, while the task waits. Cancelling the task gives it up.
-    public func replay() async throws(TraylogError) -> ReplayReport {
+    ///
+    /// - Parameter progress: told on that thread how many events are folded, of how many.
+    public func replay(
+        progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
+    ) async throws(TraylogError) -> ReplayReport {
         try await Waiting.onThread(named: "traylog-replay") { (cancellation) throws(TraylogError) in
-            try self.view.replay(progress: { _, _ in try cancellation.check() })
+            try self.view.replay(progress: { done, total in
+                try cancellation.check()
+                progress(done, total)
+            })
         }
     }
 }

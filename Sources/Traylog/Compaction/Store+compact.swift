@@ -33,12 +33,18 @@ extension Store {
     }
 
     /// Compacts on another thread, while the task waits. Cancelling the task cancels the compaction, and changes nothing.
+    ///
+    /// - Parameter progress: told on that thread how many steps are done, of how many.
     @discardableResult
     public func compact(
-        before moment: Moment, archive: String? = nil, isDryRun: Bool = false
+        before moment: Moment, archive: String? = nil, isDryRun: Bool = false,
+        progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> CompactionReport {
         try await Waiting.onThread(named: "traylog-compact") { (cancellation) throws(TraylogError) in
-            try self.compact(before: moment, archive: archive, isDryRun: isDryRun) { _, _ in try cancellation.check() }
+            try self.compact(before: moment, archive: archive, isDryRun: isDryRun) { done, total in
+                try cancellation.check()
+                progress(done, total)
+            }
         }
     }
 

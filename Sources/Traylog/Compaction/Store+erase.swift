@@ -33,12 +33,15 @@ extension Store {
     }
 
     /// Erases a person on another thread, while the task waits. Cancelling the task does not end it.
+    ///
+    /// - Parameter progress: told on that thread how many steps are done, of how many.
     @discardableResult
     public func erase(
-        _ user: String, actor: String? = nil, device: String? = nil, archives: String? = nil
+        _ user: String, actor: String? = nil, device: String? = nil, archives: String? = nil,
+        progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> ErasureReport {
         try await Waiting.onThread(named: "traylog-erase") { (_) throws(TraylogError) in
-            try self.erase(user, actor: actor, device: device, archives: archives) { _, _ in }
+            try self.erase(user, actor: actor, device: device, archives: archives, progress: { progress($0, $1) })
         }
     }
 

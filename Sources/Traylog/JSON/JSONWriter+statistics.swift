@@ -35,6 +35,7 @@ extension JSONWriter {
         member("unflushed", statistics.unflushed)
         member("damagedStates", statistics.damagedStates)
         member("refoldedStates", statistics.refoldedStates)
+        member("cachedBytes", statistics.cachedBytes)
         name("tables")
         beginArray()
         for table in statistics.tables { write(table) }

@@ -82,7 +82,7 @@ class AccessTests(ServiceCase):
         made = self.server.post("/v1/tokens", {"user": self.user, "ttl": 60}).json
         self.assertEqual(self.server.get(f"{self.path}/tray", who=made["token"]).status, 200)
         for body in ({"user": ""}, {}, {"user": "a", "ttl": 0}, {"user": "a", "ttl": 90_000}, {"user": "a", "scope": "x"},
-                     {"user": "a", "more": 1}, []):
+                     {"user": "a", "more": 1}, {"user": "a\n"}, []):
             self.is_problem(self.server.post("/v1/tokens", body), 400)
 
 
@@ -163,6 +163,14 @@ class WritingTests(ServiceCase):
         self.is_problem(server.call("PATCH", f"{path}/items/{seq}", {"title": "x"}), 410, "itemGone")
         self.assertEqual(server.get(f"{path}/history").lines[-1]["device"], "d")
 
+    def test_a_user_in_the_body_does_not_make_it_another_command(self):
+        seq = self.server.notify(self.user, title="A").json["seq"]
+        head = self.server.get("/v1/tree-head").json
+        self.is_problem(self.server.call("PATCH", f"/v1/items/{seq}", {"user": self.user, "title": "B"}), 400, "invalid", field="user")
+        self.is_problem(self.server.call("DELETE", f"/v1/items/{seq}", {"user": self.user}), 400, "invalid", field="user")
+        self.is_problem(self.server.post("/v1/topics/t/broadcasts", {"user": self.user, "title": "B"}), 400, "invalid", field="user")
+        self.assertEqual(self.server.get("/v1/tree-head").json, head)
+
     def test_broadcasts_reach_those_who_are_subscribed(self):
         server, path, topic = self.server, self.path, "t%2F1"
         self.assertEqual(server.call("PUT", f"{path}/subscriptions/{topic}").json["result"], "appended")
@@ -194,6 +202,10 @@ class WritingTests(ServiceCase):
         self.is_problem(self.server.post("/v1/commands", [notify] * 1001), 400)
         self.is_problem(self.server.post("/v1/commands", [notify, notify], headers={"Idempotency-Key": "k"}), 400)
         self.is_problem(self.server.post("/v1/commands?atomic=maybe", []), 400)
+        single = self.server.post("/v1/commands", [{"kind": "x"}], headers={"Idempotency-Key": "k"})
+        self.assertEqual(single.json["results"][0]["error"], "invalid")
+        lines = self.server.call("POST", "/v1/commands", b"", {"Content-Type": "Application/X-NDJSON; charset=utf-8"})
+        self.assertEqual((lines.status, lines.json["read"]), (200, 0))
 
     def test_lines_are_answered_one_by_one_as_they_come(self):
         connection = self.server.connection()
@@ -305,6 +317,9 @@ class ReadingTests(ServiceCase):
         self.assertEqual(growth["second"], head["treeSize"])
         self.is_problem(server.get("/v1/proofs/999999999"), 422)
         self.assertEqual([event["seq"] for event in server.get(f"{self.path}/history?limit=2").lines], seqs[:2])
+        past = server.get(f"{self.path}/history?limit=1").lines[0]["recordedAt"]
+        self.assertEqual(len(server.get(f"{self.path}/history?from={past}").lines), 3)
+        self.assertEqual(server.get(f"{self.path}/history?from=2999-01-01T00:00:00Z").lines, [])
         audit = server.get(f"{self.path}/audit").lines
         self.assertEqual([line["event"]["seq"] for line in audit[1:]], seqs)
         difference = server.get(f"{self.path}/difference?from={seqs[0]}").json
@@ -520,6 +535,11 @@ class FeedTests(ServiceCase):
             self.assertEqual(job("replays", {})["outcome"]["identical"], True)
             checked = job("verifications", {})
             self.assertEqual((checked["state"], checked["outcome"]["ok"], checked["outcome"]["findings"]), ("done", True, []))
+            head = server.get("/v1/tree-head").json
+            self.assertEqual(job("verifications", {"treeHead": head})["outcome"]["findings"], [])
+            for kept in ({**head, "treeSize": head["treeSize"] - 1}, {**head, "treeSize": 10**9}):
+                self.assertEqual(len(job("verifications", {"treeHead": kept})["outcome"]["findings"]), 1)
+            self.is_problem(server.post("/v1/admin/replays", {"rebuild": True}), 400, "invalid", field="rebuild")
             self.assertEqual(job("ticks", {})["outcome"]["woken"], 0)
             backup = job("backups", {"dest": os.path.join(server.directory, "copy")})
             self.assertEqual((backup["state"], os.path.exists(os.path.join(server.directory, "copy"))), ("done", True))
@@ -535,6 +555,12 @@ class OperationTests(ServiceCase):
         text = server.get("/metrics").body.decode()
         self.assertIn('route="/v1/users/{u}/notifications",status="201"', text)
         self.assertIn("traylog_head ", text)
+        for name in ("traylog_group_write_seconds_count", "traylog_group_events_total", "traylog_cache_bytes", "traylog_floor",
+                     "traylog_tail_events", "traylog_reader_lag_commits", "traylog_live_streams", "traylog_tick_seconds_count",
+                     'traylog_background_failures_total{work="tick"}'):
+            self.assertIn(f"\n{name} ", text)
+        groups = next(line for line in text.splitlines() if line.startswith("traylog_group_events_total"))
+        self.assertGreaterEqual(int(groups.split()[1]), 1)
         self.is_problem(server.get("/metrics", who=None), 401)
         self.assertEqual(server.get("/v1/admin/stats").json["head"], server.get("/v1/tree-head").json["treeSize"])
         logged = server.logged()
@@ -574,8 +600,15 @@ class OperationTests(ServiceCase):
             seq = server.notify("ann", title="A").json["seq"]
             with Stream(server, "/v1/users/ann/live") as stream:
                 self.assertEqual(stream.next()[0], "tray")
+                polling = server.connection()
+                polling.request("GET", "/v1/users/ann/changes?offset=now&live=long-poll",
+                                headers={"Authorization": f"Bearer {server.key}"})
+                time.sleep(0.5)
                 server.process.terminate()
                 self.assertEqual(stream.next()[0], "end")
+                answer = polling.getresponse()
+                self.assertEqual((answer.status, answer.headers["Stream-Up-To-Date"]), (204, "true"))
+                polling.close()
             self.assertEqual(server.process.wait(timeout=20), 0)
         with Server(directory=directory) as server:
             self.assertEqual(server.get("/v1/users/ann/tray").json["newest"], seq)

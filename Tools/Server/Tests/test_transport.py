@@ -97,13 +97,45 @@ class HeadTests(unittest.TestCase):
         self.assertIn(b" 200 ", self.raw(fine)[:20])
 
     def test_a_target_above_its_limit_is_414(self):
-        answer = self.server.get("/v1/users/" + "x" * 9_000 + "/tray")
-        self.assertEqual((answer.status, answer.headers["Content-Type"]), (414, "application/problem+json"))
+        # The second is above the limit of heads, too.
+        for length in (9_000, 20_000):
+            answer = self.server.get("/v1/users/" + "x" * length + "/tray")
+            self.assertEqual((answer.status, answer.headers["Content-Type"]), (414, "application/problem+json"))
 
     def test_bytes_that_are_no_request_are_400(self):
         answer = self.raw(b"\x00\x01nonsense\r\n\r\n")
         self.assertIn(b" 400 ", answer[:20])
         self.assertEqual(json.loads(answer.split(b"\r\n\r\n", 1)[1])["status"], 400)
+
+    def test_a_body_that_is_not_framed_or_not_whole_is_400_and_no_failure_of_the_server(self):
+        head = b"POST /v1/users/ann/seen HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + self.server.key.encode() + b"\r\n"
+        for rest in (b"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n", b"Transfer-Encoding: gzip\r\n\r\n",
+                     b"Content-Length: -3\r\n\r\n", b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+                     b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"):
+            answer = self.raw(head + rest)
+            self.assertIn(b" 400 ", answer[:20])
+            self.assertEqual(json.loads(answer.split(b"\r\n\r\n", 1)[1])["status"], 400)
+        with socket.create_connection(("127.0.0.1", self.server.port), timeout=60) as connection:
+            connection.sendall(head + b"Content-Length: 100\r\n\r\n{")
+        self.assertIn("traylog_server_failures_total 0\n", self.server.get("/metrics").body.decode())
+
+    def test_rules_of_http_that_clients_rely_on(self):
+        old = self.raw(b"GET /healthz HTTP/1.0\r\n\r\n")
+        self.assertTrue(old.startswith(b"HTTP/1.0 200 OK\r\n"), old)
+        lines = self.raw(b"GET /v1/users/a/history HTTP/1.0\r\nAuthorization: Bearer " + self.server.key.encode() + b"\r\n\r\n")
+        self.assertNotIn(b"chunked", lines.lower())
+        self.assertIn(b" 200 ", self.raw(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n")[:20])
+        for hosts in (b"", b"Host: a\r\nHost: b\r\n"):
+            self.assertIn(b" 400 ", self.raw(b"GET /healthz HTTP/1.1\r\n" + hosts + b"\r\n")[:20])
+        with socket.create_connection(("127.0.0.1", self.server.port), timeout=60) as connection:
+            connection.sendall(b"POST /v1/users/ann/seen HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: 2\r\n"
+                               b"Authorization: Bearer " + self.server.key.encode() + b"\r\n\r\n")
+            self.assertEqual(connection.recv(1_000), b"HTTP/1.1 100 Continue\r\n\r\n")
+            connection.sendall(b"{}")
+            self.assertIn(b" 200 ", connection.recv(1_000)[:20])
+        whole = self.server.get("/v1/users/ann/tray")
+        head = self.server.call("HEAD", "/v1/users/ann/tray")
+        self.assertEqual(head.headers["Content-Length"], str(len(whole.body)))
 
     def test_peers_who_do_not_go_on_are_cut_off_and_others_are_not(self):
         """A head, a body, the rest of a refused body, and a long answer that nobody reads."""

@@ -7,6 +7,7 @@ final class Service: Sendable {
     static let longestBody = 8 << 20
     static let longestLine = 1 << 20
     static let longestHead = 16 << 10
+    static let longestTarget = 8 << 10
     static let mostCommands = 1_000
 
     let store: Store
@@ -17,7 +18,7 @@ final class Service: Sendable {
     /// Signs checkpoints.
     let checkpointKey: NotePrivateKey
     let limits: RateLimits
-    let metrics = Metrics()
+    let metrics: Metrics
     let jobs = Jobs()
     let streams = LiveStreams()
     let devices: Devices
@@ -27,8 +28,9 @@ final class Service: Sendable {
 
     init(
         store: Store, configuration: ServiceConfiguration, keys: ServerKeys, tokens: UserTokens,
-        checkpointKey: NotePrivateKey, devices: Devices, log: ServiceLog
+        checkpointKey: NotePrivateKey, devices: Devices, metrics: Metrics, log: ServiceLog
     ) async throws {
+        self.metrics = metrics
         self.devices = devices
         topics = TopicIndex(store)
         self.store = store

@@ -90,10 +90,12 @@ extension Call {
         return body
     }
 
+    /// The media type of the body, without its parameters; nil where the request does not say it.
+    var contentType: String? { headers[.contentType].map { $0.prefix { $0 != ";" }.lowercased().trimmingSpaces } }
+
     func checkContentType(_ types: [String]) throws(Problem) {
-        guard let type = headers[.contentType] else { return }
-        let name = type.prefix { $0 != ";" }.lowercased().trimmingSpaces
-        guard types.contains(name) else {
+        guard let contentType else { return }
+        guard types.contains(contentType) else {
             throw Problem(.unsupportedMediaType, "Unsupported", "the body must be \(types.joined(separator: " or "))")
         }
     }

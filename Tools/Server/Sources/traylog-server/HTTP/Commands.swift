@@ -26,7 +26,10 @@ extension Call {
         } else if needsBody {
             throw Problem.invalid("body", "must be one JSON object")
         }
-        return try with(headersOf: Command(json: line.span))
+        let command = try Command(json: line.span)
+        // Without a user in the path, one in the body would make it another command.
+        guard (command.user == nil) == (user == nil) else { throw Problem.invalid("user", "goes into the path") }
+        return try with(headersOf: command)
     }
 
     /// Adds what headers say: the key, and without a body the device. A token's user is the actor.

@@ -1,4 +1,5 @@
 import Synchronization
+import Traylog
 
 /// Counts of what the server did, as Prometheus reads them.
 final class Metrics: Sendable {
@@ -7,28 +8,51 @@ final class Metrics: Sendable {
     ]
 
     private struct Histogram {
-        var counts = [UInt64](repeating: 0, count: Metrics.bounds.count)
-        var count: UInt64 = 0
-        var seconds = 0.0
+        private var counts = [UInt64](repeating: 0, count: Metrics.bounds.count)
+        private var count: UInt64 = 0
+        private var seconds = 0.0
+
+        mutating func add(_ time: Double) {
+            for (index, bound) in Metrics.bounds.enumerated() where time <= bound { counts[index] += 1 }
+            count += 1
+            seconds += time
+        }
+
+        /// - Parameter labels: `route="…"`, or nothing.
+        func text(_ name: String, _ labels: String = "") -> String {
+            let also = labels.isEmpty ? "" : labels + ","
+            let own = labels.isEmpty ? "" : "{\(labels)}"
+            let buckets = zip(Metrics.bounds.map { "\($0)" } + ["+Inf"], counts + [count])
+                .map { "\(name)_bucket{\(also)le=\"\($0)\"} \($1)\n" }
+            return buckets.joined() + "\(name)_sum\(own) \(seconds)\n\(name)_count\(own) \(count)\n"
+        }
     }
 
     private struct Counts {
         var requests: [String: UInt64] = [:]
         var latencies: [String: Histogram] = [:]
         var failures: UInt64 = 0
+        var groupEvents: UInt64 = 0
+        var groupWaits = Histogram()
+        var groupWrites = Histogram()
+        var flushes = Histogram()
+        var ticks = Histogram()
+        var woken: UInt64 = 0
+        var expired: UInt64 = 0
+        var compactions: UInt64 = 0
+        var faults: [BackgroundWork: UInt64] = [.tick: 0, .flush: 0, .sync: 0, .compaction: 0]
     }
 
     private let counts = Mutex(Counts())
+    private let log: ServiceLog
+
+    init(log: ServiceLog) { self.log = log }
 
     func note(route: String, method: String, status: Int, seconds: Double) {
         counts.withLock { counts in
             counts.requests["method=\"\(method)\",route=\"\(route)\",status=\"\(status)\"", default: 0] += 1
             if status >= 500 { counts.failures += 1 }
-            var histogram = counts.latencies[route] ?? Histogram()
-            for (index, bound) in Self.bounds.enumerated() where seconds <= bound { histogram.counts[index] += 1 }
-            histogram.count += 1
-            histogram.seconds += seconds
-            counts.latencies[route] = histogram
+            counts.latencies[route, default: Histogram()].add(seconds)
         }
     }
 
@@ -51,14 +75,60 @@ final class Metrics: Sendable {
             }
             head("traylog_request_seconds", "Time from a request's head to its answer.", "histogram")
             for (route, histogram) in counts.latencies.sorted(by: { $0.key < $1.key }) {
-                for (bound, count) in zip(Self.bounds, histogram.counts) {
-                    text += "traylog_request_seconds_bucket{route=\"\(route)\",le=\"\(bound)\"} \(count)\n"
-                }
-                text += "traylog_request_seconds_bucket{route=\"\(route)\",le=\"+Inf\"} \(histogram.count)\n"
-                text += "traylog_request_seconds_sum{route=\"\(route)\"} \(histogram.seconds)\n"
-                text += "traylog_request_seconds_count{route=\"\(route)\"} \(histogram.count)\n"
+                text += histogram.text("traylog_request_seconds", "route=\"\(route)\"")
+            }
+            for (name, help, histogram) in [
+                (
+                    "traylog_group_wait_seconds", "How long the first command of a group waited for it.",
+                    counts.groupWaits
+                ),
+                ("traylog_group_write_seconds", "Writing a group of appends, its sync included.", counts.groupWrites),
+                ("traylog_flush_seconds", "Bringing stored states up to the log.", counts.flushes),
+                ("traylog_tick_seconds", "Waking and expiring what is due.", counts.ticks),
+            ] {
+                head(name, help, "histogram")
+                text += histogram.text(name)
+            }
+            for (name, help, count) in [
+                ("traylog_group_events_total", "Events of all groups.", counts.groupEvents),
+                ("traylog_woken_total", "Items that ticks woke.", counts.woken),
+                ("traylog_expired_total", "Items that ticks let expire.", counts.expired),
+                ("traylog_compactions_total", "Compactions by policy.", counts.compactions),
+            ] {
+                head(name, help, "counter")
+                text += "\(name) \(count)\n"
+            }
+            head(
+                "traylog_background_failures_total", "Work in the background that failed and is tried again.", "counter"
+            )
+            for (work, count) in counts.faults.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                text += "traylog_background_failures_total{work=\"\(work.rawValue)\"} \(count)\n"
             }
         }
         return text
+    }
+}
+
+extension Metrics: StoreObserver {
+    func observe(_ activity: StoreActivity) {
+        if case .failed(let work, let error) = activity {
+            log.write([("background", .string(work.rawValue)), ("error", .string("\(error)"))])
+        }
+        counts.withLock { counts in
+            switch activity {
+            case .committed(let events, _, let waited, let writing):
+                counts.groupEvents += events
+                counts.groupWaits.add(waited / .seconds(1))
+                counts.groupWrites.add(writing / .seconds(1))
+            case .flushed(let writing): counts.flushes.add(writing / .seconds(1))
+            case .ticked(let woken, let expired, let duration):
+                counts.woken += woken
+                counts.expired += expired
+                counts.ticks.add(duration / .seconds(1))
+            case .compacted: counts.compactions += 1
+            case .failed(let work, _): counts.faults[work, default: 0] += 1
+            default: break
+            }
+        }
     }
 }

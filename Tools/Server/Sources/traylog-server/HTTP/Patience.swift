@@ -45,6 +45,9 @@ final class ConnectionPatience: ChannelDuplexHandler {
 
     var stage = Stage.head
     private var hasBytes = false
+    /// The bytes of the first line of a head, as far as they have come.
+    private(set) var lineBytes = 0
+    private var hasLine = false
     private var lastRead = NIODeadline.now()
     private var written = 0
     private var flushed = 0
@@ -72,8 +75,18 @@ final class ConnectionPatience: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         lastRead = .now()
-        if stage == .head { hasBytes = true }
+        if stage == .head {
+            hasBytes = true
+            countLine(unwrapInboundIn(data).readableBytesView)
+        }
         context.fireChannelRead(data)
+    }
+
+    private func countLine(_ bytes: ByteBufferView) {
+        guard !hasLine else { return }
+        let end = bytes.firstIndex(of: UInt8(ascii: "\n"))
+        hasLine = end != nil
+        lineBytes += (end ?? bytes.endIndex) - bytes.startIndex
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -85,7 +98,7 @@ final class ConnectionPatience: ChannelDuplexHandler {
     func enter(_ next: Stage) {
         guard stage != .frames else { return }
         stage = next
-        hasBytes = false
+        (hasBytes, hasLine, lineBytes) = (false, false, 0)
         lastRead = .now()
     }
 
@@ -113,12 +126,19 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
     private var connection: ConnectionPatience?
     private var isComplete = true
     private var fault: HTTPParserError?
+    /// Whether the answer to the fault has begun, and whether it has ended: then nothing else is sent.
+    private var isFaultAnswered = false
+    private var isOver = false
 
     func handlerAdded(context: ChannelHandlerContext) {
         connection = try? context.pipeline.syncOperations.handler(type: ConnectionPatience.self)
         if connection == nil, let parent = context.channel.parent {
             let frames = try? parent.pipeline.syncOperations.handler(type: ConnectionPatience.self)
             frames?.enter(.frames)
+        }
+        let operations = context.pipeline.syncOperations
+        if let decoder = try? operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self) {
+            try? operations.addHandler(HTTP1Manners(), position: .after(decoder))
         }
     }
 
@@ -141,9 +161,22 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard !isOver else {
+            promise?.succeed()
+            return
+        }
         switch unwrapOutboundIn(data) {
         case .head(let head) where fault != nil && head.status == .badRequest:
-            let problem = fault == .headerOverflow ? Problem.headTooLarge : Problem.headMalformed
+            isFaultAnswered = true
+            // A route that met the fault in its body has said so itself.
+            guard head.headerFields[.contentType] == nil else { break }
+            let problem =
+                switch fault {
+                case .headerOverflow:
+                    connection.map { $0.lineBytes > Service.longestTarget } ?? false
+                        ? Problem.targetTooLong : Problem.headTooLarge
+                default: Problem.headMalformed
+                }
             var response = problem.response.head
             response.headerFields[.connection] = "close"
             let body = ByteBuffer(bytes: problem.json)
@@ -151,7 +184,9 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
             context.write(wrapOutboundOut(.head(response)), promise: promise)
             context.write(wrapOutboundOut(.body(body)), promise: nil)
             return
-        case .end: connection?.enter(isComplete ? .head : .remainder)
+        case .end:
+            isOver = isFaultAnswered
+            connection?.enter(isComplete ? .head : .remainder)
         default: break
         }
         context.write(data, promise: promise)

@@ -1,5 +1,7 @@
 import HTTPTypes
 import Hummingbird
+import NIOCore
+import NIOHTTP1
 import Traylog
 
 /// An error as RFC 9457 says it.
@@ -37,8 +39,19 @@ struct Problem: Error {
             "the head of the request is longer than \(Service.longestHead) bytes")
     }
 
+    static var targetTooLong: Problem {
+        Problem(HTTPResponse.Status(code: 414, reasonPhrase: "URI Too Long"), "Too long", "the target is too long")
+    }
+
     static var headMalformed: Problem {
         Problem(.badRequest, "Not HTTP", "the head of the request cannot be read", error: "invalid")
+    }
+
+    static var bodyMalformed: Problem {
+        var problem = Problem(
+            .badRequest, "Not HTTP", "the body ended early or is not framed as HTTP", error: "invalid")
+        problem.headers[.connection] = "close"
+        return problem
     }
 
     static func forbidden(_ detail: String) -> Problem { Problem(.forbidden, "Forbidden", detail) }
@@ -77,6 +90,8 @@ extension Problem {
         case TraylogError.failed(let failure): self.init(failure)
         case let error as JSONError: self.init(.badRequest, "Not JSON", error.message, error: "invalid")
         case is CancellationError: self = .unavailable("the server is closing")
+        // What a peer sends or stops sending is not the server's failure.
+        case is HTTPParserError, is ChannelError, is IOError: self = .bodyMalformed
         default: self.init(.internalServerError, "Internal error", "the server failed; its log says more")
         }
     }
@@ -97,12 +112,15 @@ extension Problem {
         }
     }
 
-    init(_ failure: StoreFailure) {
+    /// - Parameter tellsAll: whether the message may be seen, which may have paths of the server.
+    init(_ failure: StoreFailure, tellsAll: Bool = false) {
         switch failure.code {
         case .closed, .busy: self = .unavailable(failure.message)
         case .diskFull, .mapFull: self.init(.insufficientStorage, "No space left", failure.message)
         case .notFound: self.init(.notFound, "Not found", failure.message)
-        default: self.init(.internalServerError, "The store failed", "the store failed: \(failure.code)")
+        default:
+            let detail = tellsAll ? failure.message : "the store failed: \(failure.code)"
+            self.init(.internalServerError, "The store failed", detail)
         }
         members.append(("code", .string(failure.code.rawValue)))
     }

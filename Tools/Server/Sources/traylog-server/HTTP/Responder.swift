@@ -31,7 +31,8 @@ struct Responder: HTTPResponder {
         response.headers[.requestID] = id
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         response.headers[.xContentTypeOptions] = "nosniff"
-        if request.method == .head { response.body = ResponseBody() }
+        // A HEAD has the length that GET would have; a body that is made while it is sent has none.
+        if request.method == .head { response = Response(status: response.status, headers: response.headers) }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let route = note.route?.path.text ?? "none"
         service.metrics.note(
@@ -56,10 +57,7 @@ struct Responder: HTTPResponder {
         _ request: Request, _ context: ServiceContext, _ note: inout RequestNote
     ) async throws -> Response {
         let target = request.head.path ?? "/"
-        guard target.utf8.count <= 8_192 else {
-            throw Problem(
-                HTTPResponse.Status(code: 414, reasonPhrase: "URI Too Long"), "Too long", "the target is too long")
-        }
+        guard target.utf8.count <= Service.longestTarget else { throw Problem.targetTooLong }
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let (route, path) = try find(request.method, parts[0])
         note.route = route

@@ -10,8 +10,9 @@ enum AdminRoutes {
         job("compactions", "Compact the store", ["before", "keepDays", "archive", "dryRun"]) { members, _ in
             let moment = try before(members)
             let (archive, isDryRun) = (try text("archive", members), try flag("dryRun", members))
-            return { service in
-                let report = try await service.store.compact(before: moment, archive: archive, isDryRun: isDryRun)
+            return { service, progress in
+                let report = try await service.store.compact(
+                    before: moment, archive: archive, isDryRun: isDryRun, progress: progress)
                 return JSONValue(writing: { $0.write(report, isDryRun: isDryRun) })
             }
         }
@@ -43,8 +44,8 @@ enum AdminRoutes {
                 throw Problem.invalid("confirm", "must be the user's name again")
             }
             let archive = try text("archive", members)
-            return { service in
-                let report = try await service.store.erase(user, actor: name, archives: archive)
+            return { service, progress in
+                let report = try await service.store.erase(user, actor: name, archives: archive, progress: progress)
                 try await service.devices.forget(user)
                 return JSONValue(writing: { $0.write(report) })
             }
@@ -52,26 +53,50 @@ enum AdminRoutes {
     }
 
     private static var replays: Route {
-        job("replays", "Fold the log anew and compare", []) { _, _ in
-            { service in
-                let report = try await service.store.replay()
+        job("replays", "Fold the log anew and compare", ["rebuild"]) { members, _ in
+            guard try !flag("rebuild", members) else {
+                throw Problem.invalid(
+                    "rebuild",
+                    "needs a store that nobody else writes: stop the server, and run 'traylog replay --rebuild'")
+            }
+            return { service, progress in
+                let report = try await service.store.replay(progress: progress)
                 return JSONValue(writing: { $0.write(report) })
             }
         }
     }
 
     private static var verifications: Route {
-        job("verifications", "Check everything that can be checked", ["archive"]) { members, _ in
-            let archive = try text("archive", members)
-            return { service in
-                let report = try await service.store.verify(archives: archive)
+        job("verifications", "Check everything that can be checked", ["archive", "treeHead"]) { members, _ in
+            let (archive, kept) = (try text("archive", members), try treeHead(members))
+            return { service, progress in
+                let report = try await service.store.verify(archives: archive, progress: progress)
+                var findings = report.findings
+                if let kept { findings += try await finding(of: kept, service.store) }
                 return .present([
-                    ("ok", .bool(report.findings.isEmpty)), ("events", .int(report.events)),
+                    ("ok", .bool(findings.isEmpty)), ("events", .int(report.events)),
                     ("users", .int(report.users)), ("archivedEvents", report.archivedEvents.map { .int($0) }),
-                    ("findings", .array(report.findings.map { .string($0) })),
+                    ("findings", .array(findings.map { .string($0) })),
                 ])
             }
         }
+    }
+
+    /// A tree head that was kept elsewhere, as `tree-head` answers it.
+    private static func treeHead(_ members: JSONValue) throws -> (size: UInt64, root: String)? {
+        guard let value = members["treeHead"] else { return nil }
+        guard let size = value["treeSize"]?.integer, let root = value["rootHash"]?.string else {
+            throw Problem.invalid("treeHead", "must be an object with treeSize and rootHash")
+        }
+        return (size, root.lowercased())
+    }
+
+    private static func finding(of kept: (size: UInt64, root: String), _ store: Store) async throws -> [String] {
+        do throws(TraylogError) {
+            let head = try await store.treeHead(asOf: .seq(Seq(kept.size)))
+            if "\(head.root)" == kept.root { return [] }
+        } catch .refused(.upToBeyondHead) {}
+        return ["the log does not extend the tree head of \(kept.size) events"]
     }
 
     private static var ticks: Route {
@@ -81,7 +106,7 @@ enum AdminRoutes {
                 now = Timestamp(rfc3339: text)
                 guard now != nil else { throw Problem.invalid("now", "must be a time in RFC 3339") }
             }
-            return { [now] service in
+            return { [now] service, _ in
                 let report = try await service.store.tick(now: now)
                 return JSONValue(writing: { $0.write(report) })
             }
@@ -93,8 +118,8 @@ enum AdminRoutes {
             guard let destination = try text("dest", members), destination.hasPrefix("/") else {
                 throw Problem.invalid("dest", "must be an absolute path")
             }
-            return { service in
-                let report = try await service.store.backup(to: destination)
+            return { service, progress in
+                let report = try await service.store.backup(to: destination, progress: progress)
                 return JSONValue(writing: { $0.write(report) })
             }
         }
@@ -120,14 +145,18 @@ enum AdminRoutes {
     /// - Parameter prepare: makes the work of the members and the name of the key, or refuses them.
     private static func job(
         _ name: String, _ summary: String, _ members: [String], required: [String] = [],
-        _ prepare: @escaping @Sendable (JSONValue, String) throws -> @Sendable (Service) async throws -> JSONValue
+        _ prepare:
+            @escaping @Sendable (JSONValue, String) throws
+            -> @Sendable (Service, @escaping Jobs.Progress) async throws -> JSONValue
     ) -> Route {
         Route(
             .post, "/v1/admin/\(name)", summary, .key(.admin), body: .fields(members), required: required, status: 202
         ) { call in
             let caller = call.caller?.name ?? ""
             let work = try prepare(try await call.members(Set(members)), caller)
-            let id = call.service.jobs.start(name, by: caller) { [service = call.service] in try await work(service) }
+            let id = call.service.jobs.start(name, by: caller) { [service = call.service] progress in
+                try await work(service, progress)
+            }
             return .json(["id": .string(id)], .accepted, headers: [.location: "/v1/admin/jobs/\(id)"])
         }
     }

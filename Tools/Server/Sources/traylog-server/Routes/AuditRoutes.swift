@@ -17,7 +17,7 @@ enum AuditRoutes {
             let end = try await store.seq(of: call.asOf() ?? .seq(head))
             let to = try await call.moment("to").asyncMap { try await store.seq(of: $0) }
             let last = min(end, to ?? end)
-            let first = try call.number("from").map { Seq($0) } ?? 1
+            let first = try await call.moment("from").asyncMap { try await store.first(atOrAfter: $0) } ?? 1
             let limit = try call.number("limit").map { Int(clamping: $0) }
             if let limit, limit < 1 { throw Problem.invalid("limit", "must be 1 or more") }
             // The first page comes before the answer, so that what is refused has a status.
@@ -95,6 +95,7 @@ enum AuditRoutes {
             ) { call in
                 guard let first = try call.number("first") else { throw Problem.invalid("first", "must be given") }
                 let second = try call.number("second").map { Seq($0) }
+                if let second, second.rawValue < first { throw Problem.invalid("second", "is before first") }
                 let growth = try await call.store.treeGrowth(from: Seq(first), to: second)
                 return .json(JSONValue(writing: { $0.write(growth) }))
             },
@@ -104,6 +105,16 @@ enum AuditRoutes {
                 return .json(JSONValue(writing: { $0.write(proof) }))
             },
         ]
+    }
+}
+
+extension Store {
+    /// The first event of a moment: its own seq, or that of the first event at that time or later.
+    fileprivate func first(atOrAfter moment: Moment) async throws -> Seq {
+        switch moment {
+        case .seq(let seq): seq
+        case .time(let time): Seq(try await seq(of: .time(Timestamp(milliseconds: time.milliseconds - 1))).rawValue + 1)
+        }
     }
 }
 

@@ -12,8 +12,7 @@ enum CommandRoutes {
                 .post, "/v1/commands", "Perform many commands", .key(.publish), query: ["atomic"], body: .commands
             ) { call in
                 try call.checkContentType(["application/json", lines])
-                let isStream = call.headers[.contentType]?.hasPrefix(lines) ?? false
-                if isStream { return try await stream(call) }
+                if call.contentType == lines { return try await stream(call) }
                 return try await call.flag("atomic") ? atomic(call) : array(call)
             }
         ]
@@ -25,11 +24,14 @@ enum CommandRoutes {
         let elements = try JSONParser.elements(body, atMost: Service.mostCommands)
         var commands = elements.map { element in Result { () throws(Refusal) in try Command(json: element.span) } }
         if let key = try call.idempotencyKey() {
-            guard commands.count == 1, case .success(var command) = commands[0],
-                command.key.map({ $0.utf8.elementsEqual(key.utf8) }) ?? true
-            else { throw Problem.invalid("Idempotency-Key", "is for one command that has no other key") }
-            command.key = key
-            commands[0] = .success(command)
+            guard commands.count == 1 else { throw Problem.invalid("Idempotency-Key", "is for one command") }
+            if case .success(var command) = commands[0] {
+                guard command.key.map({ $0.utf8.elementsEqual(key.utf8) }) ?? true else {
+                    throw Problem.invalid("key", "is not the key of the header Idempotency-Key")
+                }
+                command.key = key
+                commands[0] = .success(command)
+            }
         }
         return commands
     }

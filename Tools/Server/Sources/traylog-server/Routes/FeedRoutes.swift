@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import ServiceLifecycle
 import Traylog
 
 /// The feeds: events after an offset, now or as they come (the read path of Durable Streams 1.0).
@@ -28,13 +29,13 @@ enum FeedRoutes {
 
     private static func serve(_ call: Call, _ feed: some Feed) async throws -> Response {
         if call.request.method == .head {
-            let tail = try await feed.tail()
-            return Response(
-                status: .ok,
-                headers: [
-                    .contentType: "application/json", .streamNextOffset: tail.description, .streamUpToDate: "true",
-                    .cacheControl: "no-store",
-                ])
+            let head = try await call.store.head()
+            var headers: HTTPFields = [
+                .contentType: "application/json", .streamNextOffset: feed.offset(head).description,
+                .streamUpToDate: "true", .cacheControl: "no-store",
+            ]
+            headers[.treeHead] = try await treeHead(call, head)
+            return Response(status: .ok, headers: headers)
         }
         let start = try await feed.start(call.query["offset"])
         switch call.query["live"] {
@@ -57,21 +58,28 @@ enum FeedRoutes {
         ]
         if page.isAtHead { headers[.streamUpToDate] = "true" }
         if isLive { headers[.streamCursor] = cursor(call) }
-        if page.isAtHead, call.headers[.prefer]?.contains("tree-head") ?? false {
-            let head = try await call.store.treeHead(asOf: .seq(page.through))
-            headers[.treeHead] = "\(head.size):\(head.root)"
-        }
+        if page.isAtHead { headers[.treeHead] = try await treeHead(call, page.through) }
         if isLive, page.events.isEmpty { return Response(status: .noContent, headers: headers) }
         if !isLive, call.matches(etag) { return Response(status: .notModified, headers: headers) }
         return .json(page.json, headers: headers)
     }
 
+    /// The tree head as of the head, if it was asked for.
+    private static func treeHead(_ call: Call, _ seq: Seq) async throws -> String? {
+        let wishes = call.headers[.prefer]?.split(separator: ",").map(\.trimmingSpaces) ?? []
+        guard wishes.contains("tree-head") else { return nil }
+        let head = try await call.store.treeHead(asOf: .seq(seq))
+        return "\(head.size):\(head.root)"
+    }
+
     private static func poll(_ call: Call, _ feed: some Feed, _ start: Seq) async throws -> Response {
-        let service = call.service
-        let found =
-            try await Deadline.within(.seconds(pollSeconds)) {
-                try await feed.next(after: start) { service.isDraining }
-            } ?? nil
+        // A server that stops lets nobody wait.
+        var found: FeedPage?
+        do {
+            found = try await cancelWhenGracefulShutdown {
+                try await Deadline.within(.seconds(pollSeconds)) { try await feed.next(after: start) } ?? nil
+            }
+        } catch is CancellationError {}
         let page: FeedPage = if let found { found } else { try await feed.page(after: start) }
         return try await answer(call, feed, page, from: start, isLive: true)
     }

@@ -16,14 +16,12 @@ protocol Feed: Sendable {
 }
 
 extension Feed {
-    func tail() async throws -> FeedOffset { offset(try await store.head()) }
-
-    /// The first page with events; nil when none comes before `isOver`.
-    func next(after seq: Seq, until isOver: @escaping @Sendable () -> Bool) async throws -> FeedPage? {
+    /// The first page with events; nil when the task is cancelled before it comes.
+    func next(after seq: Seq) async throws -> FeedPage? {
         var found: FeedPage?
         try await follow(after: seq) { page in
             found = page
-            return page.events.isEmpty && !isOver()
+            return page.events.isEmpty
         }
         return found
     }

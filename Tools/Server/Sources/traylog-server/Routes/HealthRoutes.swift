@@ -24,6 +24,7 @@ enum HealthRoutes {
                     ("traylog_head", "The newest event.", "\(statistics.head)"),
                     ("traylog_floor", "The floor of compaction.", "\(statistics.floor)"),
                     ("traylog_tail_events", "Events that the stored states lack.", "\(statistics.unflushed)"),
+                    ("traylog_cache_bytes", "The memory of cached states.", "\(statistics.cachedBytes)"),
                     ("traylog_users", "Users.", "\(statistics.users)"),
                     ("traylog_file_bytes", "The size of the store's file.", "\(statistics.bytes)"),
                     ("traylog_free_bytes", "Free pages of it.", "\(statistics.freeBytes)"),

@@ -11,13 +11,14 @@ final class Jobs: Sendable {
         let startedAt: Timestamp
         var endedAt: Timestamp?
         var state = "running"
+        /// 0…1.
+        var progress = 0.0
         var outcome: JSONValue = .null
 
         var json: JSONValue {
-            let progress: JSONValue = state == "running" ? 0 : 1
-            return [
-                "id": .string(id), "kind": .string(kind), "state": .string(state), "progress": progress,
-                "outcome": outcome,
+            [
+                "id": .string(id), "kind": .string(kind), "state": .string(state),
+                "progress": .number(String(Double(Int(progress * 1_000)) / 1_000)), "outcome": outcome,
             ]
         }
     }
@@ -30,8 +31,13 @@ final class Jobs: Sendable {
 
     func find(_ id: String) -> Job? { jobs.withLock { $0.first { $0.id == id } } }
 
+    /// How far a job has come: called with the steps done, and of how many.
+    typealias Progress = @Sendable (UInt64, UInt64) -> Void
+
     /// Starts a job, and returns its id.
-    func start(_ kind: String, by name: String, _ work: @escaping @Sendable () async throws -> JSONValue) -> String {
+    func start(
+        _ kind: String, by name: String, _ work: @escaping @Sendable (@escaping Progress) async throws -> JSONValue
+    ) -> String {
         let job = Job(id: [UInt8].random(8).hex, kind: kind, by: name, startedAt: .now)
         jobs.withLock { jobs in
             jobs.append(job)
@@ -39,18 +45,35 @@ final class Jobs: Sendable {
         }
         Task {
             do {
-                finish(job.id, "done", try await work())
+                finish(job.id, "done", try await work { [self] in note(job.id, $0, $1) })
             } catch {
-                finish(job.id, "failed", .raw(Problem(error).json))
+                var problem = Problem(error)
+                if case TraylogError.failed(let failure) = error { problem = Problem(failure, tellsAll: true) }
+                finish(job.id, "failed", .raw(problem.json))
             }
         }
         return job.id
     }
 
+    private func note(_ id: String, _ done: UInt64, _ total: UInt64) {
+        guard total > 0 else { return }
+        change(id) { job in
+            // Work of several passes never goes back, and ends with its outcome.
+            job.progress = max(job.progress, min(Double(done) / Double(total), 0.999))
+        }
+    }
+
     private func finish(_ id: String, _ state: String, _ outcome: JSONValue) {
+        change(id) { job in
+            (job.state, job.outcome, job.endedAt) = (state, outcome, .now)
+            if state == "done" { job.progress = 1 }
+        }
+    }
+
+    private func change(_ id: String, _ body: (inout Job) -> Void) {
         jobs.withLock { jobs in
-            guard let index = jobs.firstIndex(where: { $0.id == id }) else { return }
-            (jobs[index].state, jobs[index].outcome, jobs[index].endedAt) = (state, outcome, .now)
+            guard let index = jobs.lastIndex(where: { $0.id == id }) else { return }
+            body(&jobs[index])
         }
     }
 }

@@ -42,6 +42,10 @@ enum OpenAPISchemas {
             "thread": ["type": ["string", "null"], "maxLength": .int(Limits.identifierBytes)],
             "with": ["type": "string", "pattern": "^(tray|threads)(,(tray|threads))?$"],
             "dest": ["type": "string", "pattern": "^/"],
+            "treeHead": [
+                "type": "object", "required": ["treeSize", "rootHash"],
+                "properties": ["treeSize": seq, "rootHash": ["type": "string", "pattern": "^[0-9A-Fa-f]{64}$"]],
+            ],
             "Idempotency-Key": ["type": "string", "pattern": "^[!#-~]{1,256}$"],
             "Traylog-Device": ["type": "string", "pattern": "^[!-~]{1,256}$"], "Traylog-Min-Seq": seq,
             "If-None-Match": ["type": "string"], "Prefer": ["type": "string"],

@@ -13,10 +13,9 @@ enum TokenRoutes {
                 required: ["user"]
             ) { call in
                 let members = try await call.members(["user", "ttl", "scope"])
-                guard let user = members["user"]?.string, !user.isEmpty, user.utf8.count <= Limits.identifierBytes
-                else {
-                    throw Problem.invalid("user", "must be a name of 1 to \(Limits.identifierBytes) bytes")
-                }
+                guard let user = members["user"]?.string else { throw Problem.invalid("user", "must be a string") }
+                // Refuses what is no user's name.
+                _ = try await call.store.version(of: user)
                 var ttl = usualLife
                 if let value = members["ttl"] {
                     guard let seconds = value.integer, (1...UInt64(UserTokens.longestLife)).contains(seconds) else {

@@ -26,12 +26,16 @@ struct ServeCommand: AsyncParsableCommand {
         guard !keys.isEmpty else { throw ConfigurationError("the keys file has no key") }
         Listener.allowManyConnections()
         LoggingSystem.bootstrap { ServiceLogHandler(label: $0) }
-        let store = try await Task { try Store.open(settings.store) }.value
+        var storeOptions = StoreOptions()
+        let log = ServiceLog()
+        let metrics = Metrics(log: log)
+        storeOptions.observer = metrics
+        let store = try await Task { [storeOptions] in try Store.open(settings.store, options: storeOptions) }.value
         do {
             let checkpointKey = try givenKey ?? Self.checkpointKey(in: settings.store)
             let service = try await Service(
                 store: store, configuration: settings.service, keys: keys, tokens: tokens,
-                checkpointKey: checkpointKey, devices: Devices(directory: settings.store), log: ServiceLog())
+                checkpointKey: checkpointKey, devices: Devices(directory: settings.store), metrics: metrics, log: log)
             try await Self.serve(service, settings, tls)
         } catch {
             await store.close()
