@@ -225,6 +225,12 @@ let package = Package(
         .testTarget(
             name: "SampleTests", dependencies: ["Traylog", "TraylogFoundation"], packageAccess: false,
             swiftSettings: strict),
+        .testTarget(
+            name: "ClusterTests",
+            dependencies: [
+                "TestSupport", "Traylog", "TraylogCluster", "TraylogDomain", "TraylogLog", "TraylogPlatform",
+            ],
+            swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(
             name: "DocumentationTests",

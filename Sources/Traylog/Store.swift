@@ -20,11 +20,15 @@ public final class Store: TrayQueries {
     let projections: ProjectionBoard
     let rewriter: StoreRewriter
     private let hasher: IdentityHasher
+    /// Bytes of records that one transaction may have.
+    private let largestGroupBytes: Int?
 
     private init(
         directory: String, environment: Environment, queries: Queries, hasher: IdentityHasher, writer: Writer,
-        projections: ProjectionBoard, thread: OSThread, options: StoreOptions, isTemporary: Bool
+        projections: ProjectionBoard, thread: OSThread, options: StoreOptions, largestGroupBytes: Int?,
+        isTemporary: Bool
     ) {
+        self.largestGroupBytes = largestGroupBytes
         self.projections = projections
         self.hasher = hasher
         self.directory = directory
@@ -60,16 +64,22 @@ public final class Store: TrayQueries {
     /// After a crash it recovers by itself: a look at each event that the stored states did not hold yet, at most about
     /// twice ``StoreOptions/tailEvents``.
     ///
+    /// - Parameters:
+    ///   - directory: the store's.
+    ///   - options: how it is opened.
+    ///   - logOfRecord: takes every group of events before the store does; nil for a store that is its own log of record.
+    ///     Such a store is opened with ``StoreOptions/Ticking/manual`` and without ``StoreOptions/compaction``: whoever
+    ///     implements the log says when to decide.
     /// - Throws: ``TraylogError/failed(_:)``: `notFound` without a parent, `openForWriting` with the holder's pid, `alreadyOpen`, `newerFormat`,
     ///   `foreignFile`, `damaged`, `permissionDenied`, `unsupported`, `diskFull`.
     public static func open(
-        _ directory: String, options: StoreOptions = StoreOptions()
+        _ directory: String, options: StoreOptions = StoreOptions(), logOfRecord: (any LogOfRecord)? = nil
     ) throws(TraylogError) -> Store {
         guard !directory.isEmpty else {
             throw .failed(
                 StoreFailure(code: .notFound, message: "the name of the store's directory is empty: give its path"))
         }
-        return try open(directory, options: options, isTemporary: false)
+        return try open(directory, options: options, logOfRecord: logOfRecord, isTemporary: false)
     }
 
     /// Opens an empty store in a directory of its own, for tests: it survives no power loss, and is gone when it is closed or
@@ -86,12 +96,11 @@ public final class Store: TrayQueries {
         options.durability = .relaxed
         return try open(
             "\(Files.temporaryDirectory)/traylog-\(String(first, radix: 36))\(String(second, radix: 36))",
-            options: options,
-            isTemporary: true)
+            options: options, logOfRecord: nil, isTemporary: true)
     }
 
     private static func open(
-        _ directory: String, options: StoreOptions, isTemporary: Bool
+        _ directory: String, options: StoreOptions, logOfRecord: (any LogOfRecord)?, isTemporary: Bool
     ) throws(TraylogError) -> Store {
         Shutdown.finish(directory)
         do {
@@ -99,7 +108,7 @@ public final class Store: TrayQueries {
                 directory: directory, access: .readWrite, databases: Tables.allNames,
                 configuration: Environment.Configuration(options))
             do {
-                return try start(directory, environment, options, isTemporary: isTemporary)
+                return try start(directory, environment, options, logOfRecord, isTemporary: isTemporary)
             } catch {
                 environment.close()
                 throw error
@@ -110,7 +119,8 @@ public final class Store: TrayQueries {
     }
 
     private static func start(
-        _ directory: String, _ environment: Environment, _ options: StoreOptions, isTemporary: Bool
+        _ directory: String, _ environment: Environment, _ options: StoreOptions, _ logOfRecord: (any LogOfRecord)?,
+        isTemporary: Bool
     ) throws -> Store {
         // A process that died, or a relaxed one, may have left a commit that can be read and is not on disk yet. What is
         // answered from here on rests on it.
@@ -128,14 +138,14 @@ public final class Store: TrayQueries {
             var loop = WriterLoop(
                 writer, directory: directory, environment: environment, tables: tables, memory: memory,
                 listener: Announcer(directory: directory, hub: hub, projections: projections, head: head),
-                options: options)
+                options: options, logOfRecord: logOfRecord)
             loop.run()
         }
         return Store(
             directory: directory, environment: environment,
             queries: Queries(source: source, hub: hub, observer: options.observer),
             hasher: hasher, writer: writer, projections: projections, thread: thread, options: options,
-            isTemporary: isTemporary)
+            largestGroupBytes: logOfRecord?.largestGroupBytes, isTemporary: isTemporary)
     }
 
     /// Brings the stored states up to the log and gives the store free, while the task waits; later calls fail with `closed`.
@@ -217,17 +227,22 @@ extension Store {
     ///   - commands: performed in this order.
     ///   - stopAtRefusal: ends with the first refusal. What came before it stays.
     /// - Returns: a result for each command that was looked at, in order: a receipt, or why it was refused.
-    /// - Throws: ``TraylogError/failed(_:)``, after which none was stored as far as the store knows.
+    /// - Throws: ``TraylogError/failed(_:)``, after which none was stored as far as the store knows. With a log of record, whose
+    ///   groups are bounded, the first ones may be stored.
     public func performEach(
         _ commands: [Command], stopAtRefusal: Bool = false
     ) async throws(TraylogError) -> [Result<Receipt, Refusal>] {
-        guard !commands.isEmpty else { return [] }
-        let prepared = PreparedCommands(commands, hasher: hasher)
         let mode = stopAtRefusal ? AppendRequest.Mode.untilRefusal : .skippingRefusals
-        let outcome = await withCheckedContinuation { continuation in
-            writer.append(AppendRequest(prepared, mode: mode) { continuation.resume(returning: $0) })
+        var results: [Result<Receipt, Refusal>] = []
+        for commands in commands.inGroups(of: largestGroupBytes) {
+            let prepared = PreparedCommands(commands, hasher: hasher)
+            let outcome = await withCheckedContinuation { continuation in
+                writer.append(AppendRequest(prepared, mode: mode) { continuation.resume(returning: $0) })
+            }
+            results += try outcome.get()
+            if stopAtRefusal, case .failure? = results.last { break }
         }
-        return try outcome.get()
+        return results
     }
 
     /// The same, blocking the calling thread; for threads, not for tasks.

@@ -9,7 +9,8 @@ import TraylogLog
 /// version     1 byte: 1
 /// epoch       varint: of the ownership under which it was decided
 /// owner       varint of its bytes, then the name of the node, UTF-8
-/// first seq   varint: of the first record; the others follow without a gap
+/// root        32 bytes: of the tree through the last event
+/// first seq   varint: of the first record, or where it would stand; the others follow without a gap
 /// records     varint of their number; then for each, varint of its bytes, and the record (Docs/format.md, "Record")
 /// checksum    4 bytes, little-endian: CRC-32C of all bytes before
 /// ```
@@ -19,40 +20,45 @@ public struct EventGroup: Hashable, Sendable {
     /// A log that takes no bodies of so many bytes cannot hold the largest event with its group.
     public static let smallestLimit = 256 << 10
     /// The bytes that a group needs beside its records at most: fields of 10 bytes each, and the owner's name.
-    static let overhead = 512
-    /// Bytes beside each record.
-    static let recordOverhead = 5
+    private static let overhead = 512
+
+    /// The bytes of records that surely fit into a body: a record has 44 bytes at least, and its length takes 3 at most.
+    static func largestRecordBytes(inBodyOf bytes: Int) -> Int { (bytes - overhead) / 16 * 15 }
 
     /// Under which ownership it was decided; for reading, nothing is compared with it.
     public var epoch: UInt64
     /// The node that decided it, of at most 256 bytes.
     public var owner: String
-    /// In order and without a gap; at least one.
+    /// The root of the tree through ``last``: whoever applies the group compares it before.
+    public var root: MerkleHash
+    /// The seq of the first event; of the next one where there is none.
+    public var first: Seq
+    /// In order and without a gap. None in the group with which a node begins to own: from then on, nothing that another
+    /// one has published before can be accepted.
     public var records: [LogRecord]
 
     /// Makes one of its parts.
-    public init(epoch: UInt64, owner: String, records: [LogRecord]) {
+    public init(epoch: UInt64, owner: String, root: MerkleHash, first: Seq, records: [LogRecord]) {
         self.epoch = epoch
         self.owner = owner
+        self.root = root
+        self.first = first
         self.records = records
     }
 
-    /// The seqs of its events.
-    public var seqs: ClosedRange<Seq> {
-        guard let first = records.first, let last = records.last else { preconditionFailure("a group has events") }
-        return first.seq...last.seq
-    }
+    /// The seq of the last event; of the one before ``first`` where there is none.
+    public var last: Seq { records.last?.seq ?? Seq(first.rawValue - 1) }
 
     /// Its bytes as a message carries them.
     public var body: [UInt8] {
         var bytes: [UInt8] = []
-        let size = records.reduce(EventGroup.overhead) { $0 + $1.bytes.count + EventGroup.recordOverhead }
-        bytes.reserveCapacity(size)
+        bytes.reserveCapacity(records.reduce(EventGroup.overhead) { $0 + $1.bytes.count + 3 })
         bytes.append(EventGroup.version)
         bytes.appendVarint(epoch)
         bytes.appendVarint(UInt64(owner.utf8.count))
         bytes.append(contentsOf: owner.utf8)
-        bytes.appendVarint(seqs.lowerBound.rawValue)
+        root.append(to: &bytes)
+        bytes.appendVarint(first.rawValue)
         bytes.appendVarint(UInt64(records.count))
         for record in records {
             bytes.appendVarint(UInt64(record.bytes.count))
@@ -84,10 +90,15 @@ public struct EventGroup: Hashable, Sendable {
             throw DamagedGroup("the name of its owner")
         }
         self.owner = owner
+        guard let root = MerkleHash(bytes: Array(try reader.take(MerkleHash.byteCount))) else {
+            throw DamagedGroup("its root")
+        }
+        self.root = root
         let first = try reader.varint()
         // Every record has a header, so that a wrong count cannot ask for more memory than the body takes.
         let count = try reader.count()
-        guard first > 0, first < 1 << 56, count > 0 else { throw DamagedGroup("its seqs") }
+        guard first > 0, first < 1 << 56 else { throw DamagedGroup("its seqs") }
+        self.first = Seq(first)
         records = []
         records.reserveCapacity(count)
         for index in 0..<count {

@@ -120,6 +120,24 @@ package struct RecordBatch {
         return try withRecord(seq) { (record) throws(CodecError) in try RecordHeader.read(record, seq: seq) }
     }
 
+    /// Calls `body` with the header and the whole payload of each record, in order.
+    package func forEachWhole(
+        _ body: (_ seq: UInt64, _ header: RawSpan, _ payload: RawSpan) throws(CodecError) -> Void
+    ) throws(CodecError) {
+        var others = large[...]
+        for seq in firstSeq..<nextSeq {
+            let separate = others.first?.seq == seq ? others.popFirst()?.payload : nil
+            try withRecord(seq) { (record) throws(CodecError) in
+                let header = record.extracting(0..<RecordHeader.byteCount)
+                if let separate {
+                    try body(seq, header, RawSpan(_elements: separate.span))
+                } else {
+                    try body(seq, header, record.extracting(RecordHeader.byteCount..<record.byteCount))
+                }
+            }
+        }
+    }
+
     func withRecord<R>(_ seq: UInt64, _ body: (RawSpan) throws(CodecError) -> R) throws(CodecError) -> R {
         let index = Int(seq - firstSeq)
         let start = index == 0 ? 0 : ends[index - 1]

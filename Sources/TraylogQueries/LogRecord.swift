@@ -19,6 +19,15 @@ public struct LogRecord: Hashable, Sendable {
     }
 }
 
+extension LogRecord {
+    /// Whether the event tells of a rewrite of the whole store, a compaction or an erasure; so ``bytes`` must be those of a
+    /// record.
+    public var tellsOfRewrite: Bool {
+        let header = try? RecordHeader.read(RawSpan(_elements: bytes.span), seq: seq.rawValue)
+        return header?.kind == .compacted || header?.kind == .erased
+    }
+}
+
 extension LogRecord: CustomStringConvertible {
     public var description: String { "event \(seq) in \(bytes.count) bytes" }
 }

@@ -148,7 +148,7 @@ extension WriterLoop {
             try memory.apply(records, expecting: seq)
             memory.transaction.source = source
         }
-        try commit()
+        try commit(isDecidedHere: false)
         return Seq(memory.withLock { $0.store.head.seq })
     }
 

@@ -164,7 +164,7 @@ struct TransactionValues: Sendable {
     let dues: [DueEntry]
     let settled: [DueEntry]
     let rows: SliceRows?
-    let source: SourcePosition?
+    var source: SourcePosition?
     /// The slice of the next transaction can be made meanwhile.
     let wantsSlice: Bool
 

@@ -161,6 +161,12 @@ package final class Writer: Sendable {
         }
     }
 
+    /// Lets requests wait for the next group, before all others.
+    func putBack(_ requests: ArraySlice<AppendRequest>) {
+        guard !requests.isEmpty else { return }
+        queue.withLock { $0.appends.insert(contentsOf: requests, at: 0) }
+    }
+
     /// Waits for work.
     ///
     /// - Parameter milliseconds: how long; nil for ever.

@@ -25,6 +25,8 @@ package struct WriterLoop {
     private let isRelaxed: Bool
     private let ticksByItself: Bool
     let observer: (any StoreObserver)?
+    /// Takes what the store decides before the store does; nil for a store that is its own log of record.
+    let logOfRecord: (any LogOfRecord)?
     private let clock: (@Sendable () -> Timestamp)?
     /// When the oldest of the requests in turn was handed over, by the monotonic clock, and when its turn came.
     private var turn: (since: Int64, from: Int64)?
@@ -43,7 +45,7 @@ package struct WriterLoop {
 
     package init(
         _ writer: Writer, directory: String, environment: Environment, tables: Tables, memory: StoreLock,
-        listener: any CommitListener, options: StoreOptions
+        listener: any CommitListener, options: StoreOptions, logOfRecord: (any LogOfRecord)? = nil
     ) {
         self.writer = writer
         self.directory = directory
@@ -54,6 +56,7 @@ package struct WriterLoop {
         isRelaxed = options.durability == .relaxed
         ticksByItself = options.ticking == .automatic
         observer = options.observer
+        self.logOfRecord = logOfRecord
         clock = options.clock
         (hasUnstored, nextDue) = memory.withLock { ($0.store.hasUnstored, $0.store.nextDue) }
     }
@@ -163,27 +166,34 @@ package struct WriterLoop {
 
     private mutating func outcomes(of requests: [AppendRequest], _ commands: Int) -> [AppendRequest.Outcome] {
         let now = now
+        var count = requests.count
         do {
             try recover()
-            let directory = directory
+            let (directory, limit) = (directory, logOfRecord?.largestGroupBytes ?? .max)
             let outcomes = memory.withLock { memory in
-                memory.decide(requests, commands: commands, now: now, directory: directory)
+                memory.decide(requests, commands: commands, limit: limit, now: now, directory: directory)
             }
+            count = outcomes.count
+            writer.putBack(requests[count...])
+            try confirmAnswers()
             try commit()
             return outcomes
         } catch {
             let failure = TraylogError(error, in: directory)
-            return requests.map { _ in .failure(failure) }
+            return requests[..<count].map { _ in .failure(failure) }
         }
     }
 
     /// Makes the transaction durable, then visible.
-    mutating func commit() throws {
+    ///
+    /// - Parameter isDecidedHere: whether its events are the store's own, which the log of record has to take first.
+    mutating func commit(isDecidedHere: Bool = true) throws {
         let newHead: UInt64?
         do {
             // Given up before it is published, so that the buffers behind the values are filled again in place.
-            guard let values = memory.withLock({ $0.values() }) else { return }
+            guard var values = memory.withLock({ $0.values() }) else { return }
             if values.wantsSlice { memory.signalAll() }
+            if isDecidedHere { try agree(on: &values) }
             newHead = values.newHead
             let start = SystemClock.monotonicNanoseconds()
             try values.write(tables, environment)

@@ -26,12 +26,29 @@ package struct WriterMemory: ~Copyable {
     // MARK: Making a transaction
 
     /// Decides the commands of some requests, as one transaction.
+    ///
+    /// - Parameter limit: the bytes that its records may have.
+    /// - Returns: an outcome for each of the first requests, as many as fit; at least one.
     mutating func decide(
-        _ requests: [AppendRequest], commands: Int, now: Timestamp, directory: String
+        _ requests: [AppendRequest], commands: Int, limit: Int, now: Timestamp, directory: String
     ) -> [AppendRequest.Outcome] {
         transaction.begin(store, now: now)
         addSlice(besides: commands)
-        return requests.map { decide($0, directory: directory) }
+        var outcomes: [AppendRequest.Outcome] = []
+        outcomes.reserveCapacity(requests.count)
+        for request in requests {
+            let start = transaction.head + 1
+            let outcome = decide(request, directory: directory)
+            let bytes = transaction.batch.byteCount
+            guard bytes > limit else {
+                outcomes.append(outcome)
+                continue
+            }
+            transaction.rollBack(to: start, store: &store)
+            guard outcomes.isEmpty else { break }
+            outcomes.append(.success([.failure(.tooLarge(bytes: bytes, limit: limit))]))
+        }
+        return outcomes
     }
 
     private mutating func decide(_ request: AppendRequest, directory: String) -> AppendRequest.Outcome {

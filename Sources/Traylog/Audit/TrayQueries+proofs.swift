@@ -18,6 +18,11 @@ extension BlockingQueries {
         return try queries.treeHead(of: size)
     }
 
+    /// The tree over the log through the head, to go on from with records that come (``MerkleAccumulator/append(_:)``).
+    ///
+    /// - Complexity: that of ``treeHead(asOf:)``.
+    public func treeAccumulator() throws(TraylogError) -> MerkleAccumulator { try queries.treeAccumulator() }
+
     /// The proof that an event is in the log, as the log was at a moment.
     ///
     /// An event that left the log is proved by the hash of its leaf. Then ``EventProof/leaf`` is nil.
@@ -76,6 +81,11 @@ extension Queries {
         try translatingErrors { _ in try body(nodes(through: size)) }
     }
 
+    func treeAccumulator() throws(TraylogError) -> MerkleAccumulator {
+        let size = try treeSize(nil)
+        return try prove(through: size) { try $0.accumulator(of: size) }
+    }
+
     func treeHead(of size: UInt64) throws(TraylogError) -> TreeHead {
         try prove(through: size) { try $0.head(of: size) }
     }
@@ -103,6 +113,13 @@ extension TrayQueries {
     /// Size and root of the Merkle tree over the log through a moment, or through the head.
     public func treeHead(asOf: Moment? = nil) async throws(TraylogError) -> TreeHead {
         try await asking { store throws(TraylogError) in try store.treeHead(asOf: asOf) }
+    }
+
+    /// The tree over the log through the head, to go on from with records that come (``MerkleAccumulator/append(_:)``).
+    ///
+    /// - Complexity: that of `treeHead(asOf:)`.
+    public func treeAccumulator() async throws(TraylogError) -> MerkleAccumulator {
+        try await asking(atLength: true) { store throws(TraylogError) in try store.queries.treeAccumulator() }
     }
 
     /// The proof that an event is in the log as it was at a moment.

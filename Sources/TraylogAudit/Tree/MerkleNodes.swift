@@ -43,6 +43,19 @@ extension MerkleNodes {
         TreeHead(size: size, root: try root(of: size))
     }
 
+    /// The tree over the first `size` leaves, to go on from leaf by leaf.
+    ///
+    /// - Complexity: O(log size) nodes.
+    public func accumulator(of size: UInt64) throws -> MerkleAccumulator {
+        var accumulator = MerkleAccumulator()
+        while accumulator.size < size {
+            let level = 63 - (size - accumulator.size).leadingZeroBitCount
+            let index = accumulator.size >> UInt64(level)
+            accumulator.append(subtree: try node(level: level, index: index), level: level)
+        }
+        return accumulator
+    }
+
     /// The hash over the leaves below a node of some tree: the first index is a multiple of a power of two that is at
     /// least their number.
     private func hash(over leaves: Range<UInt64>) throws -> MerkleHash {

@@ -57,6 +57,11 @@ public struct StoreFailure: Error, Hashable, Sendable {
         case cancelled
         /// Records to apply do not begin right after the head, or leave one out (``Store/apply(_:expecting:root:source:)``).
         case outOfSequence
+        /// Another copy of the store decides at present, and nothing was stored here: ask that one.
+        case notOwner
+        /// The log of record cannot be reached, or this copy is not up to date with it. The work may be done or not; the
+        /// command's key tells.
+        case unavailable
         /// Records to apply are not of the log that the store holds.
         case diverged
         /// Any other error of the operating system.
@@ -89,7 +94,7 @@ public struct StoreFailure: Error, Hashable, Sendable {
     /// has closed it, a compaction has ended.
     public var isTransient: Bool {
         switch code {
-        case .openForWriting, .busy, .diskFull, .readersFull, .inputOutput: true
+        case .openForWriting, .busy, .diskFull, .readersFull, .inputOutput, .notOwner, .unavailable: true
         default: false
         }
     }

@@ -1,0 +1,48 @@
+import TraylogDomain
+
+extension [Command] {
+    /// The commands in parts whose events surely fit into a group of so many bytes each; in one part when nil.
+    func inGroups(of limit: Int?) -> [[Command]] {
+        guard !isEmpty else { return [] }
+        guard let limit else { return [self] }
+        var groups: [[Command]] = [[]]
+        var room = limit
+        for command in self {
+            let bytes = command.largestEventBytes
+            if bytes > room, !groups[groups.count - 1].isEmpty {
+                groups.append([])
+                room = limit
+            }
+            room -= bytes
+            groups[groups.count - 1].append(command)
+        }
+        return groups
+    }
+}
+
+extension Command {
+    /// The bytes of its event at most.
+    fileprivate var largestEventBytes: Int {
+        // Header, times, numbers, and the tags of fields.
+        var bytes = 256
+        for name in [user, key, actor, device] { bytes += name?.utf8.count ?? 0 }
+        switch action {
+        case .notify(let content): bytes += content.textBytes
+        case .broadcast(let topic, let content): bytes += topic.utf8.count + content.textBytes
+        case .edit(_, let edit):
+            for text in [edit.title, edit.body, edit.summaryArgument, edit.data] {
+                if case .set(let text) = text { bytes += text.utf8.count }
+            }
+        case .mark(_, let items): bytes += 10 * items.count
+        // A name or two.
+        default: bytes += 2 * Limits.identifierBytes
+        }
+        return bytes
+    }
+}
+
+extension Content {
+    fileprivate var textBytes: Int {
+        [thread, category, title, body, summaryArgument, collapseKey, data].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+    }
+}

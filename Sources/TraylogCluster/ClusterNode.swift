@@ -1,0 +1,154 @@
+import Traylog
+
+/// Options of a node.
+public struct NodeOptions: Sendable {
+    /// Its name, unlike that of every other node, of 1 to 256 bytes.
+    public var name: String
+    /// Where it takes requests, for the other nodes.
+    public var url: String
+    /// For its store. Ticking, compaction and durability are the node's: its log of record is durable, so that the store need
+    /// not be.
+    public var store = StoreOptions()
+    /// How long callers wait at most for a log of record that does not answer.
+    public var patience: Duration = .seconds(5)
+    /// How often the owner looks for what is due.
+    public var tickInterval: Duration = .milliseconds(500)
+
+    /// Makes one of its parts.
+    public init(name: String, url: String) {
+        self.name = name
+        self.url = url
+    }
+}
+
+/// A store that is one of several copies of a replicated log: it decides while it is the owner, and follows otherwise.
+///
+/// All that ``store`` offers may be called. Queries, observation and backups are those of any store, and as recent as the
+/// node. Whatever appends an event does so only on the owner. Elsewhere it fails with `notOwner` and stored nothing: send it
+/// to ``NodeStatus/owner``. It fails with `unavailable` while nobody can decide; then a command may be performed or not, and
+/// its key tells.
+///
+/// ```swift
+/// let node = try await ClusterNode.open("trays", NodeOptions(name: "a", url: "http://a:8080"), log: log, lease: lease)
+/// await node.start()
+/// try await node.store.perform(.notify("ann", title: "Hello"))
+/// ```
+public final class ClusterNode: Sendable {
+    /// The node's copy of the log.
+    public let store: Store
+    let options: NodeOptions
+    let log: any ReplicatedLog
+    let lease: any OwnershipLease
+    let publisher: GroupPublisher
+    let life = NodeLife()
+
+    private init(
+        _ store: Store, _ options: NodeOptions, _ log: any ReplicatedLog, _ lease: any OwnershipLease,
+        _ publisher: GroupPublisher
+    ) {
+        (self.store, self.options, self.log, self.lease, self.publisher) = (store, options, log, lease, publisher)
+    }
+
+    /// Opens the node's store, which may be new, a copy of another node's, or one that this node left at any moment.
+    ///
+    /// - Parameters:
+    ///   - directory: the store's.
+    ///   - options: name, address and how the store is opened.
+    ///   - log: the log of record.
+    ///   - lease: says who decides.
+    /// - Throws: ``TraylogError/failed(_:)``: as ``Store/open(_:options:logOfRecord:)``; `diverged` for a store that follows
+    ///   another log; `unsupported` for a store with events that follows none.
+    public static func open(
+        _ directory: String, _ options: NodeOptions, log: any ReplicatedLog, lease: any OwnershipLease
+    ) async throws(TraylogError) -> ClusterNode {
+        var storeOptions = options.store
+        storeOptions.ticking = .manual
+        storeOptions.compaction = nil
+        storeOptions.durability = .relaxed
+        let publisher = GroupPublisher(
+            NodeProtocol(name: options.name, position: .start, tree: MerkleAccumulator()), log: log,
+            patience: options.patience)
+        let store = try Store.open(directory, options: storeOptions, logOfRecord: publisher)
+        let node = ClusterNode(store, options, log, lease, publisher)
+        do throws(TraylogError) {
+            try await node.resume()
+        } catch {
+            await store.close()
+            throw error
+        }
+        return node
+    }
+
+    /// Begins to follow the log, and to decide whenever it gets the lease.
+    public func start() async {
+        await life.start { await self.run() }
+    }
+
+    /// Gives the lease up, lets what is in flight end, and closes the store.
+    public func stop() async {
+        await publisher.stop()
+        await life.stop()
+        if let ownership = await publisher.node.ownership {
+            await publisher.lostLease()
+            await lease.release(ownership)
+        }
+        await store.close()
+    }
+
+    /// The node as it is now.
+    public func status() async -> NodeStatus {
+        let node = await publisher.node
+        let seen = await life.seen
+        var status = NodeStatus(
+            role: node.role, position: node.position, head: node.head,
+            lagEvents: seen.logHead > node.head ? seen.logHead.rawValue - node.head.rawValue : 0, lag: .zero,
+            owner: node.role == .owner ? node.ownership : seen.owner, divergence: node.divergence,
+            trouble: seen.trouble)
+        if node.role == .catchingUp || node.role == .diverged || seen.trouble != nil {
+            status.lag = ContinuousClock.now - seen.upToDate
+        }
+        return status
+    }
+
+    /// Waits until the store holds an event, so that a caller reads what it wrote on another node.
+    ///
+    /// - Parameter limit: how long.
+    /// - Returns: whether it does by then.
+    /// - Throws: ``TraylogError/failed(_:)``.
+    public func wait(for seq: Seq, atMost limit: Duration = .seconds(5)) async throws(TraylogError) -> Bool {
+        let deadline = ContinuousClock.now + limit
+        var pause = Duration.milliseconds(1)
+        while try await store.head() < seq {
+            guard ContinuousClock.now < deadline, !Task.isCancelled else { return false }
+            try? await Task.sleep(for: pause)
+            pause = min(pause * 2, .milliseconds(20))
+        }
+        return true
+    }
+
+    /// Takes over what the store says, and compares it with the log where that still has the message.
+    func resume() async throws(TraylogError) {
+        var (source, tree) = (try await store.sourcePosition(), try await store.treeAccumulator())
+        // Of one moment: a group that was accepted may just be on its way into the store.
+        while true {
+            let (again, head) = (try await store.sourcePosition(), try await store.head())
+            if again == source, head.rawValue == tree.size { break }
+            (source, tree) = (again, try await store.treeAccumulator())
+        }
+        if let source, source.source != log.name {
+            throw .failed(
+                StoreFailure(
+                    code: .diverged, message: "the store follows the log \(source.source), not \(log.name); use another"
+                ))
+        }
+        guard source != nil || tree.size == 0 else {
+            throw .failed(
+                StoreFailure(
+                    code: .unsupported,
+                    message:
+                        "the store has \(tree.size) events of its own and follows no log; begin with an empty directory"
+                ))
+        }
+        await publisher.resume(position: LogPosition(rawValue: source?.position ?? 0), tree: tree)
+    }
+}

@@ -1,0 +1,96 @@
+import TraylogDomain
+import TraylogLog
+import TraylogPlatform
+import TraylogQueries
+import TraylogStates
+
+/// The log of record of a store that is one copy of it among several. What the store decides goes there first, and becomes
+/// part of the store only once it stands there.
+///
+/// The store decides a group of events, as many as have gathered. It hands them over, and waits; queries go on, and the
+/// next commands gather. Then it makes the group durable together with its position, publishes it and answers. If the log
+/// does not take the group, the store is as it was, and the callers get the error.
+public protocol LogOfRecord: Sendable {
+    /// The bytes of records that a group has at most. The largest event has some 100 KiB.
+    var largestGroupBytes: Int { get }
+
+    /// Makes a group the next part of the log.
+    ///
+    /// - Parameter records: right after the store's head, in order and without a gap; at least one.
+    /// - Returns: where the log holds them.
+    /// - Throws: ``StoreFailure`` when the log did not take them, or when nobody knows whether it did. In the second case the
+    ///   store's next events may have other records at their place: only whoever implements this can tell, and has the
+    ///   store catch up before it decides again.
+    func append(_ records: [LogRecord]) async throws(StoreFailure) -> SourcePosition
+
+    /// Makes sure that the store's head is the end of the log: asked when callers are to be told what needs no event, that
+    /// they are refused, that nothing would change, or that a command is a duplicate.
+    ///
+    /// - Throws: ``StoreFailure`` when it is not, or when nobody knows; the callers get the error instead.
+    func confirmEnd() async throws(StoreFailure)
+}
+
+extension LogOfRecord {
+    /// Blocks the thread of the writer while the log works.
+    fileprivate func wait<Value: Sendable>(
+        _ body: @escaping @Sendable () async throws(StoreFailure) -> Value
+    ) throws(TraylogError) -> Value {
+        try Waiting.blocking { (answer: @escaping Waiting.Answer<Value>) in
+            Task {
+                do throws(StoreFailure) {
+                    answer(.success(try await body()))
+                } catch {
+                    answer(.failure(.failed(error)))
+                }
+            }
+        }
+    }
+}
+
+extension RecordBatch {
+    /// Its records as another store takes them.
+    var logRecords: [LogRecord] {
+        get throws(CodecError) {
+            var records: [LogRecord] = []
+            records.reserveCapacity(count)
+            try forEachWhole { (seq, header, payload) throws(CodecError) in
+                var bytes: [UInt8] = []
+                bytes.reserveCapacity(header.byteCount + payload.byteCount)
+                bytes.append(copying: header)
+                bytes.append(copying: payload)
+                records.append(LogRecord(seq: Seq(seq), bytes: bytes))
+            }
+            return records
+        }
+    }
+}
+
+extension WriterLoop {
+    /// Has the log of record take what the transaction decided; nothing to do for a store without one.
+    func agree(on values: inout TransactionValues) throws {
+        guard let logOfRecord, !values.batch.isEmpty else { return }
+        let records = try values.batch.logRecords
+        values.source = try logOfRecord.wait { () throws(StoreFailure) in try await logOfRecord.append(records) }
+    }
+
+    /// Makes sure that answers without an event are those of the log's end. A group with events proves that by itself.
+    func confirmAnswers() throws {
+        guard let logOfRecord, memory.withLock({ $0.transaction.batch.isEmpty }) else { return }
+        do {
+            try logOfRecord.wait { () throws(StoreFailure) in try await logOfRecord.confirmEnd() }
+        } catch {
+            memory.withLock { $0.rollBack() }
+            throw error
+        }
+    }
+}
+
+extension Refusal {
+    /// A transaction that is larger than what the log of record takes.
+    static func tooLarge(bytes: Int, limit: Int) -> Refusal {
+        .invalid(
+            field: "commands",
+            reason: "take \(bytes) bytes as events of one transaction, and the log of record takes \(limit); send fewer"
+        )
+    }
+}
