@@ -12,6 +12,8 @@ public struct VerificationReport: Hashable, Sendable {
     public var findings: [String] = []
     /// The events of the log, those that a compaction took included.
     public var events: UInt64 = 0
+    /// How many of them a compaction took.
+    public var dropped: UInt64 = 0
     /// Users whose states were compared.
     public var users: UInt64 = 0
     /// In the archives that were checked; nil when none were asked for.
@@ -112,6 +114,7 @@ public enum Verification {
                     (record.floor.seq.rawValue, record.dropped, record.floorStreams)
                 } ?? (0, 0, 0)
             }
+            report.dropped = floor.1
             try checkLog(file, tables, floor, through: head, &ofLog) { progress(head + $0, 3 * head) }
             return []
         }

@@ -53,6 +53,8 @@ extension Environment {
     ) throws(LMDBError) -> OpenedEnvironment {
         let owner = store.dataStatus
         let lease = access == .readWrite ? try WriterLease(directory: store.path, owner: owner) : nil
+        // What is no store gets no lock file from somebody who only asks.
+        if lease == nil, !OpenLock.exists(in: store.path) { try Preflight.examine(path: store.environment().dataPath) }
         do throws(LMDBError) {
             let openLock = try OpenLock(directory: store.path, access: access, owner: owner)
             do throws(LMDBError) {

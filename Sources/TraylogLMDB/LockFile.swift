@@ -84,8 +84,12 @@ struct OpenLock: Sendable {
     private let file: LockFile?
     static let limitMilliseconds = 10_000
 
+    private static func path(in directory: String) -> String { directory + "/open.lock" }
+
+    static func exists(in directory: String) -> Bool { (try? FileStatus(path: path(in: directory))) != nil }
+
     init(directory: String, access: Environment.Access, owner: FileStatus?) throws(LMDBError) {
-        let path = directory + "/open.lock"
+        let path = Self.path(in: directory)
         do {
             file = try LockFile(path: path, owner: owner)
         } catch {

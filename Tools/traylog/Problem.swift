@@ -1,3 +1,4 @@
+import ArgumentParser
 import Traylog
 
 /// The exit status and the message of an error. No other place decides them.
@@ -11,16 +12,23 @@ struct Problem {
     /// The line of the input that was refused.
     let line: Int?
 
-    init(refusal: Refusal, line: Int? = nil) {
+    /// - Parameter hasUser: whether the command names a user; those about broadcasts do not.
+    init(refusal: Refusal, line: Int? = nil, hasUser: Bool = true) {
         status = .refused
         name = refusal.name
-        message = (line.map { "line \($0): " } ?? "") + Self.words(refusal)
+        message = (line.map { "line \($0): " } ?? "") + Self.words(refusal, hasUser: hasUser)
         self.refusal = refusal
         self.line = line
     }
 
     /// The refusal, with the option that a person gave in place of the library's field.
-    private static func words(_ refusal: Refusal) -> String {
+    private static func words(_ refusal: Refusal, hasUser: Bool) -> String {
+        if !hasUser, case .unknownItem(let item) = refusal {
+            switch item {
+            case .seq(let seq): return "\(refusal.name): event \(seq) is no broadcast; 'traylog show \(seq)' says what it is"
+            case .key(let key): return "\(refusal.name): no broadcast carried the key \"\(key)\"; give its seq"
+            }
+        }
         guard case .upToBeyondHead(let seq, let head, let field) = refusal, field != "upTo" else {
             return refusal.description
         }
@@ -30,14 +38,22 @@ struct Problem {
 
     init(failure: StoreFailure) {
         var message = failure.message
-        if failure.code == .mapFull || failure.code == .unsupported, message.contains("mapSizeBytes") {
-            message += " The program asks for what StoreOptions has by default: raise the limit (`ulimit -v`)."
+        for (words, own) in Self.ownWords { message.replace(words, with: own) }
+        if failure.code == .mapFull {
+            message += " The program asks for what StoreOptions has by default."
         }
         if let holder = failure.holder, !message.contains(String(holder)) {
             message += " (process \(holder))"
         }
         self.init(ExitStatus(failure.code), failure.code.rawValue, message)
     }
+
+    /// What the library advises its callers, and what a person at a terminal can do.
+    private static let ownWords = [
+        "check the path, or open it for writing to create one.":
+            "check --store (or TRAYLOG_STORE); commands that write, such as 'notify' and 'append', create one.",
+        "lower mapSizeBytes or raise `ulimit -v`": "raise `ulimit -v`",
+    ]
 
     init(system: SystemFailure) { self.init(.inputOutput, StoreFailure.Code.inputOutput.rawValue, system.message) }
 
@@ -53,9 +69,10 @@ struct Problem {
     }
 
     /// The problem of an error; nil for errors that the argument parser reports.
-    init?(_ error: any Error) {
+    init?(_ error: any Error, of command: any ParsableCommand) {
         switch error {
-        case TraylogError.refused(let refusal): self.init(refusal: refusal)
+        case TraylogError.refused(let refusal):
+            self.init(refusal: refusal, hasUser: (command as? any Verb).map { $0.tray != nil } ?? true)
         case TraylogError.failed(let failure): self.init(failure: failure)
         case let failure as SystemFailure: self.init(system: failure)
         default: return nil

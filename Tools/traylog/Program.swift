@@ -26,7 +26,7 @@ enum Program {
         do {
             try command.run()
         } catch {
-            guard let problem = Problem(error) else { end(with: error, json: wantsJSON) }
+            guard let problem = Problem(error, of: command) else { end(with: error, json: wantsJSON) }
             problem.report(json: wantsJSON)
             exit(problem.status.rawValue)
         }

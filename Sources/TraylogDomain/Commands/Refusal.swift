@@ -60,7 +60,8 @@ extension Refusal {
         case .upToBeyondHead(let seq, let head, let field):
             "\(field): \(seq) is beyond the head, which is \(head)"
         case .unknownEvent(let seq):
-            "event \(seq) is not an event of this user"
+            seq == 0
+                ? "there is no event 0: the log begins with event 1" : "event \(seq) is not an event of this user"
         case .notUndoable(let seq, let kind):
             "event \(seq) is \(kind.name); only traySeen, marked and allMarked can be undone"
         case .keyConflict(let key, let seq):

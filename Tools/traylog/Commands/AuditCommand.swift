@@ -23,7 +23,7 @@ struct AuditCommand: StoreCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The user.")
+    @Argument(help: "The user.", completion: .user)
     var user: String
 
     @Option(help: ArgumentHelp("The first event, or the time from which on.", valueName: "seq-or-time"))

@@ -16,7 +16,7 @@ struct DiffCommand: StoreCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The user.")
+    @Argument(help: "The user.", completion: .user)
     var user: String
 
     @Option(help: ArgumentHelp("The earlier moment.", valueName: "seq-or-time"))

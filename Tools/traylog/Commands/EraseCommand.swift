@@ -18,7 +18,7 @@ struct EraseCommand: StoreCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The user.")
+    @Argument(help: "The user.", completion: .user)
     var user: String
 
     @Flag(help: "Yes, for good.")

@@ -43,14 +43,15 @@ struct ExportCommand: StoreCommand {
     func run() throws {
         try withReader { reader in
             if isChosen { return try printChosen(reader) }
-            var export = try LogExport(
-                of: reader, from: range.from, through: range.to, including: try archive.open(for: reader))
+            let archives = try archive.open(for: reader)
+            let (from, to) = try range.seqs(reader, archives)
+            var export = try LogExport(of: reader, from: from, through: to, including: archives)
             export.skipsDamage = skipDamaged
             if search.isSet { export.filter = try search.exportFilter() }
             // On a terminal the lines themselves show how far it is.
             var progress = Descriptor.standardOutput.isTerminal ? nil : ProgressBar("export", unit: "bytes")
             defer { progress?.clear() }
-            let (first, last) = (max(range.from.rawValue, 1), export.last.rawValue)
+            let (first, last) = (max(from.rawValue, 1), export.last.rawValue)
             var written: UInt64 = 0
             while let lines = try export.take() {
                 try Descriptor.standardOutput.write(lines.bytes)
@@ -74,8 +75,9 @@ struct ExportCommand: StoreCommand {
     /// Prints the lines of the events that a search finds, in its order.
     private func printChosen(_ reader: BlockingReader) throws {
         let (archives, head) = (try archive.open(for: reader), try reader.head())
+        let (first, last) = try range.seqs(reader, archives)
         var found = search.search(
-            reader, user: nil, kinds: [], from: range.from, through: min(range.to ?? head, head), archives)
+            reader, user: nil, kinds: [], from: first, through: min(last ?? head, head), archives)
         while let events = try found.take() {
             for event in events {
                 // Up to the head, so that the line says of which log it is, and no restore takes it for a whole one.

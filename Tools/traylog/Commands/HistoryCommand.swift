@@ -12,28 +12,36 @@ struct HistoryCommand: StoreCommand {
             EXAMPLES
               traylog history alice
               traylog history alice --from 1000 --to 2000 --json
+              traylog history alice --from yesterday --to "2026-11-22 03:37"
               traylog history alice --archive old
+              traylog history alice --csv > alice.csv
               traylog history alice --newest-first --limit 20 --device phone
             """)
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The user.")
+    @Argument(help: "The user.", completion: .user)
     var user: String
 
     @OptionGroup var range: SeqRange
     @OptionGroup var moment: MomentOption
     @OptionGroup var archive: ArchiveOption
     @OptionGroup var search: SearchOptions
+    @OptionGroup var form: CSVOption
+
+    func validate() throws {
+        try requireStore()
+        try form.check(global)
+    }
 
     func run() throws {
         try withReader { reader in
             let archives = try archive.open(for: reader)
             let head = try moment.asOf.map { try reader.seq(of: $0) } ?? reader.head()
-            let last = min(range.to ?? head, head)
-            var found = search.search(
-                reader, user: user, kinds: [], from: range.from, through: last, archives)
-            var chunks = EventChunks(from: range.from, through: last) {
+            let (first, end) = try range.seqs(reader, archives)
+            let last = min(end ?? head, head)
+            var found = search.search(reader, user: user, kinds: [], from: first, through: last, archives)
+            var chunks = EventChunks(from: first, through: last) {
                 (from, limit) throws(TraylogError) in
                 guard let archives else { return try reader.history(of: user, from: from, limit: limit) }
                 return try reader.history(of: user, from: from, limit: limit, including: archives)
@@ -41,13 +49,16 @@ struct HistoryCommand: StoreCommand {
             if !global.json { try noteIfUnknown(user, reader) }
             try printing { output in
                 var isEmpty = true
-                defer { if isEmpty, !global.json { try? output.line("no events") } }
+                defer { if isEmpty, !global.json, !form.csv { try? output.line("no events") } }
+                if form.csv { try output.line(CSVText.line(Event.csvNames)) }
                 let terminal = Terminal(.standardOutput)
                 var table = Table(Self.columns(on: terminal), on: terminal)
                 while let events = try search.isSet ? found.take() : chunks.take() {
                     isEmpty = false
                     if global.json {
                         for event in events { try output.json { $0.write(event) } }
+                    } else if form.csv {
+                        for event in events { try output.line(CSVText.line(event.csvFields)) }
                     } else {
                         try output.lines(table.lines(events.map { Self.row($0, on: terminal) }))
                     }

@@ -26,7 +26,7 @@ struct HoldCommand: StoreCommand {
 
 /// The arguments of a hold and of its end.
 struct HoldOptions: ParsableArguments {
-    @Argument(help: "The user.")
+    @Argument(help: "The user.", completion: .user)
     var user: String
 
     @Option(help: "Who asks for it.")

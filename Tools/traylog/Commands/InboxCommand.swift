@@ -19,7 +19,7 @@ struct InboxCommand: StoreCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The user.")
+    @Argument(help: "The user.", completion: .user)
     var user: String
 
     @OptionGroup var page: PageOptions
@@ -44,8 +44,11 @@ struct InboxCommand: StoreCommand {
     @Flag(help: "Include silent items.")
     var includeSilent = false
 
+    @OptionGroup var form: CSVOption
+
     func validate() throws {
         try requireStore()
+        try form.check(global)
         if archived, snoozed { throw ValidationError("'--archived' and '--snoozed' exclude each other.") }
     }
 
@@ -57,6 +60,9 @@ struct InboxCommand: StoreCommand {
         try printing { output in
             if global.json {
                 try output.json { $0.write(answer) }
+            } else if form.csv {
+                try output.line(CSVText.line(Item.csvNames))
+                for item in answer.items { try output.line(CSVText.line(item.csvFields)) }
             } else {
                 try output.lines(InboxText(answer).lines(on: Terminal(.standardOutput)))
             }

@@ -12,6 +12,7 @@ struct LogCommand: StoreCommand {
             EXAMPLES
               traylog log
               traylog log --from 1000 --to 2000
+              traylog log --from 2h
               traylog log --user alice --kind marked --kind allMarked --json
               traylog log --archive old --to 1000
               traylog log --newest-first --limit 20 --actor bob --since yesterday
@@ -24,7 +25,9 @@ struct LogCommand: StoreCommand {
     @OptionGroup var moment: MomentOption
     @OptionGroup var archive: ArchiveOption
 
-    @Option(help: "Only this user's events.")
+    @OptionGroup var form: CSVOption
+
+    @Option(help: "Only this user's events.", completion: .user)
     var user: String?
 
     @Option(help: "Only events of this kind; may be repeated.")
@@ -37,6 +40,8 @@ struct LogCommand: StoreCommand {
 
     func validate() throws {
         try requireStore()
+        try form.check(global)
+        if follow, form.csv { throw ValidationError("'--follow' goes without '--csv'; '--json' has lines without an end.") }
         if follow, range.to != nil { throw ValidationError("'--follow' has no end, so '--to' cannot go with it.") }
         if follow, search.isSet { throw ValidationError("'--follow' goes with '--user' and '--kind' only.") }
         if follow, moment.asOf != nil { throw ValidationError("'--follow' and '--as-of' exclude each other.") }
@@ -47,11 +52,12 @@ struct LogCommand: StoreCommand {
         try withStoreReader { store in
             let reader = store.blocking
             if search.isSet { return try printSearch(reader, kinds) }
-            let selection = EventSelection(
-                from: range.from, to: range.to, user: user, asOf: moment.asOf, archives: try archive.open(for: reader))
+            let archives = try archive.open(for: reader)
+            let (first, last) = try range.seqs(reader, archives)
+            let selection = EventSelection(from: first, to: last, user: user, asOf: moment.asOf, archives: archives)
             guard follow else {
                 return try printing { output in
-                    var lines = EventLines(output, kinds: kinds, isJSON: isJSON, isEndless: false)
+                    var lines = EventLines(output, kinds: kinds, isJSON: isJSON, isCSV: form.csv)
                     _ = try selection.write(from: reader, to: &lines)
                     try lines.finish()
                 }
@@ -65,11 +71,12 @@ struct LogCommand: StoreCommand {
 
     private func printSearch(_ reader: BlockingReader, _ kinds: Set<EventKind>) throws {
         let head = try moment.asOf.map { try reader.seq(of: $0) } ?? reader.head()
+        let archives = try archive.open(for: reader)
+        let (first, last) = try range.seqs(reader, archives)
         var found = search.search(
-            reader, user: user, kinds: kinds, from: range.from, through: min(range.to ?? head, head),
-            try archive.open(for: reader))
+            reader, user: user, kinds: kinds, from: first, through: min(last ?? head, head), archives)
         try printing { output in
-            var lines = EventLines(output, kinds: [], isJSON: global.json, isEndless: false)
+            var lines = EventLines(output, kinds: [], isJSON: global.json, isCSV: form.csv)
             while let events = try found.take() { try lines.write(events) }
             try lines.finish()
         }

@@ -14,7 +14,7 @@ struct MarkAllCommand: Verb {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The user.")
+    @Argument(help: "The user.", completion: .user)
     var user: String
 
     @Argument(help: "What to mark them as.")

@@ -16,7 +16,7 @@ struct MarkCommand: Verb {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The user.")
+    @Argument(help: "The user.", completion: .user)
     var user: String
 
     @Argument(help: "The mark.")

@@ -15,7 +15,7 @@ struct MuteCommand: Verb {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The user.")
+    @Argument(help: "The user.", completion: .user)
     var user: String
 
     @OptionGroup var target: MuteTarget

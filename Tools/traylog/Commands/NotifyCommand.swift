@@ -14,7 +14,7 @@ struct NotifyCommand: Verb {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The user.")
+    @Argument(help: "The user.", completion: .user)
     var user: String
 
     @OptionGroup(title: "Content") var content: ContentFields

@@ -13,7 +13,7 @@ struct SeeCommand: Verb {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The user.")
+    @Argument(help: "The user.", completion: .user)
     var user: String
 
     @Option(help: ArgumentHelp("Only items at this position or below (default: the head).", valueName: "seq"))

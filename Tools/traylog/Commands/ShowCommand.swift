@@ -18,7 +18,7 @@ struct ShowCommand: StoreCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The event's seq; or the user whose item it is.")
+    @Argument(help: "The event's seq; or the user whose item it is.", completion: .user)
     var subject: String
 
     @Argument(help: "The item's seq (all digits), or its key.")

@@ -15,7 +15,7 @@ struct SubscribeCommand: Verb {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The user.")
+    @Argument(help: "The user.", completion: .user)
     var user: String
 
     @Argument(help: "The topic.")

@@ -14,7 +14,7 @@ struct UndoCommand: Verb {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The user.")
+    @Argument(help: "The user.", completion: .user)
     var user: String
 
     @Argument(help: "The event's seq.")

@@ -30,8 +30,11 @@ struct UsersCommand: StoreCommand {
     @Option(help: ArgumentHelp("The most users to show.", valueName: "n"))
     var limit: Int?
 
+    @OptionGroup var form: CSVOption
+
     func validate() throws {
         try requireStore()
+        try form.check(global)
         if let limit, limit < 0 { throw ValidationError("'--limit' takes 0 or more.") }
     }
 
@@ -44,10 +47,13 @@ struct UsersCommand: StoreCommand {
                 func show(_ trays: [Tray]) throws {
                     if global.json {
                         for tray in trays { try output.json { $0.write(tray) } }
+                    } else if form.csv {
+                        for tray in trays { try output.line(CSVText.line(tray.csvFields)) }
                     } else {
                         try output.lines(table.lines(trays.map(Self.row)))
                     }
                 }
+                if form.csv { try output.line(CSVText.line(Tray.csvNames)) }
                 switch sort {
                 case .name: try forEachChunk(reader, limit: limit ?? .max, show)
                 case .unread: try show(try byUnread(reader))

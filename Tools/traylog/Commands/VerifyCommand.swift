@@ -87,7 +87,8 @@ struct VerifyCommand: StoreCommand {
                 let archived = report.archivedEvents.map { ", \($0.grouped) events in archives" } ?? ""
                 // Where the states could not be read, nobody knows whose events they are.
                 let users = report.users == 0 ? "" : " of \(report.users.counted("user"))"
-                try output.line("\(verdict): \(report.events.counted("event"))\(users)\(archived)")
+                let left = report.dropped == 0 ? "" : ", \(report.dropped.grouped) of which left the log"
+                try output.line("\(verdict): \(report.events.counted("event"))\(users)\(left)\(archived)")
             }
         }
         if report.findings.isEmpty { StoreNotes.note(.verified, head: Seq(report.events), in: directory) }
@@ -99,7 +100,7 @@ struct VerifyCommand: StoreCommand {
             return try KeptTreeHead(file.text)
         } catch {
             guard case .invalid(_, let reason) = error else { throw TraylogError.refused(error) }
-            throw TraylogError.refused(.invalid(field: file.path, reason: "is no tree head: \(reason)"))
+            throw TraylogError.refused(.invalid(field: file.path, reason: "holds no tree head, as 'traylog tree-head' prints it with --json or --sign: \(reason)"))
         }
     }
 }

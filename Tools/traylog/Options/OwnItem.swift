@@ -3,7 +3,7 @@ import Traylog
 
 /// One item in a user's tray.
 struct OwnItem: ParsableArguments {
-    @Argument(help: "The user.")
+    @Argument(help: "The user.", completion: .user)
     var user: String
 
     @Argument(help: "The item's seq (all digits), or its key.")

@@ -3,7 +3,7 @@ import Traylog
 
 /// An item as its publisher names it: one in a user's tray, or a broadcast for everyone.
 struct PublishedItem: ParsableArguments {
-    @Argument(help: "The user whose item it is; left out with --broadcast.")
+    @Argument(help: "The user whose item it is; left out with --broadcast.", completion: .user)
     var user: String
 
     @Argument(help: "The item's seq (all digits), or its key.")

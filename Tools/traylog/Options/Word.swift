@@ -12,6 +12,7 @@ struct Word<Value: CaseIterable & Sendable>: ExpressibleByArgument {
     }
 
     static var allValueStrings: [String] { Value.allCases.map { "\($0)" } }
+    static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
 
     var defaultValueDescription: String { "\(value)" }
 }

@@ -1,10 +1,11 @@
 import Traylog
 
-/// Events of the log on their way to the output, in JSON or in a table.
+/// Events of the log on their way to the output, in JSON, in a table, or for a spreadsheet.
 struct EventLines {
     private let output: Output
     private let kinds: Set<EventKind>
     private let isJSON: Bool
+    private let isCSV: Bool
     private var table: Table
     private var isEmpty = true
 
@@ -21,10 +22,11 @@ struct EventLines {
     }
 
     /// - Parameter kinds: only these; all when empty.
-    init(_ output: Output, kinds: Set<EventKind>, isJSON: Bool, isEndless: Bool) {
+    init(_ output: Output, kinds: Set<EventKind>, isJSON: Bool, isCSV: Bool = false, isEndless: Bool = false) {
         self.output = output
         self.kinds = kinds
         self.isJSON = isJSON
+        self.isCSV = isCSV
         terminal = Terminal(.standardOutput)
         table = Table(Self.columns(on: terminal), on: terminal, isEndless: isEndless)
     }
@@ -33,6 +35,10 @@ struct EventLines {
         let wanted = kinds.isEmpty ? events : events.filter { kinds.contains($0.kind) }
         if isJSON {
             for event in wanted { try output.json { $0.write(event) } }
+        } else if isCSV {
+            if isEmpty { try output.line(CSVText.line(Event.csvNames)) }
+            isEmpty = false
+            for event in wanted { try output.line(CSVText.line(event.csvFields)) }
         } else if !wanted.isEmpty {
             isEmpty = false
             try output.lines(table.lines(wanted.map(row)))
@@ -40,8 +46,10 @@ struct EventLines {
     }
 
     /// Says so when there was nothing to write.
-    func finish() throws {
-        if isEmpty, !isJSON { try output.line("no events") }
+    mutating func finish() throws {
+        if isEmpty, isCSV {
+            try write([])
+        } else if isEmpty, !isJSON { try output.line("no events") }
     }
 
     func flush() throws { try output.flush() }
