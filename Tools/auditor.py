@@ -23,7 +23,7 @@ import tempfile
 
 KINDS = (
     "notified traySeen marked allMarked muted unmuted snoozed woken edited retracted subscribed unsubscribed broadcast "
-    "undone expired erased compacted held released"
+    "undone expired erased compacted held released lost"
 ).split()
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 

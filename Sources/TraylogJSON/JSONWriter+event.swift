@@ -48,7 +48,7 @@ extension JSONWriter {
         case .woken(let item), .retracted(let item), .expired(let item): member("item", item)
         case .subscribed(let topic), .unsubscribed(let topic): member("topic", topic)
         case .undone(let event): member("event", event)
-        case .erased, .held, .released: break
+        case .erased, .held, .released, .lost: break
         case .redacted: member("erased", true)
         case .compacted(let through, let dropped, let archive):
             member("through", through)

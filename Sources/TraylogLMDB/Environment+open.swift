@@ -32,6 +32,11 @@ extension Environment {
         }
     }
 
+    /// The data file of the store in `directory`, for reading it without LMDB.
+    package static func dataPath(of directory: String) throws(LMDBError) -> String {
+        try StoreDirectory(path: directory).environment().dataPath
+    }
+
     /// - Throws: ``LMDBError/Code/unsupportedLibrary`` unless liblmdb is of the 0.9 series.
     static func checkLibrary() throws(LMDBError) {
         var major: Int32 = 0

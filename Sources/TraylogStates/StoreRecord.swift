@@ -9,7 +9,7 @@ package struct StoreRecord: Hashable, Sendable {
     static let format: UInt8 = 1
     /// Stands in the place of the format as long as a restore writes the log.
     private static let unfinished: UInt8 = 0
-    private static let key: [UInt8] = Array("store".utf8)
+    package static let key: [UInt8] = Array("store".utf8)
 
     /// The secret key of identities (``IdentityHasher``).
     package var hasher: IdentityHasher
@@ -44,6 +44,18 @@ package struct StoreRecord: Hashable, Sendable {
         try transaction.get(database, RawSpan(_elements: key.span)) { value in
             var reader = PackedReader(try Checked.open(value, key: RawSpan(_elements: key.span)))
             return try decode(from: &reader)
+        }
+    }
+
+    /// Those of some values found under ``key`` that are whole: of several commits, perhaps.
+    package static func salvaged(_ values: [[UInt8]]) -> [StoreRecord] {
+        values.compactMap { value in
+            guard let bytes = try? Checked.open(RawSpan(_elements: value.span), key: RawSpan(_elements: key.span))
+            else {
+                return nil
+            }
+            var reader = PackedReader(bytes)
+            return try? decode(from: &reader).record
         }
     }
 

@@ -54,10 +54,10 @@ extension PendingTransaction {
             throw CodecError(.damaged, seq: seq.rawValue, error.description)
         }
         switch (event.body, event.user) {
-        case (.compacted, nil):
+        case (.compacted, nil), (.lost, nil):
             guard number == 0 else { throw StoreFailure.diverged(seq, "an event of the store itself has no user") }
             return nil
-        case (.erased, _), (.redacted, _), (.compacted, .some):
+        case (.erased, _), (.redacted, _), (.compacted, .some), (.lost, .some):
             throw StoreFailure.cannotApply(seq, "it erases somebody; begin this store with a backup of the other")
         case (.broadcast(let topic, _), nil):
             try Limits.check(identifier: topic, "topic")

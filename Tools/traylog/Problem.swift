@@ -25,7 +25,8 @@ struct Problem {
     private static func words(_ refusal: Refusal, hasUser: Bool) -> String {
         if !hasUser, case .unknownItem(let item) = refusal {
             switch item {
-            case .seq(let seq): return "\(refusal.name): event \(seq) is no broadcast; 'traylog show \(seq)' says what it is"
+            case .seq(let seq):
+                return "\(refusal.name): event \(seq) is no broadcast; 'traylog show \(seq)' says what it is"
             case .key(let key): return "\(refusal.name): no broadcast carried the key \"\(key)\"; give its seq"
             }
         }

@@ -3,6 +3,26 @@ import TraylogJSON
 import TraylogLog
 import TraylogStates
 
+/// A line of an export.
+enum ExportedLine {
+    case event(ExportedEvent)
+    /// An event that the export does not have.
+    case gap(Seq, last: Seq)
+
+    /// Reads a line.
+    ///
+    /// - Parameter writer: lends its memory; its text is lost.
+    /// - Throws: ``Refusal/invalid(field:reason:)`` with the member at fault.
+    static func read(_ line: Span<UInt8>, writer: inout JSONWriter) throws(Refusal) -> ExportedLine {
+        let members = try MemberValues(line, "line")
+        guard members.has("lost") else { return .event(try ExportedEvent.read(line, members, writer: &writer)) }
+        let text = line.extracting(try members.required("stored"))
+        let stored = try MemberValues(text, "stored", prefix: "stored.")
+        return .gap(
+            Seq(try members.integer("seq", in: line)), last: Seq(try stored.integer("last", in: text)))
+    }
+}
+
 /// An event read from a line of an export. Its readable members and its stored bytes agree.
 struct ExportedEvent {
     let event: Event
@@ -17,24 +37,19 @@ struct ExportedEvent {
         "upTo", "as", "items", "item", "until", "event", "through", "dropped", "archive",
     ]
 
-    /// Reads a line.
-    ///
-    /// - Parameter writer: lends its memory; its text is lost.
-    /// - Throws: ``Refusal/invalid(field:reason:)`` with the member at fault.
+    /// Reads a line that has an event.
     static func read(_ line: Span<UInt8>, writer: inout JSONWriter) throws(Refusal) -> ExportedEvent {
-        let members = try MemberValues(line, "line")
+        try read(line, try MemberValues(line, "line"), writer: &writer)
+    }
+
+    fileprivate static func read(
+        _ line: Span<UInt8>, _ members: MemberValues, writer: inout JSONWriter
+    ) throws(Refusal) -> ExportedEvent {
         guard !members.has("erased") else {
             throw .invalid(
                 field: "erased",
                 reason: "the content of an erased event is gone, so the log cannot be restored; copy such a store with "
-                    + "`traylog backup`")
-        }
-        guard !members.has("lost") else {
-            throw .invalid(
-                field: "lost",
-                reason:
-                    "the event was damaged when the log was exported, so the log cannot be restored as it was: restore "
-                    + "a backup, and read from this export what came after it")
+                    + "`traylog backup`, or export what is left with `traylog export --skip-damaged`")
         }
         let stored = try StoredForm(line.extracting(try members.required(storedName)))
         let exported = ExportedEvent(event: try event(members, line, stored), stored: stored)
@@ -113,11 +128,11 @@ struct StoredForm: Hashable, Sendable {
 }
 
 extension JSONWriter {
-    /// Writes the line that stands for an event that could not be read.
-    mutating func writeLost(_ seq: Seq, last: Seq) {
+    /// Writes the line that stands for an event that the export does not have.
+    mutating func writeGap(_ seq: Seq, _ reason: ExportGap, last: Seq) {
         beginObject()
         member("seq", seq)
-        member("lost", true)
+        member("lost", reason.rawValue)
         name("stored")
         beginObject()
         member("last", last)

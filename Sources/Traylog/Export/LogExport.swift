@@ -4,6 +4,11 @@ import TraylogLog
 import TraylogQueries
 import TraylogStates
 
+/// Why an export has a line without an event.
+enum ExportGap: String {
+    case damaged, compacted, erased
+}
+
 /// Writes the log as lines of JSON, some at a time. ``LogRestore`` makes the same log from them.
 public struct LogExport {
     /// The lines of some events, each with its newline.
@@ -14,7 +19,8 @@ public struct LogExport {
         public var last: Seq
     }
 
-    /// Goes on behind an event that cannot be read, and puts a line for the gap in its place.
+    /// Goes on behind an event that cannot be read, and puts a line for the gap in its place. Erased events and those that
+    /// left the log have such lines, too, so that ``LogRestore`` takes what is left of any store.
     public var skipsDamage = false
     /// The events that could not be read, ascending, as ranges.
     public private(set) var lost: [ClosedRange<UInt64>] = []
@@ -24,9 +30,12 @@ public struct LogExport {
     public var filter: EventFilter?
     /// The event of the last line; below the first one when there is nothing to export.
     public let last: Seq
-    private let queries: Queries
+    /// Nil where the store cannot be opened.
+    private let queries: Queries?
     private var next: UInt64
     private let floor: UInt64
+    /// The data file, page by page, once something was damaged.
+    private var salvaged: SalvagedLog?
     /// The log and its archives; nil without archives.
     private var merged: MergedLog?
 
@@ -47,14 +56,43 @@ public struct LogExport {
         of store: some BlockingQueries, from first: Seq = 1, through last: Seq? = nil,
         including archives: Archives? = nil
     ) throws(TraylogError) {
-        queries = store.queries
-        floor = try store.queries.answer { $0.record.floor.seq.rawValue }
+        let queries = store.queries
+        self.queries = queries
+        floor = try queries.answer { $0.record.floor.seq.rawValue }
         let head = try store.head()
         self.last = min(last ?? head, head)
         next = max(first.rawValue, 1)
         if let archives {
             merged = try MergedLog(queries, archives, of: nil, from: next, through: self.last.rawValue)
         }
+    }
+
+    /// Begins an export of what can be found in a store that is too damaged to be opened. It skips damage.
+    ///
+    /// - Parameters: as above.
+    /// - Throws: ``TraylogError/failed(_:)``: `notFound`, `foreignFile` when no page has an event.
+    /// - Complexity: reads the whole data file first.
+    public init(salvaging directory: String, from first: Seq = 1, through last: Seq? = nil) throws(TraylogError) {
+        queries = nil
+        do {
+            let salvaged = try SalvagedLog(store: directory, wanted: StoreRecord.key)
+            let records = StoreRecord.salvaged(salvaged.values)
+            // What left the log is no row of it, and has its number.
+            let dropped = min(records.map(\.dropped).max() ?? 0, Seq.highest)
+            let head = max(
+                salvaged.last, records.map(\.flushedThrough).max() ?? 0,
+                salvaged.rowCount == 0 ? 0 : min(salvaged.rowCount + dropped, Seq.highest))
+            guard head > 0 else {
+                throw StoreFailure(code: .foreignFile, message: "no page of the data file holds an event")
+            }
+            floor = records.map(\.floor.seq.rawValue).max() ?? 0
+            self.last = min(last ?? Seq(head), Seq(head))
+            self.salvaged = salvaged
+        } catch {
+            throw TraylogError(error, in: directory)
+        }
+        next = max(first.rawValue, 1)
+        skipsDamage = true
     }
 
     /// The next lines; nil after the last.
@@ -68,42 +106,73 @@ public struct LogExport {
         do {
             if merged != nil {
                 try writeMerged(to: &writer)
-            } else {
+            } else if let queries {
                 let from = next
                 try queries.source.read { try write(to: &writer, from: $0, first: from, count: eventsAtOnce) }
+            } else {
+                try passOver(&writer)
             }
         } catch {
-            let failure = TraylogError(error, in: queries.source.directory)
+            let failure = TraylogError(error, in: queries?.source.directory ?? "")
             guard failure.isDamage else { throw failure }
-            if writer.bytes.isEmpty, skipsDamage {
+            if !writer.bytes.isEmpty {
+                if !skipsDamage { damage = failure }
+            } else if skipsDamage {
                 try passOver(&writer)
-            } else if writer.bytes.isEmpty {
+            } else {
                 throw failure
             }
-            if !skipsDamage { damage = failure }
         }
         return Lines(bytes: writer.bytes, last: Seq(next - 1))
     }
 
-    /// Goes event by event where something is damaged, up to the next one that can be read.
+    /// Goes event by event where something is damaged, up to the next one that the log can read.
     private mutating func passOver(_ writer: inout JSONWriter) throws(TraylogError) {
-        while next <= last.rawValue {
+        let end = min(last.rawValue, next + UInt64(eventsAtOnce) - 1)
+        while next <= end, writer.bytes.count < Self.bytesAtOnce {
             let first = next
-            do {
-                return try queries.source.read { try write(to: &writer, from: $0, first: first, count: 1) }
-            } catch {
-                let failure = TraylogError(error, in: queries.source.directory)
-                guard failure.isDamage else { throw failure }
+            if let queries {
+                do {
+                    return try queries.source.read { try write(to: &writer, from: $0, first: first, count: 1) }
+                } catch {
+                    let failure = TraylogError(error, in: queries.source.directory)
+                    guard failure.isDamage else { throw failure }
+                }
             }
-            if let range = lost.last, range.upperBound == first - 1 {
-                lost[lost.count - 1] = range.lowerBound...first
-            } else {
-                lost.append(first...first)
+            do {
+                try writeSalvaged(first, to: &writer)
+            } catch {
+                throw TraylogError(error, in: queries?.source.directory ?? "")
             }
             next = first + 1
-            guard first > floor else { continue }
-            writer.writeLost(Seq(first), last: last)
         }
+    }
+
+    /// Writes an event that no table leads to any more, if a page has it, and otherwise a line for the gap.
+    private mutating func writeSalvaged(_ seq: UInt64, to writer: inout JSONWriter) throws {
+        if salvaged == nil, let queries {
+            salvaged = try SalvagedLog(store: queries.source.directory, wanted: StoreRecord.key)
+        }
+        if let (header, payload) = try salvaged?.event(seq) {
+            guard let payload else { return gap(seq, .erased, to: &writer) }
+            do throws(CodecError) {
+                return try line(seq, header, RawSpan(_elements: payload.span), to: &writer)
+            } catch {
+                // Its checksum is right, so a newer version wrote it.
+                guard error.code != .newer else { throw error }
+            }
+        }
+        guard seq >= floor else { return gap(seq, .compacted, to: &writer) }
+        if let range = lost.last, range.upperBound == seq - 1 {
+            lost[lost.count - 1] = range.lowerBound...seq
+        } else {
+            lost.append(seq...seq)
+        }
+        gap(seq, .damaged, to: &writer)
+    }
+
+    private func gap(_ seq: UInt64, _ reason: ExportGap, to writer: inout JSONWriter) {
+        if filter == nil { writer.writeGap(Seq(seq), reason, last: last) }
     }
 
     /// Moves ``next`` behind each event that it has written.
@@ -116,6 +185,8 @@ public struct LogExport {
         let reached = try store.read { transaction in
             try log.forEachRecord(from: first, floor: floor, in: transaction) { seq, record in
                 guard seq <= last.rawValue, count > 1 || seq == first else { return false }
+                // Where the log has none because they left it.
+                if skipsDamage { for missing in next..<max(next, seq) { gap(missing, .compacted, to: &writer) } }
                 if try !skeleton(seq, record, to: &writer) {
                     try log.withPayload(of: seq, record, in: transaction) { header, payload in
                         try line(seq, header, payload, to: &writer)
@@ -151,15 +222,23 @@ public struct LogExport {
     /// Writes an erased event; returns false for any other.
     private func skeleton(_ seq: UInt64, _ record: RawSpan, to writer: inout JSONWriter) throws -> Bool {
         guard let skeleton = try EventLog.skeleton(seq, record) else { return false }
+        guard !skipsDamage else {
+            gap(seq, .erased, to: &writer)
+            return true
+        }
         guard filter?.matches(skeleton) ?? true else { return true }
         writer.write(skeleton)
         writer.newline()
         return true
     }
 
-    private func line(_ seq: UInt64, _ header: RecordHeader, _ payload: RawSpan, to writer: inout JSONWriter) throws {
+    private func line(
+        _ seq: UInt64, _ header: RecordHeader, _ payload: RawSpan, to writer: inout JSONWriter
+    ) throws(CodecError) {
         let event = try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
         guard filter?.matches(event) ?? true else { return }
+        // It names a pseudonym of a store that this one is not.
+        if skipsDamage, case .erased = event.body { return gap(seq, .erased, to: &writer) }
         var bytes: [UInt8] = []
         bytes.append(copying: payload)
         let stored = StoredForm(

@@ -27,6 +27,9 @@ public final class LogRestore {
     private var batch = RecordBatch(firstSeq: 1)
     private var streams: RestoredStreams
     private var newest = Timestamp(milliseconds: .min)
+    /// Missing events before the first one that is there, which wait for its time.
+    private var leading: UInt64 = 0
+    private var lost: [ClosedRange<UInt64>] = []
     /// The last event of the export, according to the last line read.
     private var last = Seq.zero
     private var writer = JSONWriter()
@@ -64,17 +67,27 @@ public final class LogRestore {
         environment?.close()
     }
 
-    /// Checks a line, and adds its event to the log.
+    /// Checks a line, and adds its event to the log; for a line that says that its event was lost, a ``Event/Body/lost``.
     ///
     /// - Parameter line: a line without its newline.
     /// - Throws: ``TraylogError/refused(_:)`` with `invalid` for a line that is not the next one of an export; then no
     ///   later line may be added. ``TraylogError/failed(_:)`` when writing fails, with `diskFull` for example.
     public func add(_ line: Span<UInt8>) throws(TraylogError) {
         do {
-            let exported = try ExportedEvent.read(line, writer: &writer)
-            try check(exported)
-            try append(exported)
-            last = exported.stored.last
+            switch try ExportedLine.read(line, writer: &writer) {
+            case .event(let exported):
+                try check(exported)
+                // The first events that are there say when those before them were, at the latest.
+                appendLost(leading, at: exported.event.recordedAt)
+                leading = 0
+                try append(exported)
+                last = exported.stored.last
+            case .gap(let seq, let last):
+                try checkNext(seq, last: last)
+                note(lost: seq)
+                self.last = last
+                if newest.milliseconds == .min { leading += 1 } else { appendLost(1, at: newest) }
+            }
             if batch.count >= Self.eventsAtOnce || batch.byteCount >= Self.bytesAtOnce { try flush() }
         } catch {
             throw TraylogError(error, in: directory)
@@ -87,6 +100,8 @@ public final class LogRestore {
     /// - Throws: ``TraylogError/refused(_:)`` when lines are missing at the end.
     public func finish(progress: (_ done: UInt64, _ total: UInt64) -> Void) throws(TraylogError) -> RestoreReport {
         do {
+            // Nothing is left at all.
+            appendLost(leading, at: Timestamp(milliseconds: 0))
             let head = Seq(batch.nextSeq - 1)
             guard head == last else {
                 throw Refusal.invalid(
@@ -96,7 +111,7 @@ public final class LogRestore {
             let environment = try begun()
             try derive(in: environment) { progress($0, head.rawValue) }
             environment.close()
-            return RestoreReport(events: head.rawValue, head: head)
+            return RestoreReport(events: head.rawValue, head: head, lost: lost)
         } catch {
             throw TraylogError(error, in: directory)
         }
@@ -117,32 +132,66 @@ extension LogRestore {
 
     private func check(_ exported: borrowing ExportedEvent) throws {
         let event = exported.event
-        guard event.seq.rawValue == batch.nextSeq else {
-            throw Refusal.invalid(
-                field: "seq", reason: "must be \(batch.nextSeq), not \(event.seq): no event may be left out")
-        }
+        try checkNext(event.seq, last: exported.stored.last)
         guard event.recordedAt >= newest else {
             throw Refusal.invalid(field: "recordedAt", reason: "is earlier than in the event before")
         }
         guard event.body.greatestNamed < event.seq else {
             throw Refusal.invalid(field: "stored.payload", reason: "it names an event that is not before this one")
         }
-        guard exported.stored.last >= event.seq else {
+    }
+
+    private func checkNext(_ seq: Seq, last: Seq) throws {
+        let next = batch.nextSeq + leading
+        guard seq.rawValue == next else {
+            throw Refusal.invalid(field: "seq", reason: "must be \(next), not \(seq): no event may be left out")
+        }
+        guard last >= seq else {
             throw Refusal.invalid(field: "stored.last", reason: "must not be before this event")
         }
-        try streams.add(event, stream: exported.stored.stream) { try stream(of: $0) }
+    }
+
+    private func note(lost seq: Seq) {
+        if let range = lost.last, range.upperBound + 1 == seq.rawValue {
+            lost[lost.count - 1] = range.lowerBound...seq.rawValue
+        } else {
+            lost.append(seq.rawValue...seq.rawValue)
+        }
+        streams.noteGap()
+    }
+
+    /// Puts events in the place of those that are missing, so that all others keep their numbers.
+    private func appendLost(_ count: UInt64, at time: Timestamp) {
+        for _ in 0..<count {
+            batch.append(.lost, user: nil, kind: .lost, stream: 0, recordedAt: time, salt: Salt(0, 0))
+        }
+        if count > 0 { newest = time }
     }
 
     private func append(_ exported: borrowing ExportedEvent) throws {
         let (event, stored) = (exported.event, exported.stored)
-        batch.append(
-            payload: RawSpan(_elements: stored.payload.span), kind: event.kind, stream: stored.stream,
-            recordedAt: event.recordedAt, occurredAt: event.occurredAt, salt: stored.salt)
+        let stream = try streams.add(event, stream: stored.stream) { try self.stream(of: $0) }
+        add(exported, stream: stored.stream)
         guard try batch.header(event.seq.rawValue)?.crc == stored.checksum else {
             batch.truncate(from: event.seq.rawValue)
             throw Refusal.invalid(field: "stored.crc", reason: "does not match: the line is not what was exported")
         }
         newest = event.recordedAt
+        guard stream != stored.stream else { return }
+        batch.truncate(from: event.seq.rawValue)
+        if let stream {
+            add(exported, stream: stream)
+        } else {
+            note(lost: event.seq)
+            appendLost(1, at: newest)
+        }
+    }
+
+    private func add(_ exported: borrowing ExportedEvent, stream: UInt32) {
+        let (event, stored) = (exported.event, exported.stored)
+        batch.append(
+            payload: RawSpan(_elements: stored.payload.span), kind: event.kind, stream: stream,
+            recordedAt: event.recordedAt, occurredAt: event.occurredAt, salt: stored.salt)
     }
 
     /// The stream of an event that was added before.
@@ -208,4 +257,6 @@ public struct RestoreReport: Hashable, Sendable {
     public var events: UInt64
     /// The newest of them.
     public var head: Seq
+    /// Those among them in whose place a ``Event/Body/lost`` stands, ascending, as ranges.
+    public var lost: [ClosedRange<UInt64>] = []
 }

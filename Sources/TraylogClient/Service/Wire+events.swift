@@ -43,6 +43,7 @@ extension Event.Body {
         case .erased: self = .erased
         case .held: self = .held
         case .released: self = .released
+        case .lost: self = .lost
         case .compacted:
             self = .compacted(
                 through: try fields.seq("through"), dropped: try fields.integer("dropped"),

@@ -97,6 +97,8 @@ extension Event {
         case redacted(EventKind)
         /// Events left the log.
         case compacted(through: Seq, dropped: UInt64, archive: String?)
+        /// Stands for an event that an export could not read, in a store that was restored from what is left.
+        case lost
     }
 }
 
@@ -108,7 +110,7 @@ public enum EventKind: UInt8, Hashable, Sendable, CaseIterable {
     /// An event of ``Event/Body`` with the same name.
     case notified = 1, traySeen, marked, allMarked, muted, unmuted, snoozed, woken, edited, retracted, subscribed
     /// An event of ``Event/Body`` with the same name.
-    case unsubscribed = 12, broadcast, undone, expired, erased, compacted, held, released
+    case unsubscribed = 12, broadcast, undone, expired, erased, compacted, held, released, lost
 }
 
 extension EventKind {
@@ -159,6 +161,7 @@ extension Event.Body {
         case .released: .released
         case .redacted(let kind): kind
         case .compacted: .compacted
+        case .lost: .lost
         }
     }
 }

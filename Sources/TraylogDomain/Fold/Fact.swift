@@ -119,7 +119,7 @@ extension Fact {
             undoneEvent = event.rawValue
         case .subscribed(let topic), .unsubscribed(let topic):
             self.topic = hasher.identity(of: topic, as: .topic)
-        case .erased, .compacted, .held, .released:
+        case .erased, .compacted, .held, .released, .lost:
             break
         case .redacted:
             kind = .erased

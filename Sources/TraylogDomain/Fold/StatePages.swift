@@ -131,7 +131,7 @@ extension KeyIndex.Page: StatePage {}
 extension Array {
     /// The number of elements that are in front, all of which come first. O(log n).
     @inline(__always)
-    func bisect(_ isInFront: (borrowing Element) -> Bool) -> Int {
+    package func bisect(_ isInFront: (borrowing Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
             let middle = (low &+ high) / 2

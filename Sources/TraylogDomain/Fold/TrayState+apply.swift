@@ -94,7 +94,7 @@ extension TrayState {
             subscribe(to: fact.topic)
         case .unsubscribed:
             unsubscribe(from: fact.topic)
-        case .undone, .erased, .compacted, .held, .released:
+        case .undone, .erased, .compacted, .held, .released, .lost:
             break
         }
     }

@@ -39,6 +39,7 @@ extension Event.Body {
         case .erased: self = .erased
         case .held: self = .held
         case .released: self = .released
+        case .lost: self = .lost
         case .compacted:
             self = .compacted(
                 through: try fields["through"], dropped: try fields["dropped"], archive: try fields[maybe: "archive"])

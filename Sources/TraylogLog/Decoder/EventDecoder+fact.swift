@@ -98,7 +98,7 @@ extension Fact {
         case .compacted:
             _ = try fields.required(.through)
             _ = try fields.required(.dropped)
-        case .notified, .broadcast, .marked, .allMarked, .erased, .held, .released:
+        case .notified, .broadcast, .marked, .allMarked, .erased, .held, .released, .lost:
             break
         }
     }

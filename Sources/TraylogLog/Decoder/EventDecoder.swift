@@ -94,6 +94,7 @@ extension EventDecoder {
         case .erased: return .erased
         case .held: return .held
         case .released: return .released
+        case .lost: return .lost
         case .compacted:
             return .compacted(
                 through: try fields.requiredSeq(.through), dropped: try fields.required(.dropped),

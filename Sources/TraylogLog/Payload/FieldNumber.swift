@@ -94,7 +94,7 @@ struct FieldSet: OptionSet, Hashable, Sendable {
         case .subscribed, .unsubscribed: subscribed
         case .broadcast: broadcast
         case .undone: undone
-        case .erased, .held, .released: common
+        case .erased, .held, .released, .lost: common
         case .compacted: compacted
         }
     }

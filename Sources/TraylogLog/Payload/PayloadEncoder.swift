@@ -86,7 +86,7 @@ extension Event.Body {
         case .edited(_, let edit): edit.variableBytes
         case .redacted: 0
         case .compacted(_, _, let archive): PayloadEncoder.byteCount(archive)
-        case .traySeen, .snoozed, .woken, .retracted, .undone, .expired, .erased, .held, .released: 0
+        case .traySeen, .snoozed, .woken, .retracted, .undone, .expired, .erased, .held, .released, .lost: 0
         }
     }
 }

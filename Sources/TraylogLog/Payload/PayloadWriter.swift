@@ -146,7 +146,7 @@ extension PayloadWriter {
             put(.dropped, dropped, &bytes)
             put(.archive, archive, &bytes)
             put(.through, through, &bytes)
-        case .subscribed, .unsubscribed, .erased, .held, .released:
+        case .subscribed, .unsubscribed, .erased, .held, .released, .lost:
             break
         }
     }

@@ -130,7 +130,7 @@ package struct ChangeTracker {
                 }
                 try look(at: item, in: state, after: fact)
             }
-        case .muted, .unmuted, .subscribed, .unsubscribed, .erased, .compacted, .held, .released:
+        case .muted, .unmuted, .subscribed, .unsubscribed, .erased, .compacted, .held, .released, .lost:
             break
         }
     }

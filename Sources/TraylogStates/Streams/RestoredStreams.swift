@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// The streams of a log that is being restored, in the order of their first events. Takes about 40 bytes for each.
+/// The streams of a log that is being restored, in the order of their first events. Takes about 60 bytes for each.
 package struct RestoredStreams {
     private struct Stream {
         var identity: UInt64
@@ -10,24 +10,34 @@ package struct RestoredStreams {
     private let hasher: IdentityHasher
     private var streams: [Stream] = []
     private var identities: Set<UInt64> = []
+    /// The numbers in the restored log by those of the export. They are the same as long as no event is missing.
+    private var numbers: [UInt32: UInt32] = [:]
+    /// Whether events are missing, which may have been the first ones of their streams.
+    private var hasGaps = false
 
     package init(hasher: IdentityHasher) { self.hasher = hasher }
+
+    /// Notes that an event is missing: from now on numbers may be missing, too.
+    package mutating func noteGap() { hasGaps = true }
 
     /// Checks the stream of the next event, and adds the stream if it is new.
     ///
     /// - Parameter streamOf: returns the stream of an earlier event.
+    /// - Returns: the number of the stream in the restored log; nil for an event whose stream nobody can tell, because the
+    ///   broadcast that it changes is missing.
     /// - Throws: ``Refusal`` when the stream does not belong to the event's user or topic.
     package mutating func add(
         _ event: borrowing Event, stream: UInt32, streamOf: (Seq) throws -> UInt32?
-    ) throws {
+    ) throws -> UInt32? {
         switch (event.body, event.user) {
-        case (.compacted, nil):
+        case (.compacted, nil), (.lost, nil):
             guard stream == 0 else { throw Self.wrong("must be 0, that of the store itself") }
-        case (.erased, _), (.compacted, .some):
+            return 0
+        case (.erased, _), (.compacted, .some), (.lost, .some):
             throw Refusal.invalid(field: "kind", reason: "is one that an export does not have")
         case (.broadcast(let topic, _), nil):
             try Limits.check(identifier: topic, "topic")
-            try add(hasher.identity(of: topic, as: .topic), isTopic: true, stream)
+            return try add(hasher.identity(of: topic, as: .topic), isTopic: true, stream)
         case (.broadcast, .some):
             throw Refusal.invalid(field: "user", reason: "a broadcast has none")
         case (_, let user?):
@@ -35,35 +45,40 @@ package struct RestoredStreams {
             guard Pseudonym.stream(of: user) == nil else {
                 throw Refusal.invalid(field: "user", reason: "is a name that only an erasure gives")
             }
-            try add(hasher.identity(of: user, as: .user), isTopic: false, stream)
+            return try add(hasher.identity(of: user, as: .user), isTopic: false, stream)
         case (.edited(let item, _), nil), (.retracted(let item), nil), (.expired(let item), nil):
-            guard try isTopic(stream), try streamOf(item) == stream else {
+            guard let own = numbers[stream] else {
+                guard hasGaps else { throw Self.wrong("is not that of the broadcast which the event names") }
+                return nil
+            }
+            let ofItem = try streamOf(item)
+            guard streams[Int(own) - 1].isTopic, ofItem == own || (hasGaps && ofItem == 0) else {
                 throw Self.wrong("is not that of the broadcast which the event names")
             }
+            return own
         case (_, nil):
             throw Refusal.invalid(field: "user", reason: "is missing")
         }
     }
 
-    private mutating func add(_ identity: UInt64, isTopic: Bool, _ stream: UInt32) throws(Refusal) {
-        guard stream > 0, Int(stream) <= streams.count + 1 else {
-            throw Self.wrong("must be \(streams.count + 1), or that of an earlier event")
-        }
-        guard Int(stream) == streams.count + 1 else {
-            let known = streams[Int(stream) - 1]
+    private mutating func add(_ identity: UInt64, isTopic: Bool, _ given: UInt32) throws(Refusal) -> UInt32 {
+        if let own = numbers[given] {
+            let known = streams[Int(own) - 1]
             guard known.identity == identity, known.isTopic == isTopic else {
                 throw Self.wrong("is that of another user or topic")
             }
-            return
+            return own
+        }
+        guard given > 0, hasGaps || Int(given) == streams.count + 1 else {
+            throw Self.wrong("must be \(streams.count + 1), or that of an earlier event")
         }
         guard identities.insert(identity).inserted else {
             throw Self.wrong("is a new one, but this user or topic has one already")
         }
         streams.append(Stream(identity: identity, isTopic: isTopic))
-    }
-
-    private func isTopic(_ stream: UInt32) throws(Refusal) -> Bool {
-        stream > 0 && Int(stream) <= streams.count && streams[Int(stream) - 1].isTopic
+        let own = UInt32(streams.count)
+        numbers[given] = own
+        return own
     }
 
     private static func wrong(_ reason: String) -> Refusal { .invalid(field: "stored.stream", reason: reason) }
@@ -83,7 +98,8 @@ extension Event.Body {
     /// The greatest seq that this event names; 0 when it names none.
     package var greatestNamed: Seq {
         switch self {
-        case .notified, .broadcast, .muted, .unmuted, .subscribed, .unsubscribed, .erased, .held, .released, .redacted:
+        case .notified, .broadcast, .muted, .unmuted, .subscribed, .unsubscribed, .erased, .held, .released, .redacted,
+            .lost:
             0
         case .traySeen(let upTo): upTo
         case .marked(_, let items): items.max() ?? 0

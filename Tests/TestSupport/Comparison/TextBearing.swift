@@ -55,7 +55,8 @@ extension Event.Body: TextBearing {
             if case .named(let thread) = selection.thread { return [thread, selection.category] }
             return [selection.category]
         case .compacted(_, _, let archive): return [archive]
-        case .traySeen, .marked, .snoozed, .woken, .retracted, .undone, .expired, .erased, .held, .released, .redacted:
+        case .traySeen, .marked, .snoozed, .woken, .retracted, .undone, .expired, .erased, .held, .released, .redacted,
+            .lost:
             return []
         }
     }

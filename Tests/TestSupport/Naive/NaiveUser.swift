@@ -60,7 +60,7 @@ package struct NaiveUser: Hashable, Sendable {
             topics.insert(Name(topic))
         case .unsubscribed(let topic):
             topics.remove(Name(topic))
-        case .undone, .erased, .redacted, .compacted, .held, .released:
+        case .undone, .erased, .redacted, .compacted, .held, .released, .lost:
             break
         }
     }

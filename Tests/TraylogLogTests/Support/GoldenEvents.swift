@@ -27,6 +27,7 @@ enum GoldenEvents {
         ("erased", event(19, .erased)),
         ("held", event(21, .held)),
         ("released", event(22, .released)),
+        ("lost", event(23, .lost, user: nil)),
         ("compacted", event(20, .compacted(through: 9, dropped: 4, archive: "0000000009.archive"), user: nil)),
     ]
 

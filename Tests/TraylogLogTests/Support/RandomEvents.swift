@@ -84,6 +84,7 @@ extension Seeded {
         case .erased: .erased
         case .held: .held
         case .released: .released
+        case .lost: .lost
         case .compacted: .compacted(through: Seq(number()), dropped: number(), archive: maybe { $0.text() })
         }
     }

@@ -42,7 +42,7 @@ struct TextFormat {
             add("dropped", dropped)
             add("archive", archive)
             add("through", through.rawValue)
-        case .subscribed, .unsubscribed, .erased, .held, .released, .redacted: break
+        case .subscribed, .unsubscribed, .erased, .held, .released, .redacted, .lost: break
         }
     }
 

@@ -90,7 +90,7 @@ extension Event.Body {
         case .undone(let event): .undone(event: seq(event))
         case .expired(let item): .expired(item: seq(item))
         case .notified, .muted, .unmuted, .subscribed, .unsubscribed, .broadcast, .erased, .redacted, .compacted,
-            .held, .released:
+            .held, .released, .lost:
             self
         }
     }

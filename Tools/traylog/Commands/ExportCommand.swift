@@ -12,6 +12,11 @@ struct ExportCommand: StoreCommand {
             themselves. Of a store that was compacted, only an export with --archive can be \
             restored: it has the events that left the log, too, and fails when one is missing.
 
+            --skip-damaged is for a store without a backup. Pages are searched for events where the tables do not lead \
+            to them, also in a store that cannot be opened any more. A line stands in the place of each event that is \
+            lost, and of those that a compaction or an erasure took, so that 'traylog restore' makes a store of what \
+            is left. Exit status 1 when anything was lost.
+
             EXAMPLES
               traylog export > trays.jsonl
               traylog export | gzip > trays.jsonl.gz
@@ -20,6 +25,7 @@ struct ExportCommand: StoreCommand {
               traylog export | jq -r 'select(.kind == "notified") | .title'
               traylog export --actor bob --since yesterday > bob.jsonl
               traylog export --newest-first --limit 100 > last.jsonl
+              traylog export --skip-damaged | traylog restore - --store salvaged
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -41,35 +47,51 @@ struct ExportCommand: StoreCommand {
     private var isChosen: Bool { search.newestFirst || search.limit != nil }
 
     func run() throws {
-        try withReader { reader in
-            if isChosen { return try printChosen(reader) }
-            let archives = try archive.open(for: reader)
-            let (from, to) = try range.seqs(reader, archives)
-            var export = try LogExport(of: reader, from: from, through: to, including: archives)
-            export.skipsDamage = skipDamaged
-            if search.isSet { export.filter = try search.exportFilter() }
-            // On a terminal the lines themselves show how far it is.
-            var progress = Descriptor.standardOutput.isTerminal ? nil : ProgressBar("export", unit: "bytes")
-            defer { progress?.clear() }
-            let (first, last) = (max(from.rawValue, 1), export.last.rawValue)
-            var written: UInt64 = 0
-            while let lines = try export.take() {
-                try Descriptor.standardOutput.write(lines.bytes)
-                written += UInt64(lines.bytes.count)
-                let done = lines.last.rawValue + 1 - first
-                progress?.update(count: written, fraction: Double(done) / Double(last + 1 - first))
+        do {
+            try withReader { reader in
+                if isChosen { return try printChosen(reader) }
+                let archives = try archive.open(for: reader)
+                let (from, to) = try range.seqs(reader, archives)
+                try write(try LogExport(of: reader, from: from, through: to, including: archives), from: from)
             }
-            progress?.clear()
-            guard !export.lost.isEmpty else { return }
-            let output = Output(.standardError)
-            for gap in export.lost {
-                let events =
-                    gap.count == 1 ? "event \(gap.lowerBound)" : "events \(gap.lowerBound) to \(gap.upperBound)"
-                try output.line("traylog: lost: \(events) could not be read")
-            }
-            try output.flush()
-            throw ExitCode(ExitStatus.difference.rawValue)
+        } catch TraylogError.failed(let failure) where skipDamaged && failure.isDamage {
+            try salvage(failure)
         }
+    }
+
+    /// Exports what the pages of a store have that cannot be opened.
+    private func salvage(_ failure: StoreFailure) throws {
+        guard range.from.isAnEvent, range.to.isAnEvent else { throw TraylogError.failed(failure) }
+        try note("the store cannot be opened, so its pages are searched for events: \(failure.message)")
+        let (from, to) = (range.from.event ?? 1, range.to.event)
+        try write(try LogExport(salvaging: directory, from: from, through: to), from: from)
+    }
+
+    private func write(_ export: LogExport, from: Seq) throws {
+        var export = export
+        export.skipsDamage = skipDamaged
+        if search.isSet { export.filter = try search.exportFilter() }
+        // On a terminal the lines themselves show how far it is.
+        var progress = Descriptor.standardOutput.isTerminal ? nil : ProgressBar("export", unit: "bytes")
+        defer { progress?.clear() }
+        let (first, last) = (max(from.rawValue, 1), export.last.rawValue)
+        var written: UInt64 = 0
+        while let lines = try export.take() {
+            try Descriptor.standardOutput.write(lines.bytes)
+            written += UInt64(lines.bytes.count)
+            let done = lines.last.rawValue + 1 - first
+            progress?.update(count: written, fraction: Double(done) / Double(last + 1 - first))
+        }
+        progress?.clear()
+        guard !export.lost.isEmpty else { return }
+        for gap in export.lost { try note("lost: \(gap.eventWords) could not be read") }
+        throw ExitCode(ExitStatus.difference.rawValue)
+    }
+
+    private func note(_ text: String) throws {
+        let output = Output(.standardError)
+        try output.line("traylog: \(VisibleText(text).text)")
+        try output.flush()
     }
 
     /// Prints the lines of the events that a search finds, in its order.
@@ -87,4 +109,19 @@ struct ExportCommand: StoreCommand {
             }
         }
     }
+}
+
+extension StoreFailure {
+    /// Whether bytes on disk are not those that were written.
+    fileprivate var isDamage: Bool { code == .damaged || code == .foreignFile }
+}
+
+extension ClosedRange<UInt64> {
+    /// `event 5`, `events 5 to 9`.
+    var eventWords: String { count == 1 ? "event \(lowerBound)" : "events \(lowerBound) to \(upperBound)" }
+}
+
+extension Moment? {
+    fileprivate var event: Seq? { if case .seq(let seq)? = self { seq } else { nil } }
+    fileprivate var isAnEvent: Bool { self == nil || event != nil }
 }

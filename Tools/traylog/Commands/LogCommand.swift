@@ -41,7 +41,9 @@ struct LogCommand: StoreCommand {
     func validate() throws {
         try requireStore()
         try form.check(global)
-        if follow, form.csv { throw ValidationError("'--follow' goes without '--csv'; '--json' has lines without an end.") }
+        if follow, form.csv {
+            throw ValidationError("'--follow' goes without '--csv'; '--json' has lines without an end.")
+        }
         if follow, range.to != nil { throw ValidationError("'--follow' has no end, so '--to' cannot go with it.") }
         if follow, search.isSet { throw ValidationError("'--follow' goes with '--user' and '--kind' only.") }
         if follow, moment.asOf != nil { throw ValidationError("'--follow' and '--as-of' exclude each other.") }

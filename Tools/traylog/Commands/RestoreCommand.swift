@@ -9,7 +9,8 @@ struct RestoreCommand: StoreCommand {
             The log becomes the same to the byte; trays and counts are derived from it. The store must be missing or \
             empty. Every line is checked: the first one that is not as it was exported ends the command with exit \
             status 65 and its number. A store that was not finished, for whatever reason, cannot be opened; repeat the \
-            command, or delete the directory. Blank lines are skipped but counted in line numbers.
+            command, or delete the directory. Where the export has a gap ('traylog export --skip-damaged'), an event \
+            `lost` stands in the place of each event that is missing, so that all others keep their numbers; what the missing ones did is missing, too. Blank lines are skipped but counted in line numbers.
 
             EXAMPLES
               traylog restore trays.jsonl --store copy
@@ -31,7 +32,10 @@ struct RestoreCommand: StoreCommand {
             if global.json {
                 try output.json { $0.write(report) }
             } else {
-                try output.line("restored: \(report.events.grouped) events, head \(report.head)")
+                let lost = report.lost.reduce(0) { $0 + $1.count }
+                let words = lost == 0 ? "" : ", \(lost.grouped) of them lost"
+                try output.line("restored: \(report.events.grouped) events, head \(report.head)\(words)")
+                for gap in report.lost { try output.line("lost: \(gap.eventWords)") }
             }
         }
     }

@@ -100,7 +100,10 @@ struct VerifyCommand: StoreCommand {
             return try KeptTreeHead(file.text)
         } catch {
             guard case .invalid(_, let reason) = error else { throw TraylogError.refused(error) }
-            throw TraylogError.refused(.invalid(field: file.path, reason: "holds no tree head, as 'traylog tree-head' prints it with --json or --sign: \(reason)"))
+            throw TraylogError.refused(
+                .invalid(
+                    field: file.path,
+                    reason: "holds no tree head, as 'traylog tree-head' prints it with --json or --sign: \(reason)"))
         }
     }
 }

@@ -30,6 +30,9 @@ extension JSONWriter {
         beginObject()
         member("events", report.events)
         member("head", report.head)
+        if !report.lost.isEmpty {
+            member("lost", report.lost.reduce(UInt64(0)) { $0 + UInt64($1.count) })
+        }
         endObject()
     }
 

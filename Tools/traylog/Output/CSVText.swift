@@ -20,7 +20,8 @@ enum CSVText {
 
 extension Event {
     static let csvNames = [
-        "seq", "recordedAt", "occurredAt", "kind", "user", "key", "actor", "device", "topic", "thread", "category", "title",
+        "seq", "recordedAt", "occurredAt", "kind", "user", "key", "actor", "device", "topic", "thread", "category",
+        "title",
         "body", "what",
     ]
 
@@ -34,7 +35,8 @@ extension Event {
         default: break
         }
         return [
-            "\(seq)", recordedAt.rfc3339, occurredAt?.rfc3339, kind.name, user, key, actor, device, topic, content?.thread,
+            "\(seq)", recordedAt.rfc3339, occurredAt?.rfc3339, kind.name, user, key, actor, device, topic,
+            content?.thread,
             content?.category, content?.title, content?.body, content == nil ? words : nil,
         ]
     }
@@ -54,7 +56,8 @@ extension Tray {
 
 extension Item {
     static let csvNames = [
-        "seq", "position", "key", "topic", "thread", "category", "title", "body", "level", "silent", "muted", "seen", "read",
+        "seq", "position", "key", "topic", "thread", "category", "title", "body", "level", "silent", "muted", "seen",
+        "read",
         "archived", "snoozedUntil", "expiresAt", "actor", "occurredAt", "recordedAt",
     ]
 

@@ -49,7 +49,9 @@ struct EventLines {
     mutating func finish() throws {
         if isEmpty, isCSV {
             try write([])
-        } else if isEmpty, !isJSON { try output.line("no events") }
+        } else if isEmpty, !isJSON {
+            try output.line("no events")
+        }
     }
 
     func flush() throws { try output.flush() }

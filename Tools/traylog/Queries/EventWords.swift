@@ -23,6 +23,7 @@ extension Event {
         case .undone(let event): "event \(event)"
         case .erased, .held, .released: ""
         case .redacted: ""
+        case .lost: "it could not be read when the log was exported"
         case .compacted(let through, let dropped, let archive):
             "through \(through), \(dropped) dropped" + (archive.map { ", archive \($0)" } ?? "")
         @unknown default: ""

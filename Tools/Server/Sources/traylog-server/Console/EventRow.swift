@@ -55,6 +55,7 @@ struct EventRow {
         case .erased: "a person was erased"
         case .held: "nothing of this person may leave the log"
         case .released: "the hold is over"
+        case .lost: "the event could not be read when this log was saved"
         case .redacted: "the content was erased"
         case .compacted(let through, let dropped, let archive):
             "\(dropped) events below \(through) left the log" + (archive.map { ", into \($0)" } ?? "")

@@ -1,0 +1,63 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Ranges by time, lists for spreadsheets, and what shells complete.
+struct ListFormTests {
+    @Test(arguments: ["history", "log", "export"])
+    func aRangeCanBeGivenByTimes(command: String) throws {
+        try withStore { store in
+            try store.append(#"{"kind":"notify","user":"ada","title":"One"}"#)
+            let query = ["--store", store.directory, command] + (command == "history" ? ["ada"] : [])
+            func count(_ range: String...) throws -> Int {
+                try TraylogRun.of(query + range + (command == "export" ? [] : ["--json"])).lines.count
+            }
+            #expect(try count("--from", "2h") == 1)
+            #expect(try count("--from", "yesterday", "--to", "2100-01-01 03:37") == 1)
+            #expect(try count("--from", "2100-01-01") == 0)
+            #expect(try count("--to", "yesterday") == 0)
+            let reversed = try TraylogRun.of(query + ["--from", "today", "--to", "yesterday"])
+            #expect(reversed.status == 64 && reversed.errorText.contains("UTC"))
+        }
+    }
+
+    @Test func aListForASpreadsheetHasEveryColumnAndNoFormula() throws {
+        try withStore { store in
+            try store.append(
+                #"{"kind":"notify","user":"ada","title":"=1+1","body":"a \"b\", c\nd","actor":"bob"}"#,
+                #"{"kind":"mark","user":"ada","as":"read","items":[1]}"#)
+            let log = try store.run("log", "--csv").text
+            #expect(
+                log.hasPrefix(
+                    "seq,recordedAt,occurredAt,kind,user,key,actor,device,topic,thread,category,title,body,what\r\n"))
+            #expect(
+                log.contains(#","'=1+1","a ""b"", c"# + "\nd\",\r\n")
+                    || log.contains(#",'=1+1,"a ""b"", c"# + "\nd\",\r\n"))
+            #expect(log.contains(",read: 1\r\n") && log.contains("Z,,notified,ada,,bob,"))
+            #expect(try store.run("history", "ada", "--csv").text == log)
+            #expect(try store.run("users", "--csv").text.hasPrefix("user,asOf,isSeen,unseen,"))
+            #expect(try store.run("inbox", "ada", "--csv").text.contains("\r\n1,1,,,,,'=1+1,"))
+            #expect(try store.run("log", "--csv", "--json").status == 64)
+        }
+    }
+
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func completionsKnowValues(shell: String) throws {
+        let script = try TraylogRun.of(["--generate-completion-script", shell]).text
+        for word in ["unarchived", "allMarked", "timeSensitive", "summaryArgument"] {
+            #expect(script.contains(word), "\(word)")
+        }
+    }
+
+    @Test func completionsKnowTheUsersOfTheStore() throws {
+        try withStore { store in
+            try store.append(#"{"kind":"notify","user":"ada"}"#, #"{"kind":"notify","user":"bob"}"#)
+            let words = [
+                "---completion", "tray", "--", "positional@0", "3", "0", "traylog", "--store", store.directory, "tray",
+                "a",
+            ]
+            let run = try TraylogRun.of(words, environment: ["SAP_SHELL": "bash"])
+            #expect(run.lines == ["ada"])
+        }
+    }
+}
