@@ -53,7 +53,7 @@ struct ListFormTests {
         try withStore { store in
             try store.append(#"{"kind":"notify","user":"ada"}"#, #"{"kind":"notify","user":"bob"}"#)
             let words = [
-                "---completion", "tray", "--", "positional@0", "3", "0", "traylog", "--store", store.directory, "tray",
+                "---completion", "tray", "--", "positional@0", "4", "1", "traylog", "--store", store.directory, "tray",
                 "a",
             ]
             let run = try TraylogRun.of(words, environment: ["SAP_SHELL": "bash"])
