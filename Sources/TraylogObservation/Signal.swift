@@ -28,7 +28,7 @@ package final class Signal: Sendable {
     }
 
     /// Ends the wait, and all later ones.
-    func end() {
+    package func end() {
         let waiter = state.withLock { state in
             state.isEnded = true
             return state.takeWaiter()

@@ -10,8 +10,10 @@ extension TrayQueries {
     ///
     /// The first element comes at once, even if it has no events; each later one has some. The sequence keeps the store open,
     /// and ends when it is closed.
-    public func followChanges(of user: String, after seq: Seq = .zero) -> ChangeFollower {
-        ChangeFollower(store: self, user: user, first: seq)
+    ///
+    /// - Parameter stopper: ends it earlier.
+    public func followChanges(of user: String, after seq: Seq = .zero, stopper: Stopper? = nil) -> ChangeFollower {
+        ChangeFollower(store: self, user: user, first: seq, stopper: stopper)
     }
 }
 
@@ -26,22 +28,25 @@ public struct ChangeFollower: AsyncSequence, Sendable {
     let store: any TrayQueries
     let user: String
     let first: Seq
+    let stopper: Stopper?
 
-    public func makeAsyncIterator() -> Iterator { Iterator(store: store, user: user, through: first) }
+    public func makeAsyncIterator() -> Iterator { Iterator(store: store, user: user, through: first, stopper: stopper) }
 
     /// Goes through the changes; for one task.
     public struct Iterator: AsyncIteratorProtocol {
         /// Kept, so that it stays open.
         private let store: any TrayQueries
         private let user: String
+        private let stopper: Stopper?
         private var observation: Observation?
         private var through: Seq
         /// Whether the last page ended at the head.
         private var isAtHead = false
         private var hasEnded = false
 
-        init(store: any TrayQueries, user: String, through: Seq) {
+        init(store: any TrayQueries, user: String, through: Seq, stopper: Stopper?) {
             self.store = store
+            self.stopper = stopper
             self.user = user
             self.through = through
         }
@@ -66,6 +71,7 @@ public struct ChangeFollower: AsyncSequence, Sendable {
         private mutating func page(isolation actor: isolated (any Actor)?) async throws(TraylogError) -> Changes? {
             let isFirst = observation == nil
             guard let observation = observation ?? store.queries.hub.observe(user: user) else { return nil }
+            if isFirst { stopper?.attach(observation.signal) }
             self.observation = observation
             while true {
                 if isAtHead { guard await observation.signal.wait() else { return nil } }

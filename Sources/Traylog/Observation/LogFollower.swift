@@ -14,8 +14,9 @@ public struct LogFollower: AsyncSequence, Sendable {
 
     let store: any TrayQueries
     let first: Seq?
+    let stopper: Stopper?
 
-    public func makeAsyncIterator() -> Iterator { Iterator(store: store, next: first) }
+    public func makeAsyncIterator() -> Iterator { Iterator(store: store, next: first, stopper: stopper) }
 
     /// Goes through the events; for one task.
     public struct Iterator: AsyncIteratorProtocol {
@@ -24,14 +25,16 @@ public struct LogFollower: AsyncSequence, Sendable {
 
         /// Kept, so that it stays open.
         private let store: any TrayQueries
+        private let stopper: Stopper?
         private var observation: Observation?
         /// The seq after the last event that was read; nil before the first look at the head.
         private var nextSeq: Seq?
         private var read: ArraySlice<Event> = []
         private var hasEnded = false
 
-        init(store: any TrayQueries, next: Seq?) {
+        init(store: any TrayQueries, next: Seq?, stopper: Stopper?) {
             self.store = store
+            self.stopper = stopper
             nextSeq = next.map { Swift.max($0, 1) }
         }
 
@@ -56,6 +59,7 @@ public struct LogFollower: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)?
         ) async throws(TraylogError) -> Event? {
             guard let observation = observation ?? store.queries.hub.observeLog() else { return nil }
+            if self.observation == nil { stopper?.attach(observation.signal) }
             self.observation = observation
             if nextSeq == nil { nextSeq = try await store.head() + 1 }
             while let from = nextSeq, !Task.isCancelled, !observation.signal.isEnded {

@@ -9,12 +9,20 @@ extension TrayQueries {
     /// ```
     ///
     /// The sequence keeps the store open, and ends when it is closed.
-    public func trayUpdates(of user: String) -> TrayUpdates { TrayUpdates(store: self, user: user) }
+    ///
+    /// - Parameter stopper: ends it earlier.
+    public func trayUpdates(of user: String, stopper: Stopper? = nil) -> TrayUpdates {
+        TrayUpdates(store: self, user: user, stopper: stopper)
+    }
 
     /// The events of the log from `first` on, and then each new one.
     ///
-    /// - Parameter first: may be beyond the head; nil begins after the head at the time of the first `next()`.
-    public func follow(from first: Seq? = nil) -> LogFollower { LogFollower(store: self, first: first) }
+    /// - Parameters:
+    ///   - first: may be beyond the head; nil begins after the head at the time of the first `next()`.
+    ///   - stopper: ends the sequence earlier.
+    public func follow(from first: Seq? = nil, stopper: Stopper? = nil) -> LogFollower {
+        LogFollower(store: self, first: first, stopper: stopper)
+    }
 
     /// The events of the log after `position`, and then each new one: to go on where an earlier run has stopped.
     public func follow(after position: Seq) -> LogFollower { follow(from: position + 1) }
@@ -33,21 +41,24 @@ public struct TrayUpdates: AsyncSequence, Sendable {
 
     let store: any TrayQueries
     let user: String
+    let stopper: Stopper?
 
-    public func makeAsyncIterator() -> Iterator { Iterator(store: store, user: user) }
+    public func makeAsyncIterator() -> Iterator { Iterator(store: store, user: user, stopper: stopper) }
 
     /// Goes through the states of the tray; for one task.
     public struct Iterator: AsyncIteratorProtocol {
         /// Kept, so that it stays open.
         private let store: any TrayQueries
         private let user: String
+        private let stopper: Stopper?
         private var observation: Observation?
         private var last: Tray?
         private var hasEnded = false
 
-        init(store: any TrayQueries, user: String) {
+        init(store: any TrayQueries, user: String, stopper: Stopper?) {
             self.store = store
             self.user = user
+            self.stopper = stopper
         }
 
         /// The next state, once it differs; nil at the end.
@@ -73,6 +84,7 @@ public struct TrayUpdates: AsyncSequence, Sendable {
         ) async throws(TraylogError) -> Tray? {
             var isFirst = observation == nil
             guard let observation = observation ?? store.queries.hub.observe(user: user) else { return nil }
+            if isFirst { stopper?.attach(observation.signal) }
             self.observation = observation
             while true {
                 if isFirst {

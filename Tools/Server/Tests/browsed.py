@@ -12,7 +12,7 @@ try:
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys  # noqa: F401 (for the tests)
 except ImportError:
-    webdriver = None
+    webdriver = By = Keys = None
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 

@@ -31,13 +31,16 @@ final class Console: Sendable {
         byName = Dictionary(all.map { ($0.route.name, $0) }) { first, _ in first }
     }
 
-    /// The answer to a request below `/console`; nil for any other.
-    func answer(_ request: Request, _ context: ServiceContext) async throws -> Response? {
+    /// Whether a request is below `/console`.
+    func has(_ request: Request) -> Bool {
+        let path = (request.head.path ?? "/").prefix { $0 != "?" }
+        return path == Self.root || path.hasPrefix(Self.root + "/")
+    }
+
+    func answer(_ request: Request, _ context: ServiceContext) async throws -> Response {
         let target = request.head.path ?? "/"
+        guard target.utf8.count <= Service.longestTarget else { throw Problem.targetTooLong }
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts[0] == Self.root || parts[0].hasPrefix(Self.root + "/"), target.utf8.count <= 8_192 else {
-            return nil
-        }
         var response: Response
         let visit = Visit(request, context, self)
         do {

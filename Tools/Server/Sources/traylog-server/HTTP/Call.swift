@@ -4,8 +4,11 @@ import NIOCore
 import Traylog
 
 /// One request on its way through a route.
-struct Call: Sendable {
+///
+/// A reference, because it is handed on through many functions that wait, each of which would keep a copy.
+final class Call: Sendable {
     let request: Request
+    let route: Route
     let service: Service
     let caller: Caller?
     /// The connection, to close it on a reader who does not read.
@@ -14,6 +17,15 @@ struct Call: Sendable {
     let path: [String: String]
     /// The fields of the query, decoded.
     let query: [String: String]
+
+    init(
+        request: Request, route: Route, service: Service, caller: Caller?, channel: any Channel,
+        path: [String: String], query: [String: String]
+    ) {
+        (self.request, self.route, self.service) = (request, route, service)
+        (self.caller, self.channel) = (caller, channel)
+        (self.path, self.query) = (path, query)
+    }
 
     var store: Store { service.store }
     var headers: HTTPFields { request.headers }

@@ -57,6 +57,9 @@ final class ConnectionPatience: ChannelDuplexHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         let own = NIOLoopBound(self, eventLoop: context.eventLoop)
+        // Most requests are a few hundred bytes; what is larger makes the next buffer larger. Each connection keeps one.
+        let buffers = AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 512, maximum: 65_536)
+        try? context.channel.syncOptions?.setOption(.recvAllocator, value: buffers)
         look = context.eventLoop.scheduleRepeatedTask(initialDelay: Self.lookEvery, delay: Self.lookEvery) { _ in
             own.value.check(bound.value)
         }
@@ -124,6 +127,8 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPResponsePart
 
     private var connection: ConnectionPatience?
+    /// The live stream that is the present answer.
+    weak var stream: OpenStream?
     private var isComplete = true
     private var fault: HTTPParserError?
     /// Whether the answer to the fault has begun, and whether it has ended: then nothing else is sent.
@@ -153,6 +158,12 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
             if connection?.stage == .remainder { connection?.enter(.head) }
         }
         context.fireChannelRead(data)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // A peer who sends no more is gone, or only listens: the system says which once something is sent.
+        if case .inputClosed? = event as? ChannelEvent { stream?.beat() }
+        context.fireUserInboundEventTriggered(event)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

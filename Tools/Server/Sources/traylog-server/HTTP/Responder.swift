@@ -10,35 +10,40 @@ struct Responder: HTTPResponder {
     let console: Console?
 
     func respond(to request: Request, context: ServiceContext) async throws -> Response {
-        let start = ContinuousClock.now
-        let id = [UInt8].random(8).hex
-        var note = RequestNote()
-        var response: Response
+        // What lives here while a stream goes on is kept for each of ten thousand: the rest is in functions that do not wait.
+        let note = RequestNote()
+        let response: Response
         do {
-            if let page = try await console?.answer(request, context) {
-                response = page
-            } else {
-                response = try await answer(request, context, &note)
-            }
+            response = try await answer(request, context, note)
         } catch {
-            let problem = Problem(error)
-            if problem.status.code >= 500 {
-                service.log.write([("request", .string(id)), ("error", .string("\(error)"))])
-            }
-            response = problem.response
+            response = problem(error, note).response
         }
+        return finished(response, request, note)
+    }
+
+    private func problem(_ error: any Error, _ note: RequestNote) -> Problem {
+        let problem = Problem(error)
+        if problem.status.code >= 500 {
+            service.log.write([("request", .string(note.id)), ("error", .string("\(error)"))])
+        }
+        return problem
+    }
+
+    /// Adds what every answer has, counts it, and logs it.
+    private func finished(_ response: Response, _ request: Request, _ note: RequestNote) -> Response {
+        var response = response
         if let standing = note.standing { response.headers.set(standing) }
-        response.headers[.requestID] = id
+        response.headers[.requestID] = note.id
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         response.headers[.xContentTypeOptions] = "nosniff"
         // A HEAD has the length that GET would have; a body that is made while it is sent has none.
         if request.method == .head { response = Response(status: response.status, headers: response.headers) }
-        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let seconds = (ContinuousClock.now - note.start) / .seconds(1)
         let route = note.route?.path.text ?? "none"
         service.metrics.note(
             route: route, method: request.method.rawValue, status: response.status.code, seconds: seconds)
         var line: [(name: String, value: JSONValue)] = [
-            ("request", .string(id)), ("method", .string(request.method.rawValue)), ("route", .string(route)),
+            ("request", .string(note.id)), ("method", .string(request.method.rawValue)), ("route", .string(route)),
             ("status", .int(response.status.code)), ("ms", .number(String(Double(Int(seconds * 1e5)) / 100))),
         ]
         if service.configuration.logsUsers, let user = note.user { line.append(("user", .string(user))) }
@@ -47,33 +52,44 @@ struct Responder: HTTPResponder {
     }
 
     /// What is noted of a request on its way.
-    private struct RequestNote {
+    private final class RequestNote {
+        let id = [UInt8].random(8).hex
+        let start = ContinuousClock.now
         var route: Route?
         var user: String?
         var standing: RateLimits.Standing?
     }
 
     private func answer(
-        _ request: Request, _ context: ServiceContext, _ note: inout RequestNote
+        _ request: Request, _ context: ServiceContext, _ note: RequestNote
     ) async throws -> Response {
+        if let console, console.has(request) { return try await console.answer(request, context) }
+        let call = try call(request, context, note)
+        if call.headers[.minSeq] != nil, request.method == .get || request.method == .head {
+            try await call.waitForWrites()
+        }
+        return try await call.route.handler(call)
+    }
+
+    /// Finds the route, and checks who may.
+    private func call(_ request: Request, _ context: ServiceContext, _ note: RequestNote) throws -> Call {
         let target = request.head.path ?? "/"
         guard target.utf8.count <= Service.longestTarget else { throw Problem.targetTooLong }
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let (route, path) = try find(request.method, parts[0])
         note.route = route
         note.user = path["u"]
-        let caller = try caller(request, route, context, &note)
+        let caller = try caller(request, route, context, note)
         try route.access.check(caller, user: path["u"])
         let query = try route.parse(query: parts.count > 1 ? parts[1] : nil)
-        let call = Call(
-            request: request, service: service, caller: caller, channel: context.channel, path: path, query: query)
-        if request.method == .get || request.method == .head { try await call.waitForWrites() }
-        return try await route.handler(call)
+        return Call(
+            request: request, route: route, service: service, caller: caller, channel: context.channel, path: path,
+            query: query)
     }
 
     /// Who sends the request; nil where no credentials are asked for. Takes one from the bucket of whoever it is.
     private func caller(
-        _ request: Request, _ route: Route, _ context: ServiceContext, _ note: inout RequestNote
+        _ request: Request, _ route: Route, _ context: ServiceContext, _ note: RequestNote
     ) throws(Problem) -> Caller? {
         guard !route.access.isFree else { return nil }
         let credentials: Result<Caller?, Problem> =

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 
 /// One route: what it is called with, who may, and what it does. The router and `openapi.json` both come from these.
-struct Route: Sendable {
+final class Route: Sendable {
     enum Body: Sendable {
         case none
         /// A JSON object with these members.
@@ -28,14 +28,14 @@ struct Route: Sendable {
     let path: PathTemplate
     let summary: String
     let access: Access
-    var query: [String] = []
-    var body = Body.none
+    let query: [String]
+    let body: Body
     /// The members that a body must have.
-    var required: [String] = []
-    var manner = Manner.plain
-    var status = 200
+    let required: [String]
+    let manner: Manner
+    let status: Int
     /// The content type of the answer; nil for none.
-    var answers: String? = "application/json"
+    let answers: String?
     let handler: @Sendable (Call) async throws -> Response
 
     init(

@@ -88,19 +88,21 @@ enum FeedRoutes {
         let cursor = cursor(call)
         return try LiveStream.response(
             call, endingAfter: streamSeconds, headers: [.streamNextOffset: feed.offset(start).description]
-        ) { mailbox in
-            try await feed.follow(after: start) { page in
-                var bytes: [UInt8] = []
+        ) { writer, stream in
+            try await feed.follow(after: start, stopper: stream.stopper) { page in
+                var bytes = ByteBuffer()
                 if !page.events.isEmpty {
-                    bytes += LiveStream.event("data", String(decoding: page.json, as: UTF8.self))
+                    bytes = LiveStream.event("data", String(decoding: page.json, as: UTF8.self))
                 }
                 var control: [(name: String, value: JSONValue)] = [
                     ("streamNextOffset", .string(feed.offset(page.through).description)),
                     ("streamCursor", .string(cursor)),
                 ]
                 if page.isAtHead { control.append(("upToDate", true)) }
-                bytes += LiveStream.event("control", String(decoding: JSONValue.object(control).bytes, as: UTF8.self))
-                return await mailbox.put(bytes, orClose: call.channel)
+                var last = LiveStream.event("control", String(decoding: JSONValue.object(control).bytes, as: UTF8.self))
+                bytes.writeBuffer(&last)
+                try await stream.closing(afterSeconds: 30) { try await writer.write(bytes) }
+                return true
             }
         }
     }

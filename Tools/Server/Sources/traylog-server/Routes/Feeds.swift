@@ -11,15 +11,15 @@ protocol Feed: Sendable {
     /// - Throws: ``Problem`` 400 for an offset of another feed, 410 for one that cannot be read.
     func start(_ text: String?) async throws -> Seq
     func page(after seq: Seq) async throws -> FeedPage
-    /// Hands over pages as they come, the first one at once, until the closure returns false.
-    func follow(after seq: Seq, _ body: (FeedPage) async -> Bool) async throws
+    /// Hands over pages as they come, the first one at once, until the closure returns false or the stopper stops.
+    func follow(after seq: Seq, stopper: Stopper?, _ body: (FeedPage) async throws -> Bool) async throws
 }
 
 extension Feed {
     /// The first page with events; nil when the task is cancelled before it comes.
     func next(after seq: Seq) async throws -> FeedPage? {
         var found: FeedPage?
-        try await follow(after: seq) { page in
+        try await follow(after: seq, stopper: nil) { page in
             found = page
             return page.events.isEmpty
         }
@@ -90,16 +90,16 @@ struct UserFeed: Feed {
         FeedPage(try await store.changes(of: user, after: seq, limit: FeedRoutes.pageEvents))
     }
 
-    func follow(after seq: Seq, _ body: (FeedPage) async -> Bool) async throws {
+    func follow(after seq: Seq, stopper: Stopper?, _ body: (FeedPage) async throws -> Bool) async throws {
         var through = seq
-        for try await changes in store.followChanges(of: user, after: seq) {
+        for try await changes in store.followChanges(of: user, after: seq, stopper: stopper) {
             var page = FeedPage(changes)
-            guard await body(page) else { return }
+            guard try await body(page) else { return }
             through = page.through
             // What did not fit comes before the next change.
             while through < changes.through {
                 page = try await self.page(after: through)
-                guard await body(page) else { return }
+                guard try await body(page) else { return }
                 through = page.through
             }
         }
@@ -155,16 +155,16 @@ struct LogFeed: Feed {
         return FeedPage(events, through: Seq(next.rawValue - 1), isAtHead: false)
     }
 
-    func follow(after seq: Seq, _ body: (FeedPage) async -> Bool) async throws {
+    func follow(after seq: Seq, stopper: Stopper?, _ body: (FeedPage) async throws -> Bool) async throws {
         var through = seq
         repeat {
             let page = try await page(after: through)
-            guard await body(page) else { return }
+            guard try await body(page) else { return }
             through = page.through
             if !page.isAtHead { continue }
             // Something new is committed, whatever it is.
             var isNew = false
-            for try await _ in store.follow(from: Seq(through.rawValue + 1)) {
+            for try await _ in store.follow(from: Seq(through.rawValue + 1), stopper: stopper) {
                 isNew = true
                 break
             }

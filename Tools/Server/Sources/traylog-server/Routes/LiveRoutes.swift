@@ -11,10 +11,11 @@ enum LiveRoutes {
                 answers: "text/event-stream"
             ) { call in
                 // The present tray comes first, whatever the caller has seen, so that nothing hangs on the field.
-                try LiveStream.response(call) { mailbox in
-                    for try await tray in call.store.trayUpdates(of: call.user) {
+                try LiveStream.response(call) { writer, stream in
+                    for try await tray in call.store.trayUpdates(of: call.user, stopper: stream.stopper) {
                         let data = String(decoding: tray.jsonBytes, as: UTF8.self)
-                        mailbox.replace(LiveStream.event("tray", id: tray.asOf.description, data))
+                        // It skips states while a slow reader makes it wait here.
+                        try await writer.write(LiveStream.event("tray", id: tray.asOf.description, data))
                     }
                 }
             }

@@ -66,7 +66,7 @@ struct ServeCommand: AsyncParsableCommand {
             FileHandle.standardOutput.write(Data(lines.utf8))
         }
         // The last one hears first that the server is to stop: live streams end before connections are waited for.
-        var services: [any ServiceLifecycle.Service] = [app, Drain(service: service)]
+        var services: [any ServiceLifecycle.Service] = [app, Beats(streams: service.streams), Drain(service: service)]
         if let providers { services.insert(providers, at: 0) }
         var configuration = ServiceGroupConfiguration(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger(label: "traylog-server"))
@@ -75,6 +75,15 @@ struct ServeCommand: AsyncParsableCommand {
             try await ServiceGroup(configuration: configuration).run()
         } catch is CancellationError {
             // What did not end in time was ended.
+        }
+    }
+
+    /// Keeps live streams alive.
+    private struct Beats: ServiceLifecycle.Service {
+        let streams: LiveStreams
+
+        func run() async throws {
+            try? await cancelWhenGracefulShutdown { try await streams.beat() }
         }
     }
 
