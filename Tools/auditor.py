@@ -159,6 +159,8 @@ class HandedOut:
     TEXTS = {1: "user", 2: "topic", 3: "key", 4: "actor", 5: "device", 10: "thread", 11: "category", 12: "title", 13: "body",
              14: "summaryArgument", 19: "collapseKey", 33: "archive"}
 
+    MEMBERS = {"seq", "leafIndex", "treeSize", "rootHash", "leafHash", "leaf", "path", "salt", "payload"}
+
     def __init__(self, heads):
         self.heads = {head["treeSize"]: head["rootHash"] for head in heads}
 
@@ -221,6 +223,13 @@ class HandedOut:
             self.expect("the texts", shown, found)
 
     def check_proof(self, proof):
+        for name in proof:
+            if name not in self.MEMBERS:
+                raise ValueError(f"a proof has no member {name}")
+        # What is handed out of an event's content can be checked only as a whole.
+        if "payload" in proof or "salt" in proof:
+            for name in ("leaf", "salt", "payload"):
+                self.expect(f"whether {name} is there", name in proof, True)
         index, size = proof["leafIndex"], proof["treeSize"]
         self.expect("the root", proof["rootHash"], self.heads.get(size))
         self.expect("the path", proof["path"], [bytes.fromhex(node).hex() for node in proof["path"]])
@@ -321,7 +330,9 @@ def check(options):
                 auditor.check_signature(text, key.read())
                 heads.append(signed_head(text))
         proved = sum(HandedOut(heads).check_file(name) for name in options.check)
-    except (ValueError, KeyError, IndexError, struct.error, subprocess.CalledProcessError) as error:
+    except (KeyError, IndexError) as error:
+        sys.exit(f"auditor: {type(error).__name__}: {error} is missing")
+    except (ValueError, TypeError, AttributeError, struct.error, subprocess.CalledProcessError) as error:
         sys.exit(f"auditor: {error}")
     print(f"{proved} events proved by {len(heads)} tree heads")
 

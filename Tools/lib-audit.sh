@@ -25,7 +25,56 @@ audit() {
     sed 's/^smoke.example$/Smoke.example/' "$in/checkpoint" >"$in/forged"
     expect_exit "a forged checkpoint is found" 1 \
         "$traylog" --store "$store" verify --tree-head "$in/forged" --public-key "$in/key.pub"
+    changed_bytes "$traylog" "$in"
     audit_page "$traylog" "$store" "$in"
+}
+
+# changed_bytes PROGRAM DIRECTORY: what is handed out, with each of its bytes changed, does not pass the other implementation.
+changed_bytes() {
+    local traylog=$1 in=$2 store=$2/handed-out
+    "$traylog" --store "$store" append - >/dev/null <<'END'
+{"kind":"notify","user":"ada","title":"One","body":"Two","actor":"bob","device":"phone","occurredAt":"2026-01-01T00:00:00Z"}
+{"kind":"subscribe","user":"ada","topic":"news"}
+{"kind":"broadcast","topic":"news","title":"All"}
+{"kind":"mark","user":"ada","as":"read","items":[1]}
+{"kind":"notify","user":"eve","title":"From ada","actor":"ada"}
+END
+    "$traylog" --store "$store" tree-head --sign "$in/key" >"$in/handed-out.head"
+    "$traylog" --store "$store" prove 1 --disclose --json >"$in/handed-out.proof"
+    "$traylog" --store "$store" audit ada --json --disclose >"$in/handed-out.report"
+    "$traylog" --store "$store" dossier ada "$in/handed-out.person" >/dev/null
+    cp "$in/handed-out.person/dossier.jsonl" "$in/handed-out.dossier"
+    expect "no byte of a proof, a report and a dossier can be another one" \
+        "$(PYTHONDONTWRITEBYTECODE=1 python3 - "$root/Tools" "$in" <<'END'
+import sys
+
+sys.path.insert(0, sys.argv[1])
+import auditor
+
+folder = sys.argv[2] + "/handed-out."
+with open(folder + "head", encoding="utf-8") as note, open(sys.argv[2] + "/key.pub", encoding="utf-8") as key:
+    text = note.read()
+    auditor.Auditor([]).check_signature(text, key.read())
+handed_out = auditor.HandedOut([auditor.signed_head(text)])
+refused = (ValueError, KeyError, IndexError, TypeError, AttributeError, auditor.struct.error)
+for name in ("proof", "report", "dossier"):
+    assert handed_out.check_file(folder + name) > 0, name
+    with open(folder + name, "rb") as file:
+        whole = bytearray(file.read())
+    for index in range(len(whole)):
+        # A changed character, and one in the other case.
+        for bit in (1, 32):
+            changed = whole.copy()
+            changed[index] ^= bit
+            with open(folder + "changed", "wb") as file:
+                file.write(changed)
+            try:
+                handed_out.check_file(folder + "changed")
+            except refused:
+                continue
+            print(f"byte {index} of the {name} as {chr(changed[index])}:", bytes(changed[max(0, index - 20) : index + 20]))
+END
+)" ""
 }
 
 # prove_some PROGRAM STORE SIZE DIRECTORY

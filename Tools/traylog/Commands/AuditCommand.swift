@@ -17,6 +17,7 @@ struct AuditCommand: StoreCommand {
             EXAMPLES
               traylog audit alice
               traylog audit alice --from 2026-01-01 --to 2026-02-01 --html alice.html
+              traylog audit alice --html alice.html --sign audit.key
               traylog audit alice --as-of 1200 --trays --json
               traylog audit alice --json --disclose > alice.jsonl
             """)
@@ -47,8 +48,15 @@ struct AuditCommand: StoreCommand {
     @Option(help: ArgumentHelp("Write the report as a page for browsers.", valueName: "file"), completion: .file())
     var html: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "With --html: sign the tree head on the page with the private key in this file.", valueName: "keyfile"),
+        completion: .file())
+    var sign: String?
+
     func validate() throws {
         try requireStore()
+        if sign != nil, html == nil { throw ValidationError("'--sign' goes with '--html'.") }
         if disclose, !global.json || noProofs { throw ValidationError("'--disclose' goes with '--json' and proofs.") }
         guard html == nil || !global.json else { throw ValidationError("'--html' and '--json' exclude each other.") }
     }
@@ -105,11 +113,14 @@ struct AuditCommand: StoreCommand {
         let rows = isOnePage ? max(report.steps.count, 1) : AuditPage.rows(hasProofs: !noProofs, hasTrays: trays)
         let pages = max(1, (report.steps.count + rows - 1) / rows)
         let statistics = try reader.statistics()
+        let key = try sign.map { try KeyFile.privateKey($0) }
+        let checkpoint = try key.map { try KeyFile.checkpoint(of: report.treeHead, with: $0, from: sign ?? "") }
         for number in 0..<pages {
             let range = number * rows..<min((number + 1) * rows, report.steps.count)
             let page = AuditPage(
                 report: report, hasProofs: !noProofs, totals: totals, store: directory, floor: statistics.floor,
-                dropped: statistics.dropped, number: number, names: (0..<pages).map { AuditPage.name(path, $0) })
+                dropped: statistics.dropped, checkpoint: checkpoint, number: number,
+                names: (0..<pages).map { AuditPage.name(path, $0) })
             var chunks = AuditChunks(reader: reader, report: report, withProofs: !noProofs, range: range)
             try FileText.replace(AuditPage.name(path, number)) { output in
                 try page.write(to: output, points: points) { try chunks.take() }

@@ -41,11 +41,7 @@ struct TreeHeadCommand: StoreCommand {
             try writing { store throws(TraylogError) in _ = try store.storeTree() }
         }
         let head = try withReader { try $0.treeHead(asOf: moment.asOf) }
-        let checkpoint = try key.map { key in
-            try KeyFile.using(sign ?? "") { () throws(NoteError) in
-                try Checkpoint(origin: key.publicKey.name, head: head).signed(with: key).text
-            }
-        }
+        let checkpoint = try key.map { try KeyFile.checkpoint(of: head, with: $0, from: sign ?? "") }
         if let append { try addLine(head, checkpoint, to: append) }
         try printing { output in
             if global.json {

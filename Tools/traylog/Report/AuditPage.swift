@@ -10,6 +10,8 @@ struct AuditPage {
     let floor: Seq
     /// Events that compactions took out of the log.
     let dropped: UInt64
+    /// The tree head as a signed note; nil when nobody signed it.
+    let checkpoint: String?
     /// Which page this is, from 0 on.
     let number: Int
     /// The file of each page.
@@ -20,8 +22,7 @@ struct AuditPage {
 
     init(
         report: AuditReport, hasProofs: Bool, totals: AuditTotals, store: String, floor: Seq, dropped: UInt64,
-        number: Int,
-        names: [String]
+        checkpoint: String?, number: Int, names: [String]
     ) {
         self.report = report
         self.hasProofs = hasProofs
@@ -29,6 +30,7 @@ struct AuditPage {
         self.store = store
         self.floor = floor
         self.dropped = dropped
+        self.checkpoint = checkpoint
         self.number = number
         self.names = names
     }
@@ -102,7 +104,8 @@ struct AuditPage {
             ), ("Tree head", report.treeHead.size.counted("event")),
             ("Root hash", "<code>\(report.treeHead.root.hex)</code>"),
         ]
-        return ["<dl>"] + facts.map { "<dt>\($0.0)</dt><dd>\($0.1)</dd>" } + [
+        let signed = checkpoint.map { ["<dt>Signed tree head</dt><dd><pre>\(HTMLText.escaped($0))</pre></dd>"] } ?? []
+        return ["<dl>"] + facts.map { "<dt>\($0.0)</dt><dd>\($0.1)</dd>" } + signed + [
             "</dl>",
             "<p class=\"note\">The tree head binds this report to the log: an auditor who has kept it, or a later one, can "
                 + "prove that no event shown here was changed, dropped, added or moved since. Times are UTC; the log's order "
@@ -198,11 +201,12 @@ struct AuditPage {
             hasProofs
             ? "Each proof is the leaf's place and the hashes beside its way to the root hash (RFC 9162, 2.1.3)."
             : "Proofs were left out of this report."
-        return ["</tbody>", "</table>"] + pageLinks + [
-            "<p class=\"note\">\(proofs)</p>", "</main>",
-            "<footer>Audit of \(HTMLText.isolated(report.user)), root hash \(report.treeHead.root.hex)</footer>",
-            "</body>",
-            "</html>",
+        // On paper it stands at the end of each sheet.
+        let sheetFoot =
+            "<tfoot><tr><td colspan=\"\(Self.columns.count)\">Audit of \(HTMLText.isolated(report.user)), root hash "
+            + "\(report.treeHead.root.hex)</td></tr></tfoot>"
+        return ["</tbody>", sheetFoot, "</table>"] + pageLinks + [
+            "<p class=\"note\">\(proofs)</p>", "</main>", "</body>", "</html>",
         ]
     }
 
@@ -222,13 +226,19 @@ struct AuditPage {
         "tbody th,.same,.change{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}",
         "thead th:nth-child(n+7),thead th:first-child{text-align:right}tbody th{font-weight:normal}.same{color:var(--soft)}.change{font-weight:bold}summary{cursor:pointer;color:var(--mark)}",
         ".skip{position:absolute;left:-100rem}.skip:focus{left:1rem;top:1rem;background:var(--paper);padding:.5rem}",
-        "nav,fieldset{margin:1rem 0;border:0;padding:0}nav a,nav span,label{margin-right:.5rem;display:inline-block}a{color:var(--mark)}footer{display:none}",
+        "nav,fieldset{margin:1rem 0;border:0;padding:0}nav a,nav span,label{margin-right:.5rem;display:inline-block}a{color:var(--mark)}tfoot{display:none}pre{margin:0;font:.8em ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}",
+        // Fingers need room: boxes and links of 24 px.
+        "label,nav a,nav span{min-height:24px;line-height:24px;min-width:24px}input{width:1rem;height:1rem;vertical-align:middle}summary{padding:2px 0;min-height:20px}",
         "@media screen and (max-width:56rem){main{padding:1rem}svg text{font-size:26px}dl{grid-template-columns:1fr}dt{margin-top:.4rem}",
         "table,tbody,tr,td,tbody th,caption{display:block}thead{position:absolute;left:-100rem}tr{padding:.5rem 0;border-bottom:1px solid var(--rule)}",
         "td,tbody th{border:0;padding:.1rem 0;text-align:left}td:empty{display:none}td::before{content:attr(data-name) ': ';color:var(--soft)}tbody th::before{content:'Event '}.same,.change{text-align:left}}",
-        "@page{margin:12mm 10mm 18mm}",
+        "@page{margin:12mm 10mm}",
         "@media print{:root{--ink:#000;--paper:#fff;--soft:#444;--rule:#bbb;--mark:#000}main{max-width:none;padding:0}",
-        "thead{display:table-header-group}thead th{position:static}tr{break-inside:avoid}body{font-size:10pt}",
-        "table{font-size:7.5pt}th,td{padding:.1rem .3rem}td:nth-child(6){width:40%}details,nav,fieldset,.skip{display:none}footer{display:block;position:fixed;bottom:0;font-size:7pt}}",
+        "thead{display:table-header-group}thead th{position:static}tr{break-inside:avoid}body{font-size:9pt;line-height:1.35}",
+        "h1{font-size:14pt;margin:0 0 4pt}h2{font-size:11pt;margin:8pt 0 2pt}dl{gap:0 8pt}figure{max-width:150mm}",
+        // One line for most rows: each column has its share, and only long texts wrap.
+        "table{table-layout:fixed;font-size:7.5pt;line-height:1.25}th,td{padding:1pt 2pt}th:nth-child(1){width:7%}th:nth-child(2),th:nth-child(3){width:15%}",
+        "th:nth-child(4){width:12%}th:nth-child(5){width:9%}th:nth-child(7),th:nth-child(8){width:7%}details,nav,fieldset,.skip{display:none}",
+        "tfoot{display:table-footer-group}tfoot td{border:0;font-size:7pt;color:var(--soft)}}",
     ]
 }

@@ -12,6 +12,15 @@ enum KeyFile {
         return try using(path) { () throws(NoteError) in try NotePublicKey(text) }
     }
 
+    /// A tree head as a signed note.
+    static func checkpoint(
+        of head: TreeHead, with key: NotePrivateKey, from path: String
+    ) throws(TraylogError) -> String {
+        try using(path) { () throws(NoteError) in
+            try Checkpoint(origin: key.publicKey.name, head: head).signed(with: key).text
+        }
+    }
+
     /// Makes what is wrong with a key a refusal that names where it is from.
     static func using<Answer>(
         _ subject: String, _ body: () throws(NoteError) -> Answer
