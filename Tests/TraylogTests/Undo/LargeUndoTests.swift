@@ -36,6 +36,10 @@ import TestSupport
             try withReader(path) { reader throws in
                 #expect(try answers(reader) == before)
                 #expect(try answers(reader, asOf: .seq(event)) == marked)
+                // The undone mark and the one over it, and by which events.
+                let voided = try reader.voidedEvents(of: "ann")
+                #expect(voided[event] == Seq(event.rawValue + 62) && voided.count == 2)
+                #expect(try reader.voidedEvents(of: "bob").isEmpty)
             }
             #expect(try replay(path).identical)
         }

@@ -17,7 +17,6 @@ final class Console: Sendable {
     /// Whether browsers reach the server by TLS, its own or a proxy's.
     let isSecure: Bool
     let signIns = RateLimits(perUser: 20, perKey: 20)
-    let voided = VoidedEvents()
     let compactions = LastCompaction()
     private let routes: RouteTable
     private let byName: [String: ConsolePage]

@@ -1,6 +1,5 @@
 import HTTPTypes
 import Hummingbird
-import Synchronization
 import Traylog
 
 /// What was done, by whom: to one tray with its effect, and in the whole log.
@@ -111,7 +110,7 @@ enum TimelinePages {
     /// The rows, with the undo that voided each.
     private static func voided(_ rows: [EventRow], _ visit: Visit) async throws -> [EventRow] {
         guard rows.contains(where: { $0.event.kind.isUndoable }) else { return rows }
-        let voided = try await visit.console.voided.of(visit.segment("u"), visit.store)
+        let voided = try await visit.store.voidedEvents(of: visit.segment("u"))
         return rows.map { row in
             var row = row
             row.voidedBy = voided[row.event.seq]
@@ -127,37 +126,5 @@ enum TimelinePages {
         let page = try await visit.store.search(
             filter, newestFirst: true, from: before.map { Seq($0 - 1) }, limit: pageRows)
         return (page.events, page.next.map { Seq($0.rawValue + 1) })
-    }
-}
-
-/// Which events of a user an undo has voided. Looked for once, then among new events only.
-final class VoidedEvents: Sendable {
-    private struct Known {
-        var through = Seq.zero
-        var by: [Seq: Seq] = [:]
-    }
-
-    private static let most = 64
-    private let known = Mutex<[String: Known]>([:])
-
-    func of(_ user: String, _ store: Store) async throws -> [Seq: Seq] {
-        var found = known.withLock { $0[user] } ?? Known()
-        let head = try await store.head()
-        var filter = EventFilter()
-        (filter.user, filter.kinds) = (user, [.undone])
-        var next: Seq? = Seq(found.through.rawValue + 1)
-        while let from = next, from <= head {
-            let page = try await store.search(filter, from: from, limit: 10_000)
-            for event in page.events {
-                if case .undone(let voided) = event.body { found.by[voided] = event.seq }
-            }
-            next = page.next
-        }
-        found.through = head
-        known.withLock { [found] known in
-            if known.count >= Self.most { known.removeAll() }
-            known[user] = found
-        }
-        return found.by
     }
 }

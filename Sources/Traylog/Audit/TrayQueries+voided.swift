@@ -1,0 +1,25 @@
+import TraylogDomain
+import TraylogQueries
+
+extension BlockingQueries {
+    /// The events of a user that were undone, each with the `undone` that voided it.
+    ///
+    /// - Throws: ``TraylogError/failed(_:)``.
+    /// - Complexity: O(events undone), whatever the user's history.
+    public func voidedEvents(of user: String) throws(TraylogError) -> [Seq: Seq] {
+        try queries.answer(.now, of: user) { now in
+            var voided: [Seq: Seq] = [:]
+            for voiding in try now.state.voidings(stored: now.pages) {
+                voided[Seq(voiding.event)] = Seq(voiding.undone)
+            }
+            return voided
+        }
+    }
+}
+
+extension TrayQueries {
+    /// The same, while the task waits.
+    public func voidedEvents(of user: String) async throws(TraylogError) -> [Seq: Seq] {
+        try await asking { store throws(TraylogError) in try store.voidedEvents(of: user) }
+    }
+}
