@@ -1,13 +1,9 @@
+import TraylogChecks
 import TraylogDomain
 import TraylogJSON
 import TraylogLog
 import TraylogQueries
 import TraylogStates
-
-/// Why an export has a line without an event.
-enum ExportGap: String {
-    case damaged, compacted, erased
-}
 
 /// Writes the log as lines of JSON, some at a time. ``LogRestore`` makes the same log from them.
 public struct LogExport {

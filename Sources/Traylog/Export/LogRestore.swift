@@ -1,3 +1,4 @@
+import TraylogChecks
 import TraylogDomain
 import TraylogJSON
 import TraylogLMDB

@@ -1,4 +1,5 @@
 import TestSupport
+import TraylogChecks
 import TraylogDomain
 import TraylogLog
 

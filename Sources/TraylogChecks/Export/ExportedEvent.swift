@@ -3,8 +3,13 @@ import TraylogJSON
 import TraylogLog
 import TraylogStates
 
+/// Why an export has a line without an event.
+package enum ExportGap: String {
+    case damaged, compacted, erased
+}
+
 /// A line of an export.
-enum ExportedLine {
+package enum ExportedLine {
     case event(ExportedEvent)
     /// An event that the export does not have.
     case gap(Seq, last: Seq)
@@ -13,7 +18,7 @@ enum ExportedLine {
     ///
     /// - Parameter writer: lends its memory; its text is lost.
     /// - Throws: ``Refusal/invalid(field:reason:)`` with the member at fault.
-    static func read(_ line: Span<UInt8>, writer: inout JSONWriter) throws(Refusal) -> ExportedLine {
+    package static func read(_ line: Span<UInt8>, writer: inout JSONWriter) throws(Refusal) -> ExportedLine {
         let members = try MemberValues(line, "line")
         guard members.has("lost") else { return .event(try ExportedEvent.read(line, members, writer: &writer)) }
         let text = line.extracting(try members.required("stored"))
@@ -24,9 +29,14 @@ enum ExportedLine {
 }
 
 /// An event read from a line of an export. Its readable members and its stored bytes agree.
-struct ExportedEvent {
-    let event: Event
-    let stored: StoredForm
+package struct ExportedEvent {
+    package let event: Event
+    package let stored: StoredForm
+
+    package init(event: Event, stored: StoredForm) {
+        self.event = event
+        self.stored = stored
+    }
 
     private static let storedName = "stored"
 
@@ -38,7 +48,7 @@ struct ExportedEvent {
     ]
 
     /// Reads a line that has an event.
-    static func read(_ line: Span<UInt8>, writer: inout JSONWriter) throws(Refusal) -> ExportedEvent {
+    package static func read(_ line: Span<UInt8>, writer: inout JSONWriter) throws(Refusal) -> ExportedEvent {
         try read(line, try MemberValues(line, "line"), writer: &writer)
     }
 
@@ -117,19 +127,27 @@ extension StoredForm {
 }
 
 /// The stored bytes of an event. With its readable members they are enough to restore the record byte for byte.
-struct StoredForm: Hashable, Sendable {
-    var stream: UInt32
-    var salt: Salt
-    var payload: [UInt8]
+package struct StoredForm: Hashable, Sendable {
+    package var stream: UInt32
+    package var salt: Salt
+    package var payload: [UInt8]
     /// The checksum of the record.
-    var checksum: UInt32
+    package var checksum: UInt32
     /// The last event of the export, so that a restore notices a missing end.
-    var last: Seq
+    package var last: Seq
+
+    package init(stream: UInt32, salt: Salt, payload: [UInt8], checksum: UInt32, last: Seq) {
+        self.stream = stream
+        self.salt = salt
+        self.payload = payload
+        self.checksum = checksum
+        self.last = last
+    }
 }
 
 extension JSONWriter {
     /// Writes the line that stands for an event that the export does not have.
-    mutating func writeGap(_ seq: Seq, _ reason: ExportGap, last: Seq) {
+    package mutating func writeGap(_ seq: Seq, _ reason: ExportGap, last: Seq) {
         beginObject()
         member("seq", seq)
         member("lost", reason.rawValue)
@@ -142,7 +160,7 @@ extension JSONWriter {
     }
 
     /// Writes a line of an export: the event as `log` shows it, and its stored form (Docs/format.md, "Export").
-    mutating func write(_ event: Event, stored: StoredForm) {
+    package mutating func write(_ event: Event, stored: StoredForm) {
         beginObject()
         members(of: event)
         name("stored")
