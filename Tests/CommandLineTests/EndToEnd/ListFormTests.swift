@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import traylog_cli
+
 /// Ranges by time, lists for spreadsheets, and what shells complete.
 struct ListFormTests {
     @Test(arguments: ["history", "log", "export"])
@@ -58,6 +60,30 @@ struct ListFormTests {
             ]
             let run = try TraylogRun.of(words, environment: ["SAP_SHELL": "bash"])
             #expect(run.lines == ["ada"])
+        }
+    }
+
+    @Test(arguments: [80, 140] as [UInt16])
+    func everyAnswerFitsTheWindowAndIsWholeInAPipe(columns: UInt16) throws {
+        try withStore { store in
+            let long = String(repeating: "long-", count: 30) + "end"
+            try store.append(
+                #"{"kind":"notify","user":"ada","thread":"\#(long)","category":"c","title":"\#(long)","device":"\#(long)"}"#,
+                #"{"kind":"mark","user":"ada","as":"read","items":[1],"actor":"\#(long)"}"#)
+            let queries = [
+                ["tray", "ada"], ["inbox", "ada"], ["threads", "ada"], ["history", "ada"], ["log"], ["users"],
+                ["audit", "ada"], ["diff", "ada", "--from", "0"], ["stats"], ["tree-head"], ["prove", "1"],
+                ["prove-consistency", "1", "2"], ["verify"], ["replay"],
+            ]
+            for query in queries {
+                let text = try PseudoTerminal.text(
+                    of: query + ["--store", store.directory], columns: columns, environment: ["NO_COLOR": "1"])
+                #expect(!text.isEmpty, "\(query)")
+                for line in text.split(separator: "\n") {
+                    #expect(DisplayWidth.of(String(line)) <= Int(columns), "\(query): \(line)")
+                }
+                #expect(try !TraylogRun.of(["--store", store.directory] + query).text.contains("…"), "\(query)")
+            }
         }
     }
 }

@@ -104,7 +104,13 @@ struct AuditPage {
             ), ("Tree head", report.treeHead.size.counted("event")),
             ("Root hash", "<code>\(report.treeHead.root.hex)</code>"),
         ]
-        let signed = checkpoint.map { ["<dt>Signed tree head</dt><dd><pre>\(HTMLText.escaped($0))</pre></dd>"] } ?? []
+        var signed: [String] = []
+        if let checkpoint {
+            // Its lines are what was signed.
+            let lines = checkpoint.split(separator: "\n", omittingEmptySubsequences: false)
+            let note = lines.map { HTMLText.escaped(String($0)) }.joined(separator: "\n")
+            signed = ["<dt>Signed tree head</dt><dd><pre>\(note)</pre></dd>"]
+        }
         return ["<dl>"] + facts.map { "<dt>\($0.0)</dt><dd>\($0.1)</dd>" } + signed + [
             "</dl>",
             "<p class=\"note\">The tree head binds this report to the log: an auditor who has kept it, or a later one, can "
@@ -237,8 +243,8 @@ struct AuditPage {
         "thead{display:table-header-group}thead th{position:static}tr{break-inside:avoid}body{font-size:9pt;line-height:1.35}",
         "h1{font-size:14pt;margin:0 0 4pt}h2{font-size:11pt;margin:8pt 0 2pt}dl{gap:0 8pt}figure{max-width:150mm}",
         // One line for most rows: each column has its share, and only long texts wrap.
-        "table{table-layout:fixed;font-size:7.5pt;line-height:1.25}th,td{padding:1pt 2pt}th:nth-child(1){width:7%}th:nth-child(2),th:nth-child(3){width:15%}",
-        "th:nth-child(4){width:12%}th:nth-child(5){width:9%}th:nth-child(7),th:nth-child(8){width:7%}details,nav,fieldset,.skip{display:none}",
+        "table{table-layout:fixed;font-size:7pt;line-height:1.25}th,td{padding:1pt 2pt}th:nth-child(1){width:6%}th:nth-child(2),th:nth-child(3){width:12.5%}",
+        "th:nth-child(4){width:9%}th:nth-child(5){width:7%}th:nth-child(7),th:nth-child(8){width:6%}details,nav,fieldset,.skip{display:none}",
         "tfoot{display:table-footer-group}tfoot td{border:0;font-size:7pt;color:var(--soft)}}",
     ]
 }
