@@ -54,12 +54,12 @@ library_package() {
     esac
 }
 
-# need COMMAND=PACKAGE … and `lmdb`, `libzstd`, `libcrypto` for the libraries: installs those that are not there, in one go.
+# need COMMAND=PACKAGE … and `lmdb`, `libzstd`, `libcrypto`, `libnats` for the libraries: installs those that are not there, in one go.
 need() {
     local wanted missing=()
     for wanted in "$@"; do
         case $wanted in
-            lmdb | libzstd | libcrypto)
+            lmdb | libzstd | libcrypto | libnats)
                 { has pkg-config && pkg-config --exists "$wanted"; } || missing+=("$(library_package "$wanted")")
                 ;;
             *) has "${wanted%%=*}" || missing+=("${wanted#*=}") ;;

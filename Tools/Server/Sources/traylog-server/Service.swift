@@ -24,17 +24,24 @@ final class Service: Sendable {
     let devices: Devices
     let topics: TopicIndex
     let log: ServiceLog
+    /// Nil for a server on its own.
+    let cluster: Cluster?
+    /// Nil without a keys file.
+    let pass: NodePass?
     private let draining = Mutex(false)
 
     init(
         store: Store, configuration: ServiceConfiguration, keys: ServerKeys, tokens: UserTokens,
-        checkpointKey: NotePrivateKey, devices: Devices, metrics: Metrics, log: ServiceLog
+        checkpointKey: NotePrivateKey, devices: Devices, metrics: Metrics, log: ServiceLog, cluster: Cluster? = nil,
+        pass: NodePass? = nil
     ) async throws {
         self.metrics = metrics
+        self.cluster = cluster
+        self.pass = pass
         self.devices = devices
         topics = TopicIndex(store)
         self.store = store
-        storeIdentity = try await store.storeIdentity()
+        if let cluster { storeIdentity = cluster.identity } else { storeIdentity = try await store.storeIdentity() }
         self.configuration = configuration
         self.keys = keys
         self.tokens = tokens
@@ -45,6 +52,11 @@ final class Service: Sendable {
 
     /// Whether the server was told to stop: it is not ready then, and takes no new live streams.
     var isDraining: Bool { draining.withLock { $0 } }
+
+    /// Closes the store; a node gives its lease up first.
+    func close() async {
+        if let cluster { await cluster.stop() } else { await store.close() }
+    }
 
     func drain() {
         draining.withLock { $0 = true }

@@ -88,6 +88,7 @@ extension Problem {
         case let refusal as Refusal: self.init(refusal)
         case TraylogError.refused(let refusal): self.init(refusal)
         case TraylogError.failed(let failure): self.init(failure, tellsAll: false)
+        case let failure as StoreFailure: self.init(failure, tellsAll: false)
         case let error as JSONError: self.init(.badRequest, "Not JSON", error.message, error: "invalid")
         case is CancellationError: self = .unavailable("the server is closing")
         // What a peer sends or stops sending is not the server's failure.
@@ -115,7 +116,7 @@ extension Problem {
     /// - Parameter tellsAll: whether the message may be seen, which may have paths of the server.
     init(_ failure: StoreFailure, tellsAll: Bool) {
         switch failure.code {
-        case .closed, .busy: self = .unavailable(failure.message)
+        case .closed, .busy, .notOwner, .unavailable: self = .unavailable(failure.message)
         case .diskFull, .mapFull: self.init(.insufficientStorage, "No space left", failure.message)
         case .notFound: self.init(.notFound, "Not found", failure.message)
         default:

@@ -65,6 +65,7 @@ struct Responder: HTTPResponder {
     ) async throws -> Response {
         if let console, console.has(request) { return try await console.answer(request, context) }
         let call = try call(request, context, note)
+        if let response = try await forwarded(request, call.route) { return response }
         if call.headers[.minSeq] != nil, request.method == .get || request.method == .head {
             try await call.waitForWrites()
         }

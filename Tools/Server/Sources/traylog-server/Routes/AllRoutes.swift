@@ -3,5 +3,5 @@ enum AllRoutes {
     static let table = RouteTable(
         CommandRoutes.all + WritingRoutes.all + ReadingRoutes.all + FeedRoutes.all + LiveRoutes.all + AuditRoutes.all
             + TokenRoutes.all + DeviceRoutes.all + AdminRoutes.all + HealthRoutes.all + NovuTriggers.all
-            + NovuSubscribers.all + NovuTopics.all)
+            + NovuSubscribers.all + NovuTopics.all + ClusterRoutes.all)
 }

@@ -29,7 +29,11 @@ enum OpenAPI {
                     "bearer": [
                         "type": "http", "scheme": "bearer",
                         "description": "A server key (tlk_…), or a user's token (JWT).",
-                    ]
+                    ],
+                    "node": [
+                        "type": "apiKey", "in": "header", "name": "Authorization",
+                        "description": "A node of the same cluster, by the keys file that they share.",
+                    ],
                 ],
                 // It goes with every GET; no operation names it, because a value ahead of the log answers 503 by intent, which programs
                 // that try values out would take for a fault.
@@ -56,7 +60,8 @@ enum OpenAPI {
             ("description", .string(route.access.words)), ("parameters", .array(parameters)),
         ]
         if let body = body(route) { members.append(("requestBody", body)) }
-        members.append(("security", route.access.isOpen ? [] : [["bearer": []]]))
+        let isForNodes = route.path.text == Seed.path
+        members.append(("security", isForNodes ? [["node": []]] : route.access.isOpen ? [] : [["bearer": []]]))
         members.append(("responses", .object(responses(route, isHead: isHead))))
         return .object(members)
     }
@@ -181,12 +186,14 @@ extension Route {
         case .conditional: ["ETag", "X-Poll-Interval"]
         case .feed:
             ["Stream-Next-Offset", "Stream-Up-To-Date", "Stream-Cursor", "ETag", "Traylog-Tree-Head"]
-        case .plain: status == 202 ? ["Location"] : []
+        case .plain: status == 202 ? ["Location"] : path.text == Seed.path ? ["Traylog-Tree-Head"] : []
         }
     }
 
     /// The statuses of problems.
     fileprivate var failures: [Int] {
+        // Nodes have credentials of their own.
+        if path.text == Seed.path { return [400, 401, 404, 429, 500, 503] }
         guard !access.isOpen else { return access.isFree ? [400, 503] : [400, 429] }
         var all = [400, 401, 403, 414, 429, 431, 500, 503]
         let isReading = method == .get

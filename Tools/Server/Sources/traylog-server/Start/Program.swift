@@ -7,7 +7,7 @@ struct Program: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "traylog-server",
         abstract: "Serve a Traylog store over HTTP.",
-        subcommands: [ServeCommand.self, KeyCommand.self],
+        subcommands: [ServeCommand.self, KeyCommand.self, TrimCommand.self],
         defaultSubcommand: ServeCommand.self)
 
     static func main() async {
@@ -29,6 +29,8 @@ struct Program: AsyncParsableCommand {
     private static func status(of error: any Error) -> Int32? {
         switch error {
         case is ConfigurationError: 64
+        case is UnsafeLog: 78
+        case is BrokerError: 69
         case TraylogError.refused: 65
         case TraylogError.failed(let failure):
             switch failure.code {

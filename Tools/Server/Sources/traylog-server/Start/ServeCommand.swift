@@ -30,18 +30,29 @@ struct ServeCommand: AsyncParsableCommand {
         let log = ServiceLog()
         let metrics = Metrics(log: log)
         storeOptions.observer = metrics
-        let store = try await Task { [storeOptions] in try Store.open(settings.store, options: storeOptions) }.value
+        let pass = try settings.keys.map { NodePass(keysFile: Array(try Self.text($0).utf8)) }
+        var cluster: Cluster?
+        if let clustered = settings.cluster, let pass {
+            cluster = try await Cluster.start(
+                clustered, store: settings.store, options: storeOptions, pass: pass, log: log)
+        }
+        let store =
+            if let cluster { cluster.node.store } else {
+                try await Task { [storeOptions] in try Store.open(settings.store, options: storeOptions) }.value
+            }
+        let close = { [cluster] in if let cluster { await cluster.stop() } else { await store.close() } }
         do {
             let checkpointKey = try givenKey ?? Self.checkpointKey(in: settings.store)
             let service = try await Service(
                 store: store, configuration: settings.service, keys: keys, tokens: tokens,
-                checkpointKey: checkpointKey, devices: Devices(directory: settings.store), metrics: metrics, log: log)
+                checkpointKey: checkpointKey, devices: Devices(directory: settings.store), metrics: metrics, log: log,
+                cluster: cluster, pass: pass)
             try await Self.serve(service, settings, tls)
         } catch {
-            await store.close()
+            await close()
             throw error
         }
-        await store.close()
+        await close()
     }
 
     private static func serve(_ service: Service, _ settings: ServeSettings, _ tls: TLSConfiguration?) async throws {
@@ -95,9 +106,9 @@ struct ServeCommand: AsyncParsableCommand {
             try? await gracefulShutdown()
             service.drain()
             // Thousands of connections may take longer to end than anybody waits. What was acknowledged is on disk.
-            Task.detached { [store = service.store] in
+            Task.detached { [service] in
                 try await Task.sleep(for: .seconds(12))
-                await store.close()
+                await service.close()
                 Foundation.exit(0)
             }
         }

@@ -30,6 +30,8 @@ struct ServeOptions: ParsableArguments {
     @Option(help: "A file with the certificates (PEM) that sign those of push providers; needed beyond loopback.")
     var apnsClients: String?
 
+    @OptionGroup(title: "Cluster") var cluster: ClusterOptions
+
     @Flag(help: "A proxy before the server does TLS, so that it may listen on any address.")
     var behindProxy = false
 
@@ -70,12 +72,15 @@ struct ServeSettings {
     var isBehindProxy: Bool
     var isDev: Bool
     var hasConsole: Bool
+    /// Nil for a server on its own.
+    var cluster: ClusterSettings?
     var service: ServiceConfiguration
 
     private static let names: Set<String> = [
         "store", "listen", "tls-certificate", "tls-key", "keys", "user-token-key", "checkpoint-key", "apns-listen",
         "apns-clients", "behind-proxy",
-        "rate-user", "rate-key", "no-console", "log-users", "dev",
+        "rate-user", "rate-key", "no-console", "log-users", "dev", "cluster", "stream", "advertise", "monitor",
+        "allow-unsafe-log", "seed",
     ]
 
     init(_ options: ServeOptions, environment: [String: String]) throws {
@@ -116,6 +121,12 @@ struct ServeSettings {
         service = ServiceConfiguration(
             rateUser: try number(options.rateUser, "rate-user"), rateKey: try number(options.rateKey, "rate-key"),
             logsUsers: try isSet(options.logUsers, "log-users"), isBehindProxy: isBehindProxy)
+        let given = ClusterOptions(
+            cluster: text(options.cluster.cluster, "cluster"), stream: text(options.cluster.stream, "stream"),
+            advertise: text(options.cluster.advertise, "advertise"), monitor: text(options.cluster.monitor, "monitor"),
+            seed: text(options.cluster.seed, "seed"),
+            allowUnsafeLog: try isSet(options.cluster.allowUnsafeLog, "allow-unsafe-log"))
+        cluster = try given.settings(isDev: isDev)
         try check()
     }
 

@@ -1,0 +1,183 @@
+import Crypto
+import Foundation
+import Synchronization
+import Traylog
+import TraylogCluster
+
+/// This server as one node of several: its copy of the log of record, and how to reach the others.
+final class Cluster: Sendable {
+    let settings: ClusterSettings
+    let node: ClusterNode
+    let members: Members
+    /// The name of the store in offsets, the same on every node.
+    let identity: String
+    private let jetStream: JetStream
+    private let asking = BrokerQueue("traylog.broker.figures")
+    private let telling = Mutex<Task<Void, Never>?>(nil)
+
+    private static let startTime = Duration.seconds(60)
+    private static let tellTime = Duration.seconds(1)
+
+    private init(
+        _ settings: ClusterSettings, _ node: ClusterNode, _ members: Members, _ identity: String, _ jetStream: JetStream
+    ) {
+        (self.settings, self.node, self.members) = (settings, node, members)
+        (self.identity, self.jetStream) = (identity, jetStream)
+    }
+
+    /// Looks at the brokers, gets a copy of the store where there is none, and begins to follow.
+    ///
+    /// - Parameters:
+    ///   - directory: the store's.
+    ///   - storeOptions: but those that are the node's to say.
+    ///   - pass: opens the other nodes' doors.
+    /// - Throws: ``UnsafeLog``; ``BrokerError`` when no broker answered for a minute.
+    static func start(
+        _ settings: ClusterSettings, store directory: String, options storeOptions: StoreOptions, pass: NodePass,
+        log: ServiceLog
+    ) async throws -> Cluster {
+        let connection = try BrokerConnection(settings.brokers)
+        let (stream, created) = try await patiently(log) { try await probe(settings, connection, log) }
+        if let seed = settings.seed { try await Seed(peer: seed, pass: pass, directory: directory).plant() }
+        let (brokerLog, lease, members) = try await patiently(log) {
+            try await BrokerQueue("traylog.broker.start").run { () throws(BrokerError) in
+                (
+                    try BrokerLog(connection, stream),
+                    try BrokerLease(connection, stream: stream.name, replicas: stream.replicas),
+                    try Members(connection, stream: stream.name, replicas: stream.replicas)
+                )
+            }
+        }
+        var options = NodeOptions(name: settings.advertise, url: settings.advertise)
+        options.store = storeOptions
+        let node = try await ClusterNode.open(directory, options, log: brokerLog, lease: lease)
+        let identity = Array(SHA256.hash(data: Array("\(stream.name) \(created)".utf8))).prefix(16)
+        let cluster = Cluster(settings, node, members, Array(identity).hex, JetStream(connection: connection))
+        await node.start()
+        cluster.telling.withLock { $0 = Task { [weak cluster] in await Self.tell(of: cluster) } }
+        return cluster
+    }
+
+    func stop() async {
+        telling.withLock { $0 }?.cancel()
+        await node.stop()
+    }
+
+    /// Brokers that are starting answer some seconds later.
+    private static func patiently<Value>(
+        _ log: ServiceLog, _ body: () async throws -> Value
+    ) async throws -> Value {
+        let end = ContinuousClock.now + startTime
+        while true {
+            do { return try await body() } catch let error as BrokerError {
+                guard ContinuousClock.now < end else { throw error }
+                log.write([("cluster", "waiting for the brokers"), ("error", .string("\(error)"))])
+                try await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    private static func probe(
+        _ settings: ClusterSettings, _ connection: BrokerConnection, _ log: ServiceLog
+    ) async throws -> (StreamFacts, created: String) {
+        guard connection.isConnected else { throw BrokerError.unanswered("none can be reached") }
+        let probe = BrokerProbe(
+            urls: settings.brokers, stream: settings.stream, monitors: settings.monitors, replicas: settings.replicas)
+        let found = try await probe.run(connection)
+        for warning in found.warnings { log.write([("cluster", "warning"), ("warning", .string(warning))]) }
+        guard found.findings.isEmpty || settings.allowsUnsafeLog else { throw UnsafeLog(findings: found.findings) }
+        for finding in found.findings { log.write([("cluster", "unsafe log"), ("warning", .string(finding))]) }
+        return (found.stream, found.created)
+    }
+
+    // MARK: What others see
+
+    func status() async -> NodeStatus { await node.status() }
+
+    /// The URL of the node that decides, unless it is this one or nobody is known to.
+    func otherOwner(_ status: NodeStatus) -> String? {
+        guard let owner = status.owner, owner.node != settings.advertise else { return nil }
+        return owner.url
+    }
+
+    /// How far a broker has come that holds the stream.
+    struct BrokerLag {
+        var name: String
+        var lag: UInt64 = 0
+        var isCurrent = true
+    }
+
+    /// The broker that leads first; none where nobody answers.
+    func brokerLags() async -> [BrokerLag] {
+        let info = try? await asking.run { [jetStream, settings] () throws(BrokerError) in
+            try jetStream.stream(settings.stream)
+        }
+        guard let cluster = info?["cluster"] else { return [] }
+        var lags: [BrokerLag] = []
+        if let leader = cluster["leader"]?.string { lags.append(BrokerLag(name: leader)) }
+        for replica in cluster["replicas"]?.array ?? [] {
+            let isThere = (replica["current"]?.bool ?? false) && !(replica["offline"]?.bool ?? false)
+            lags.append(
+                BrokerLag(
+                    name: replica["name"]?.string ?? "", lag: replica["lag"]?.integer ?? 0, isCurrent: isThere))
+        }
+        return lags
+    }
+
+    /// Waits until every node has rewritten its store, and the stream is trimmed past what was written before: the person's events
+    /// are nowhere then but in backups.
+    func waitForErasure(of last: LogPosition) async throws {
+        let erased = await status().position
+        while true {
+            let nodes = try? await members.all()
+            let info = try? await asking.run { [jetStream, settings] () throws(BrokerError) in
+                try jetStream.stream(settings.stream)
+            }
+            let first = info?["state"]?["first_seq"]?.integer ?? 0
+            if first > last.rawValue, let nodes, nodes.allSatisfy({ $0.position >= erased.rawValue }) { return }
+            try await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    /// Says from time to time how far this node has come.
+    private static func tell(of cluster: Cluster?) async {
+        var told: UInt64?
+        var beats = 0
+        while let cluster, !Task.isCancelled {
+            beats += 1
+            let status = await cluster.status()
+            // Nodes that are gone for good are told by the age of what they said last.
+            if status.position.rawValue != told || beats % 30 == 0 {
+                let member = Members.Member(
+                    url: cluster.settings.advertise, position: status.position.rawValue, head: status.head.rawValue,
+                    at: Timestamp.now.rfc3339)
+                if (try? await cluster.members.tell(member)) != nil { told = status.position.rawValue }
+            }
+            try? await Task.sleep(for: tellTime)
+        }
+    }
+}
+
+/// How nodes know each other: by the keys file that they share. Whoever can read that file could make any key valid.
+struct NodePass: Sendable {
+    static let longestAge: Int64 = 60
+    private let key: SymmetricKey
+
+    init(keysFile: [UInt8]) {
+        key = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: keysFile), info: Array("traylog node".utf8), outputByteCount: 32)
+    }
+
+    /// The credentials of a request.
+    func credentials(for path: String, at time: Int64) -> String {
+        let code = HMAC<SHA256>.authenticationCode(for: Array("\(time) \(path)".utf8), using: key)
+        return "Traylog-Node \(time):\(Array(code).hex)"
+    }
+
+    func opens(_ path: String, _ credentials: String?, now: Int64) -> Bool {
+        guard let text = credentials?.split(separator: " ", maxSplits: 1).last?.split(separator: ":"), text.count == 2,
+            let time = Int64(text[0]), abs(now - time) <= Self.longestAge, let code = [UInt8](hex: String(text[1]))
+        else { return false }
+        return HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: Array("\(time) \(path)".utf8), using: key)
+    }
+}

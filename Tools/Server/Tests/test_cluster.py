@@ -1,0 +1,173 @@
+"""A cluster on this machine: real brokers, three servers. Skipped where nats-server cannot be had.
+
+TRAYLOG_CLUSTER_SECONDS=60 tortures for a minute, or as long as it says; TRAYLOG_CLUSTER_SEED in another order."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "Cluster"))
+
+import machines  # noqa: E402
+import torture  # noqa: E402
+from callers import Lines  # noqa: E402
+
+SERVER = os.environ["TRAYLOG_SERVER"]
+BROKER = os.path.join(os.path.dirname(sys.executable), "nats-server")
+if not os.access(BROKER, os.X_OK):
+    BROKER = shutil.which("nats-server")
+SECONDS = int(os.environ.get("TRAYLOG_CLUSTER_SECONDS", "0"))
+SEED = int(os.environ.get("TRAYLOG_CLUSTER_SEED", "1"))
+
+
+@unittest.skipUnless(BROKER, "nats-server is not installed: it comes with Tools/Server/Tests/requirements.txt")
+class ClusterTests(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="traylog-cluster.")
+        self.addCleanup(shutil.rmtree, self.directory, True)
+
+    def cluster(self, **options):
+        return machines.Cluster(SERVER, BROKER, self.directory, **options)
+
+    def refusal(self, **options):
+        """The status and the words of a server that refuses to start."""
+        with self.cluster(**options) as cluster:
+            cluster.start_brokers()
+            node = cluster.nodes[0]
+            node.start()
+            return node.process.wait(timeout=120), node.logged()
+
+    def test_brokers_that_sync_now_and_then_are_refused(self):
+        status, words = self.refusal(sync=None)
+        self.assertEqual(status, 78, words)
+        self.assertIn("sync_interval", words)
+
+    def test_one_broker_is_refused_unless_it_is_asked_for(self):
+        status, words = self.refusal(brokers=1, nodes=1)
+        self.assertNotEqual(status, 0, words)
+        with self.cluster(brokers=1, nodes=1, options=["--allow-unsafe-log"]) as cluster:
+            cluster.start()
+            lines = Lines(cluster.nodes, cluster.key)
+            answer = lines.call(cluster.nodes[0], "POST", "/v1/users/ann/notifications", {"title": "Hello"})
+            self.assertEqual((answer[0], answer[2]["seq"]), (201, 1))
+            lines.close()
+
+    def test_each_setting_of_the_stream_that_loses_events_is_named(self):
+        with self.cluster() as cluster:
+            cluster.start_brokers()
+            script = os.path.join(os.path.dirname(machines.__file__), "stream.py")
+            subprocess.run(
+                [sys.executable, script, cluster.brokers[0].url, json.dumps(
+                    {"name": "traylog", "subjects": ["log"], "num_replicas": 1, "max_age": 10**12, "discard": "old"})],
+                check=True)
+            node = cluster.nodes[0]
+            node.start()
+            self.assertEqual(node.process.wait(timeout=120), 78)
+            for setting in ("num_replicas", "deny_delete", "discard", "max_age"):
+                self.assertIn(setting, node.logged())
+
+    def test_the_dev_mode_and_missing_options_are_refused(self):
+        for more in (["--dev"], [], ["--keys", "/nowhere"]):
+            done = subprocess.run(
+                [SERVER, "--store", os.path.join(self.directory, "s"), "--cluster", "nats://127.0.0.1:1", "--stream", "x",
+                 *(["--advertise", "http://127.0.0.1:1"] if more else ["--keys", os.devnull]), *more],
+                capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 64, done.stderr)
+
+    def test_any_node_takes_writes_and_shows_them(self):
+        with self.cluster() as cluster:
+            cluster.start()
+            lines = Lines(cluster.nodes, cluster.key, timeout=20)
+            head = 0
+            for number, node in enumerate(cluster.nodes):
+                answer = lines.call(node, "POST", "/v1/users/ann/notifications", {"title": f"{number}", "key": f"k{number}"})
+                self.assertEqual(answer[0], 201, answer[2])
+                head = int(answer[1]["Traylog-Seq"])
+                for other in cluster.nodes:
+                    tray = lines.call(other, "GET", "/v1/users/ann/tray", headers={"Traylog-Min-Seq": str(head)})
+                    self.assertEqual((tray[0], tray[2]["unread"]), (200, number + 1))
+            for node in cluster.nodes:
+                again = lines.call(node, "POST", "/v1/users/ann/notifications", {"title": "0", "key": "k0"})
+                self.assertEqual((again[0], again[2]), (200, {"result": "duplicate", "seq": 1}))
+                refused = lines.call(node, "POST", "/v1/users/ann/undo", {"event": 10**9})
+                self.assertEqual((refused[0], refused[2]["error"]), (404, "unknownEvent"))
+            ready = [node.readiness() for node in cluster.nodes]
+            self.assertEqual(sorted(each["role"] for each in ready), ["follower", "follower", "owner"])
+            self.assertEqual(len({each["position"] for each in ready}), 1)
+            self.check_without_brokers(cluster, lines)
+            lines.close()
+
+    def check_without_brokers(self, cluster, lines):
+        """Reads go on; writes are refused, to be tried again."""
+        for broker in cluster.brokers:
+            broker.end()
+        for node in cluster.nodes:
+            self.assertEqual(lines.call(node, "GET", "/v1/users/ann/tray")[2]["unread"], 3)
+            answer = lines.call(node, "POST", "/v1/users/ann/notifications", {"title": "3", "key": "k3"})
+            self.assertEqual(answer[0], 503, answer)
+            self.assertIn("Retry-After", answer[1])
+        for broker in cluster.brokers:
+            broker.start()
+        cluster.wait_for_nodes()
+        end = time.monotonic() + 60
+        while (answer := lines.call(cluster.nodes[0], "POST", "/v1/users/ann/notifications", {"title": "3", "key": "k3"}))[0] == 503:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.2)
+        self.assertIn(answer[0], (200, 201))
+
+    def test_a_new_node_begins_with_a_copy_and_the_stream_is_trimmed(self):
+        with self.cluster() as cluster:
+            cluster.start()
+            lines = Lines(cluster.nodes, cluster.key, timeout=20)
+            for number in range(20):
+                lines.call(cluster.nodes[0], "POST", "/v1/users/ann/notifications", {"title": f"{number}"})
+            cluster.wait("all have it", lambda: {node.readiness()["head"] for node in cluster.nodes} == {20})
+            backup = os.path.join(self.directory, "backup")
+            job = lines.call(cluster.nodes[0], "POST", "/v1/admin/backups", {"dest": backup})[2]["id"]
+            while lines.call(cluster.nodes[0], "GET", f"/v1/admin/jobs/{job}")[2]["state"] == "running":
+                time.sleep(0.1)
+            trim = [SERVER, "trim", "--cluster", cluster.brokers[0].url, "--stream", "traylog", "--backup", backup]
+            end = time.monotonic() + 30
+            while (report := json.loads(subprocess.run(trim, check=True, capture_output=True).stdout))["first"] < 15:
+                self.assertLess(time.monotonic(), end, report)
+                time.sleep(0.5)
+            node = cluster.nodes[2]
+            node.end()
+            shutil.rmtree(node.store)
+            # A copy that came halfway is begun again.
+            os.makedirs(node.store + ".incoming")
+            with open(os.path.join(node.store + ".incoming", "CURRENT"), "w") as file:
+                file.write("half")
+            node.start("--seed", cluster.nodes[0].url)
+            cluster.wait_for_nodes()
+            self.assertEqual(
+                lines.call(node, "GET", "/v1/tree-head")[2], lines.call(cluster.nodes[0], "GET", "/v1/tree-head")[2])
+            lines.close()
+
+    def test_a_node_that_left_is_an_ordinary_store(self):
+        with self.cluster() as cluster:
+            cluster.start()
+            lines = Lines(cluster.nodes, cluster.key)
+            lines.call(cluster.nodes[0], "POST", "/v1/users/ann/notifications", {"title": "Hello"})
+            cluster.wait("all have it", lambda: {node.readiness()["head"] for node in cluster.nodes} == {1})
+            lines.close()
+            store = cluster.nodes[1].store
+        from served import Server
+        os.makedirs(os.path.join(self.directory, "left"))
+        shutil.move(store, os.path.join(self.directory, "left", "store"))
+        with Server(directory=os.path.join(self.directory, "left")) as server:
+            self.assertEqual(server.get("/v1/users/ann/tray").json["unread"], 1)
+            self.assertEqual(server.notify("ann", title="More").json["seq"], 2)
+
+    @unittest.skipUnless(SECONDS, "TRAYLOG_CLUSTER_SECONDS=60 lets it run")
+    def test_nothing_is_lost_or_doubled_under_torture(self):
+        self.assertTrue(torture.run(SERVER, BROKER, self.directory, SEED, SECONDS))
+
+
+if __name__ == "__main__":
+    unittest.main()
