@@ -47,45 +47,6 @@ extension TrayQueries {
     }
 }
 
-extension MerkleAccumulator {
-    /// Appends the leaf of an event, from its record.
-    ///
-    /// - Throws: ``TraylogError/failed(_:)``: `outOfSequence` for an event that is not the next one, `damaged` for wrong
-    ///   bytes, `unsupported` for an erased event, whose content another store does not have.
-    public mutating func append(_ record: LogRecord) throws(TraylogError) {
-        guard record.seq.rawValue == size + 1 else {
-            throw .failed(
-                StoreFailure(
-                    code: .outOfSequence, message: "event \(record.seq) was given where event \(size + 1) comes next"))
-        }
-        do {
-            append(leafHash: try record.leafHash)
-        } catch {
-            throw TraylogError(error, in: "the records")
-        }
-    }
-}
-
-extension LogRecord {
-    private var saltBytes: Int { 16 }
-
-    fileprivate var leafHash: MerkleHash {
-        get throws {
-            let bytes = RawSpan(_elements: bytes.span)
-            let header = try RecordHeader.read(bytes, seq: seq.rawValue)
-            guard !header.isErased else {
-                throw StoreFailure(code: .unsupported, message: "the content of event \(seq) was erased")
-            }
-            return EventLeaf(
-                version: RecordHeader.version, kind: header.kindNumber, stream: header.stream, seq: seq.rawValue,
-                recordedAt: header.recordedAt.milliseconds, occurredAt: header.occurredAt?.milliseconds,
-                // The salt stands right before the payload.
-                digest: .sha256(bytes.extracting((RecordHeader.byteCount - saltBytes)...))
-            ).hash
-        }
-    }
-}
-
 extension Store {
     /// Appends records as they are, as one transaction: what a store does that follows another log of record. Nothing is
     /// decided anew, so the log has the same bytes and the same root as the one that the records come from.
@@ -96,19 +57,26 @@ extension Store {
     ///
     /// - Parameters:
     ///   - records: in order and without a gap; none, to store the position alone. They share one transaction, so give some
-    ///     thousand at most.
+    ///     thousand at most. The event of a compaction or an erasure (``LogRecord/tellsOfRewrite``) comes alone: the store
+    ///     does the same then.
     ///   - seq: the event that the first one follows: the head.
     ///   - root: of the Merkle tree through `seq`, as the source knows it; nil to compare nothing.
     ///   - source: where the source stands after these records; never before the stored position.
     /// - Returns: the new head.
     /// - Throws: ``TraylogError/failed(_:)``, after which nothing was stored: `outOfSequence` for a gap or a position that
     ///   goes back, `diverged` for another root or a record that does not continue this log, both with the seq; `unsupported`
-    ///   for an erasure or an erased event, which only a copy of the store can bring; `damaged` for wrong bytes.
+    ///   for an erased event, which only a copy of the store can bring, and for an erasure among others; `damaged` for wrong bytes.
     @discardableResult
     public func apply(
         _ records: [LogRecord], expecting seq: Seq, root: MerkleHash? = nil, source: SourcePosition? = nil
     ) async throws(TraylogError) -> Seq {
         if root != nil { try await queries.longPool.run { () throws(TraylogError) in try self.check(root, of: seq) } }
+        if records.count == 1, records[0].tellsOfRewrite {
+            try await Waiting.onThread(named: "traylog-rewrite") { (_) throws(TraylogError) in
+                try self.rewrite(as: records[0], expecting: seq, source: source)
+            }
+            return seq + 1
+        }
         return try await Waiting.suspended { answer in
             writer.perform(
                 isWrite: true, { try $0.apply(records, expecting: seq, source: source) }, answer: answer)
@@ -121,6 +89,10 @@ extension Store {
         _ records: [LogRecord], expecting seq: Seq, root: MerkleHash? = nil, source: SourcePosition? = nil
     ) throws(TraylogError) -> Seq {
         try check(root, of: seq)
+        if records.count == 1, records[0].tellsOfRewrite {
+            try rewrite(as: records[0], expecting: seq, source: source)
+            return seq + 1
+        }
         return try writer.perform(isWrite: true) { try $0.apply(records, expecting: seq, source: source) }
     }
 

@@ -31,7 +31,7 @@ actor GroupPublisher: LogOfRecord {
         return try await publish(message)
     }
 
-    func confirmEnd() async throws(StoreFailure) {
+    func confirmEnd(at head: Seq) async throws(StoreFailure) {
         try node.checkOwning()
         guard let leaseEnd, ContinuousClock.now < leaseEnd else {
             node.lostLease()
@@ -43,7 +43,7 @@ actor GroupPublisher: LogOfRecord {
         } catch {
             throw .unavailable("the log of record does not answer: \(error)")
         }
-        try node.confirm(end: bounds.last)
+        try node.confirm(head: head, end: bounds.last)
     }
 
     // MARK: Publishing

@@ -85,11 +85,7 @@ package struct NodeProtocol: Sendable {
     /// - Throws: `notOwner`, or `unavailable` where the store lacks what the log has.
     package mutating func propose(_ records: [LogRecord], id: String) throws(StoreFailure) -> LogMessage {
         try checkOwning()
-        guard let first = records.first, first.seq == head + 1 else {
-            // A group that the log has did not get into the store, whose disk failed.
-            fall()
-            throw .unavailable("\(name) lacks events that the log of record has, and reads them")
-        }
+        try checkComplete(Seq(records[0].seq.rawValue - 1))
         var tree = tree
         do {
             for record in records { try tree.append(record) }
@@ -100,11 +96,20 @@ package struct NodeProtocol: Sendable {
     }
 
     /// Whether the node may answer from its store what needs no event, given the end of the log.
-    package mutating func confirm(end: LogPosition) throws(StoreFailure) {
+    package mutating func confirm(head: Seq, end: LogPosition) throws(StoreFailure) {
         try checkOwning()
+        try checkComplete(head)
         guard end == position else {
             fall()
             throw .fenced(name)
+        }
+    }
+
+    /// A group that the log has may not have got into the store, whose disk failed.
+    private mutating func checkComplete(_ storeHead: Seq) throws(StoreFailure) {
+        guard storeHead == head else {
+            fall()
+            throw .unavailable("\(name) lacks events that the log of record has, and reads them")
         }
     }
 

@@ -148,28 +148,22 @@ package struct RecordBatch {
     var largePayloads: [(seq: UInt64, payload: [UInt8])] { large }
 }
 
-extension EventLog {
-    /// Appends an event that no command caused.
-    ///
-    /// - Returns: the new head.
-    package func append(
+extension RecordBatch {
+    /// A batch of one event that no command caused, right after `head`, stamped with the present.
+    package init(
         _ body: Event.Body, of user: String? = nil, stream: UInt32 = 0, actor: String? = nil, device: String? = nil,
-        after head: Head, to transaction: inout WriteTransaction
-    ) throws(LMDBError) -> Head {
-        var head = head
-        head.seq += 1
-        head.recordedAt = max(head.recordedAt, Timestamp(milliseconds: SystemClock.nowMilliseconds()))
+        after head: EventLog.Head
+    ) {
+        self.init(firstSeq: head.seq + 1)
         var payload: [UInt8] = []
         PayloadEncoder.append(
             user: user, key: nil, actor: actor, device: device, commandFingerprint: 0, body: body, unknownFields: [],
             to: &payload)
         var random = RandomPool()
         let (first, second) = random.next16()
-        var batch = RecordBatch(firstSeq: head.seq)
-        batch.append(
-            payload: RawSpan(_elements: payload.span), kind: body.kind, stream: stream, recordedAt: head.recordedAt,
+        append(
+            payload: RawSpan(_elements: payload.span), kind: body.kind, stream: stream,
+            recordedAt: max(head.recordedAt, Timestamp(milliseconds: SystemClock.nowMilliseconds())),
             occurredAt: nil, salt: Salt(first, second))
-        try append(batch, to: &transaction)
-        return head
     }
 }

@@ -116,10 +116,12 @@ struct StoreCopy {
 
     /// The same in one transaction, while the writer waits; and the event that tells of it.
     mutating func finish(
-        _ late: CapturedChanges, archive: String?, in directory: String?, appendsEvent: Bool
+        _ late: CapturedChanges, archive: String?, in directory: String?, told: ToldRewrite?, agreement: Agreement
     ) throws -> RewrittenStore {
         var head = late.head
         var record = late.record
+        // That of the last transaction, which may have come after `meta` was copied.
+        var place = try environment.read { try tables.source.read(in: $0) }
         try target.write { transaction in
             try log.run(through: late.head.seq, in: &transaction)
             var changes = late.changes
@@ -127,22 +129,36 @@ struct StoreCopy {
             try states.renew(changes.streams, in: &transaction)
             try put(changes, in: &transaction)
             record = finalRecord(late.record, archive: archive, dropped: log.droppedCount)
+            if let event = try told?.batch(after: head) ?? event(after: head, archive),
+                let header = try event.header(head.seq + 1)
+            {
+                place = try (told == nil ? agreement(event) : told?.place) ?? place
+                try tables.log.append(event, to: &transaction)
+                (head.seq, head.recordedAt) = (head.seq + 1, header.recordedAt)
+            }
             if let erasure {
-                head = try tables.log.append(
-                    .erased, of: Pseudonym.name(ofStream: erasure.stream), stream: erasure.stream,
-                    actor: erasure.actor, device: erasure.device, after: head, to: &transaction)
                 try states.writeErased(erasure.stream, log.erasedSeqs + [head.seq], in: &transaction)
             }
-            if appendsEvent {
-                let body = Event.Body.compacted(
-                    through: Seq(floor - 1), dropped: log.droppedCount, archive: archive)
-                head = try tables.log.append(body, after: head, to: &transaction)
+            if let place {
+                try tables.source.write(source: place.source, position: place.position, to: &transaction)
             }
             if let archive, let directory { try tables.archives.add(archive, in: directory, to: &transaction) }
             try record.write(tables.meta, to: &transaction)
         }
         self.head = head.seq
         return RewrittenStore(record: record, head: head)
+    }
+
+    /// The event that tells of the rewrite; nil for one that takes nothing away.
+    private func event(after head: EventLog.Head, _ archive: String?) -> RecordBatch? {
+        if let erasure {
+            return RecordBatch(
+                .erased, of: Pseudonym.name(ofStream: erasure.stream), stream: erasure.stream, actor: erasure.actor,
+                device: erasure.device, after: head)
+        }
+        guard movesFloor else { return nil }
+        return RecordBatch(
+            .compacted(through: Seq(floor - 1), dropped: log.droppedCount, archive: archive), after: head)
     }
 
     /// Puts back the events that a restored item needs and that were left out.

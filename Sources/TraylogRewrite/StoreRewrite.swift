@@ -162,11 +162,12 @@ package final class StoreRewrite {
             return outcome
         }
         let handover = Handover((copy, outcome))
-        let movesFloor = copy.movesFloor
         let erased = goal.erasure?.stream
         let archiveDirectory = goal.archiveDirectory.map(Files.absolutePath(of:))
-        try host.replaceEnvironment(by: successor, erasing: erased) { late in
-            try handover.value.0.finish(late, archive: archive, in: archiveDirectory, appendsEvent: movesFloor)
+        let told = goal.told
+        try host.replaceEnvironment(by: successor, erasing: erased) { late, agreement in
+            try handover.value.0.finish(
+                late, archive: told?.archive ?? archive, in: archiveDirectory, told: told, agreement: agreement)
         }
         (copy, outcome) = handover.value
         (outcome.dropped, outcome.droppedKinds) = (copy.log.droppedCount, copy.log.droppedKinds)

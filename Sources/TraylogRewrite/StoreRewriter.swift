@@ -1,5 +1,7 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogLog
+import TraylogPages
 import TraylogPlatform
 import TraylogQueries
 import TraylogStates
@@ -105,10 +107,52 @@ package struct RewriteGoal {
     var checks = true
     /// Whom to erase; nil for nobody.
     package var erasure: Erasure?
+    /// What another copy of the store has done, and this one does after it; nil for a rewrite that was decided here.
+    package var told: ToldRewrite?
     /// Gives the new file up when it is complete.
     package var isDryRun = false
 
     package init() {}
+}
+
+/// A rewrite that another copy of the store decided, with the event that tells of it.
+package struct ToldRewrite: Sendable {
+    /// The event, to the byte.
+    let record: LogRecord
+    /// The archive's name in the event.
+    let archive: String?
+    /// Where the event stands in the log of record.
+    let place: (source: String, position: UInt64)?
+
+    package init(_ record: LogRecord, archive: String?, at place: SourcePosition?) {
+        (self.record, self.archive) = (record, archive)
+        self.place = place.map { ($0.source, $0.position) }
+    }
+
+    /// The event as the next one.
+    func batch(after head: EventLog.Head) throws -> RecordBatch {
+        guard record.seq.rawValue == head.seq + 1 else {
+            throw StoreFailure(
+                code: .outOfSequence,
+                message:
+                    "event \(record.seq) was given, and the newest event here is \(head.seq); give every event, in order"
+            )
+        }
+        let bytes = RawSpan(_elements: record.bytes.span)
+        let header = try RecordHeader.read(bytes, seq: record.seq.rawValue)
+        guard let kind = header.kind, !header.isErased, header.recordedAt >= head.recordedAt else {
+            throw StoreFailure(code: .diverged, message: "event \(record.seq) does not continue this log")
+        }
+        var batch = RecordBatch(firstSeq: record.seq.rawValue)
+        batch.append(
+            payload: bytes.extracting(RecordHeader.byteCount...), kind: kind, stream: header.stream,
+            recordedAt: header.recordedAt, occurredAt: header.occurredAt, salt: header.salt)
+        guard try batch.header(record.seq.rawValue) == header else {
+            throw CodecError(
+                .damaged, seq: record.seq.rawValue, "its checksum does not match; ask its source for it again")
+        }
+        return batch
+    }
 }
 
 /// The effect of a compaction, or of a dry run.

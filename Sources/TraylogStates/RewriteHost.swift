@@ -21,10 +21,11 @@ package protocol RewriteHost: Sendable {
     ///
     /// - Parameters:
     ///   - erased: the stream that loses its name; nil for none.
-    ///   - fill: brings the successor up to the last changes, while the writer stands still, and says what it holds.
+    ///   - fill: brings the successor up to the last changes, while the writer stands still, and says what it holds. It is
+    ///     given the way in which an event becomes part of the log of record, if the store has one.
     func replaceEnvironment(
         by successor: Environment, erasing erased: UInt32?,
-        fill: @escaping @Sendable (CapturedChanges) throws -> RewrittenStore
+        fill: @escaping @Sendable (CapturedChanges, Agreement) throws -> RewrittenStore
     ) throws
     /// Makes a transaction of few pages, and waits until it is durable.
     func write(_ body: @escaping @Sendable (inout WriteTransaction) throws -> Void) throws(TraylogError)
@@ -33,6 +34,9 @@ package protocol RewriteHost: Sendable {
     /// Lets them go on.
     func releaseWrites()
 }
+
+/// Has the log of record take an event, and returns where it stands there; nil for a store that is its own log of record.
+package typealias Agreement = (RecordBatch) throws -> (source: String, position: UInt64)?
 
 /// The store at the moment at which its writer began to note changes.
 package struct CaptureStart: Sendable {

@@ -26,8 +26,9 @@ public protocol LogOfRecord: Sendable {
     /// Makes sure that the store's head is the end of the log: asked when callers are to be told what needs no event, that
     /// they are refused, that nothing would change, or that a command is a duplicate.
     ///
+    /// - Parameter head: the store's. A group that the log took may be missing, because the store's disk failed.
     /// - Throws: ``StoreFailure`` when it is not, or when nobody knows; the callers get the error instead.
-    func confirmEnd() async throws(StoreFailure)
+    func confirmEnd(at head: Seq) async throws(StoreFailure)
 }
 
 extension LogOfRecord {
@@ -68,16 +69,32 @@ extension RecordBatch {
 extension WriterLoop {
     /// Has the log of record take what the transaction decided; nothing to do for a store without one.
     func agree(on values: inout TransactionValues) throws {
-        guard let logOfRecord, !values.batch.isEmpty else { return }
-        let records = try values.batch.logRecords
-        values.source = try logOfRecord.wait { () throws(StoreFailure) in try await logOfRecord.append(records) }
+        guard !values.batch.isEmpty, let (source, position) = try agree(on: values.batch) else { return }
+        values.source = SourcePosition(source: source, position: position)
+    }
+
+    /// Has the log of record take events, and returns where they stand; nil for a store without one.
+    func agree(on batch: RecordBatch) throws -> (source: String, position: UInt64)? {
+        guard let logOfRecord else { return nil }
+        let records = try batch.logRecords
+        let place = try logOfRecord.wait { () throws(StoreFailure) in try await logOfRecord.append(records) }
+        return (place.source, place.position)
+    }
+
+    /// The user of a stream; nil for a topic's, for one that was erased, and for none.
+    package func user(ofStream number: UInt32) throws -> String? {
+        try memory.withLock { memory in
+            guard let stream = try memory.store.stream(number), !stream.isTopic, !stream.isErased else { return nil }
+            return stream.text
+        }
     }
 
     /// Makes sure that answers without an event are those of the log's end. A group with events proves that by itself.
     func confirmAnswers() throws {
-        guard let logOfRecord, memory.withLock({ $0.transaction.batch.isEmpty }) else { return }
+        let (isEmpty, head) = memory.withLock { ($0.transaction.batch.isEmpty, Seq($0.store.head.seq)) }
+        guard let logOfRecord, isEmpty else { return }
         do {
-            try logOfRecord.wait { () throws(StoreFailure) in try await logOfRecord.confirmEnd() }
+            try logOfRecord.wait { () throws(StoreFailure) in try await logOfRecord.confirmEnd(at: head) }
         } catch {
             memory.withLock { $0.rollBack() }
             throw error

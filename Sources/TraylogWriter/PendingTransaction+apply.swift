@@ -57,8 +57,10 @@ extension PendingTransaction {
         case (.compacted, nil), (.lost, nil):
             guard number == 0 else { throw StoreFailure.diverged(seq, "an event of the store itself has no user") }
             return nil
-        case (.erased, _), (.redacted, _), (.compacted, .some), (.lost, .some):
-            throw StoreFailure.cannotApply(seq, "it erases somebody; begin this store with a backup of the other")
+        case (.erased, _):
+            throw StoreFailure.cannotApply(seq, "it erases somebody; apply it alone")
+        case (.redacted, _), (.compacted, .some), (.lost, .some):
+            throw StoreFailure.cannotApply(seq, "its content was erased; begin this store with a backup of the other")
         case (.broadcast(let topic, _), nil):
             try Limits.check(identifier: topic, "topic")
             let identity = store.hasher.identity(of: topic, as: .topic)

@@ -25,7 +25,7 @@ extension Writer: RewriteHost {
 
     package func replaceEnvironment(
         by successor: Environment, erasing erased: UInt32?,
-        fill: @escaping @Sendable (CapturedChanges) throws -> RewrittenStore
+        fill: @escaping @Sendable (CapturedChanges, Agreement) throws -> RewrittenStore
     ) throws {
         try perform { try $0.replace(by: successor, erasing: erased, fill: fill) }
     }
@@ -95,7 +95,7 @@ extension WriterLoop {
     ///
     /// - Parameter fill: writes what is missing in it, and says what the store is then.
     fileprivate mutating func replace(
-        by successor: Environment, erasing erased: UInt32?, fill: (CapturedChanges) throws -> RewrittenStore
+        by successor: Environment, erasing erased: UInt32?, fill: (CapturedChanges, Agreement) throws -> RewrittenStore
     ) throws {
         try recover()
         var finished: RewrittenStore?
@@ -103,7 +103,7 @@ extension WriterLoop {
         let memory = memory
         let result = Result {
             try environment.replace(
-                by: successor, beforeRename: { finished = try fill(takeCapture()) },
+                by: successor, beforeRename: { finished = try fill(takeCapture(), agree(on:)) },
                 exchange: { goOn in
                     guard let finished else { preconditionFailure("a file is filled before it is used") }
                     let touched = memory.withLock { memory in

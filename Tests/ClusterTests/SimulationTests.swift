@@ -25,7 +25,7 @@ import TraylogCluster
 
     @Test func everyPlantedDifferenceIsNamed() throws {
         var planted: [Planted.Kind: Int] = [:]
-        for seed in 0..<Self.histories / 2 {
+        for seed in 0..<Self.histories {
             let simulation = try Simulation(seed: seed, plants: true)
             try simulation.run(steps: 600)
             if simulation.planted?.seq != nil, let kind = simulation.planted?.kind { planted[kind, default: 0] += 1 }

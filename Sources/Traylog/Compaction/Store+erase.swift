@@ -68,16 +68,7 @@ extension Store {
         _ progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws -> ErasureReport {
         var report = ErasureReport()
-        let found: Erasure? = try queries.source.read(.now, of: user) { now in
-            // A pseudonym stands for nobody.
-            guard now.stream != 0, Pseudonym.stream(of: user) != now.stream else { return nil }
-            var erasure = Erasure(user: user, stream: now.stream, actor: actor, device: device)
-            for entry in try now.state.keys.entries(load: now.pages.load(.keys)) {
-                erasure.keyedEvents.insert(entry.seq)
-            }
-            return erasure
-        }
-        guard let erasure = found else { return report }
+        guard let erasure = try erasure(of: user, actor: actor, device: device) else { return report }
         guard try !rewriter.heldStreams().contains(erasure.stream) else { throw Refusal.held(user: user) }
         report.archives = try rewriteArchives(without: erasure.stream, in: archives)
         var goal = RewriteGoal()
@@ -88,8 +79,21 @@ extension Store {
         return report
     }
 
+    /// - Returns: nil for a user without events.
+    func erasure(of user: String, actor: String?, device: String?) throws -> Erasure? {
+        try queries.source.read(.now, of: user) { now in
+            // A pseudonym stands for nobody.
+            guard now.stream != 0, Pseudonym.stream(of: user) != now.stream else { return nil }
+            var erasure = Erasure(user: user, stream: now.stream, actor: actor, device: device)
+            for entry in try now.state.keys.entries(load: now.pages.load(.keys)) {
+                erasure.keyedEvents.insert(entry.seq)
+            }
+            return erasure
+        }
+    }
+
     /// - Parameter moved: the directory of all archives, if they were moved.
-    private func rewriteArchives(without stream: UInt32, in moved: String?) throws -> [String] {
+    func rewriteArchives(without stream: UInt32, in moved: String?) throws -> [String] {
         let source = queries.source
         let (finished, pending) = try source.environment.read { transaction in
             (try source.tables.archives.all(in: transaction), try source.tables.archives.pending(in: transaction))

@@ -34,7 +34,7 @@ extension Simulation {
         let isReading = !node.isDown && node.node.flight == nil && node.node.role != .owner
         switch kind {
         case .store:
-            guard !node.isDown else { break }
+            guard !node.isDown, !node.store.records().isEmpty else { break }
             kill(index)
             if let store = node.store as? LedgerStore, store.position > .start, !store.records().isEmpty {
                 let changed = random.below(store.records().count)

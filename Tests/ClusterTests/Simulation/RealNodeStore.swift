@@ -108,7 +108,7 @@ final class SimulatedGate: LogOfRecord {
         SourcePosition(source: "sim", position: try await ask(.group(records)).rawValue)
     }
 
-    func confirmEnd() async throws(StoreFailure) { _ = try await ask(.noEvent) }
+    func confirmEnd(at head: Seq) async throws(StoreFailure) { _ = try await ask(.noEvent) }
 
     private func ask(_ decision: Decision) async throws(StoreFailure) -> LogPosition {
         try await withCheckedContinuation { continuation in

@@ -13,7 +13,9 @@ extension Simulation {
         try checkPlanted()
         for node in nodes where node.node.role != .diverged {
             guard node.node.flight == nil, node.node.position == log.last else {
-                throw violation("\(node.name) did not come to the end of the log: \(node.node.role)")
+                throw violation(
+                    "\(node.name) did not come to the end of the log: \(node.node.role) at \(node.node.position) of \(log.last), "
+                        + "clients \(clients.areAnswered), \(network.count) under way, \(planted?.kind as Any)")
             }
             guard node.store.records() == records(through: log.messages.count) else {
                 throw violation("\(node.name) holds another log")

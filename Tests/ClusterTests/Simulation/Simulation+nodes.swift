@@ -69,7 +69,7 @@ extension Simulation {
             throw StoreFailure(code: .unavailable, message: "the lease is over")
         }
         guard !isCut || !weather.leaseBreaks else { throw StoreFailure(code: .unavailable, message: "cut off") }
-        try node.node.confirm(end: (isCut ? node.endWhenCut : log.bounds).last)
+        try node.node.confirm(head: Seq(node.store.tree.size), end: (isCut ? node.endWhenCut : log.bounds).last)
     }
 
     private func id(of node: SimulatedNode) -> String {

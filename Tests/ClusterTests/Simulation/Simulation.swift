@@ -117,11 +117,11 @@ final class Simulation {
     }
 
     private func trim() {
-        let places = nodes.map(\.store.durablePosition)
-        let owner = nodes.first { $0.node.role == .owner }?.node.position
-        let limit = mutation == .trimsForTheOwnerAlone ? owner : places.min()
-        // The newest message stays, so that every node has one to compare with.
-        log.trim(below: min(limit ?? .start, log.last))
+        let owner = nodes.first { $0.node.role == .owner }
+        let heard = mutation == .trimsForTheOwnerAlone ? nodes.filter { $0 === owner } : nodes
+        let places = heard.map { ($0.name, $0.store.durablePosition) }
+        let retention = LogRetention(nodes: Dictionary(uniqueKeysWithValues: places), backup: log.last)
+        log.trim(below: retention.firstKept(of: log.bounds))
     }
 
     // MARK: The network

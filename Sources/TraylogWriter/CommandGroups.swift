@@ -2,7 +2,7 @@ import TraylogDomain
 
 extension [Command] {
     /// The commands in parts whose events surely fit into a group of so many bytes each; in one part when nil.
-    func inGroups(of limit: Int?) -> [[Command]] {
+    package func inGroups(of limit: Int?) -> [[Command]] {
         guard !isEmpty else { return [] }
         guard let limit else { return [self] }
         var groups: [[Command]] = [[]]
