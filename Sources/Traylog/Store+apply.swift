@@ -1,9 +1,6 @@
 import TraylogAudit
 import TraylogDomain
-import TraylogLog
-import TraylogPages
 import TraylogQueries
-import TraylogStates
 
 extension BlockingQueries {
     /// The same, blocking the calling thread; for threads, not for tasks.

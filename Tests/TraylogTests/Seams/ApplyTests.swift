@@ -161,17 +161,34 @@ import TraylogPages
         }
     }
 
-    @Test func whatWasErasedCannotBeAppliedAndCompactionsCan() throws {
+    @Test func anErasureAndACompactionThatComeAloneAreDoneHereToo() throws {
         try withPair { first, second in
-            _ = try first.compact(before: .seq(2))
-            let records = try first.records(after: 0)
-            try second.apply(records, expecting: 0)
-            #expect(try second.events().last?.kind == .compacted)
             let head = try first.head()
+            try second.apply(try first.records(after: 0), expecting: 0)
             _ = try first.erase("bob")
-            let refused = failure { try second.apply(try first.records(after: head), expecting: head) }
+            _ = try first.perform(notify("bob", "A newcomer"))
+            let later = try first.records(after: head)
+            // An erasure rewrites files, and shares a transaction with nothing.
+            #expect(failure { try second.apply(later, expecting: head) }?.code == .unsupported)
+            try second.apply([later[0]], expecting: head, source: Self.position)
+            try second.apply([later[1]], expecting: head + 1)
+            second.checked()
+            #expect(try second.records(after: 0) == first.records(after: 0))
+            #expect(try second.sourcePosition() == Self.position)
+            #expect(failure { try second.apply([later[0]], expecting: head) }?.code == .outOfSequence)
+            // Whoever lacks what was erased cannot have it any more.
+            let third = try Store.temporary(options: options())
+            defer { third.close() }
+            let refused = failure { try third.apply(try first.records(after: 0), expecting: 0) }
             #expect(refused?.code == .unsupported)
-            #expect(refused?.message.contains("event \(head + 1)") == true)
+            #expect(refused?.message.contains("event 4") == true)
+
+            _ = try first.compact(before: .seq(head))
+            try second.apply(try first.records(after: head + 2), expecting: head + 2)
+            second.checked()
+            #expect(try second.statistics().floor == head)
+            #expect(try second.treeHead() == first.treeHead())
+            #expect(try second.events(from: head) == first.events(from: head))
         }
     }
 
