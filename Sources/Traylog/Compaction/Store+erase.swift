@@ -1,7 +1,4 @@
-import TraylogArchive
 import TraylogDomain
-import TraylogLMDB
-import TraylogLog
 import TraylogPlatform
 import TraylogQueries
 import TraylogRewrite
@@ -68,53 +65,14 @@ extension Store {
         _ progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws -> ErasureReport {
         var report = ErasureReport()
-        guard let erasure = try erasure(of: user, actor: actor, device: device) else { return report }
+        guard let erasure = try rewriter.erasure(of: user, actor: actor, device: device) else { return report }
         guard try !rewriter.heldStreams().contains(erasure.stream) else { throw Refusal.held(user: user) }
-        report.archives = try rewriteArchives(without: erasure.stream, in: archives)
+        report.archives = try rewriter.rewriteArchives(without: erasure.stream, in: archives)
         var goal = RewriteGoal()
         goal.erasure = erasure
         let outcome = try rewriter.rewrite(goal, progress)
         report.pseudonym = Pseudonym.name(ofStream: erasure.stream)
         (report.seq, report.events) = (Seq(outcome.head), outcome.erased)
         return report
-    }
-
-    /// - Returns: nil for a user without events.
-    func erasure(of user: String, actor: String?, device: String?) throws -> Erasure? {
-        try queries.source.read(.now, of: user) { now in
-            // A pseudonym stands for nobody.
-            guard now.stream != 0, Pseudonym.stream(of: user) != now.stream else { return nil }
-            var erasure = Erasure(user: user, stream: now.stream, actor: actor, device: device)
-            for entry in try now.state.keys.entries(load: now.pages.load(.keys)) {
-                erasure.keyedEvents.insert(entry.seq)
-            }
-            return erasure
-        }
-    }
-
-    /// - Parameter moved: the directory of all archives, if they were moved.
-    func rewriteArchives(without stream: UInt32, in moved: String?) throws -> [String] {
-        let source = queries.source
-        let (finished, pending) = try source.environment.read { transaction in
-            (try source.tables.archives.all(in: transaction), try source.tables.archives.pending(in: transaction))
-        }
-        func path(_ archive: (name: String, directory: String)) -> String {
-            "\(moved ?? archive.directory)/\(archive.name)"
-        }
-        // An archive of a compaction that was killed may be there or not.
-        let known = finished + pending.filter { Files.exists(path($0)) }
-        let paths = known.map(path)
-        // Checks that all exist before any is changed.
-        for path in paths { _ = try ArchiveReader.open(path) }
-        var rewritten: [String] = []
-        for (path, archive) in zip(paths, known) {
-            let count = try ArchiveRewriter.rewrite(
-                path,
-                replacement: { seq, record, payload in
-                    try EventLog.erasedRecord(seq, record, payload, ifOf: stream)
-                })
-            if count > 0 { rewritten.append(archive.name) }
-        }
-        return rewritten
     }
 }
