@@ -53,7 +53,7 @@ struct FollowCommand: AsyncParsableCommand {
 
         let reader = try StoreReader.open(alone)
         let report = try await reader.replay()
-        let replaySeconds = Double(report.events) / report.eventsPerSecond
+        let replaySeconds = Double(report.events) / Double(report.eventsPerSecond)
         print("\(events) events in groups of \(group)")
         line("a store alone, relaxed", aloneSeconds)
         line("the owner, with a log in memory", ownerSeconds)
