@@ -10,17 +10,27 @@ extension Store {
     /// - Parameter now: the time that counts as the present, the system's clock when nil. It decides what is due and
     ///   nothing else: events are stamped like all others.
     /// - Throws: ``TraylogError/failed(_:)``.
-    /// - Complexity: O(what is due), in transactions of about 500 events.
+    /// - Complexity: O(what is due), in transactions of about 500 events, between which others append.
     @discardableResult
     public func tick(now: Timestamp? = nil) async throws(TraylogError) -> TickReport {
-        try await Waiting.suspended { (answer: @escaping Waiting.Answer<TickReport>) in
-            writer.perform({ try $0.tick(now) }, answer: answer)
+        var run = TickRun(now)
+        while !run.isDone {
+            let last = run
+            run = try await Waiting.suspended { (answer: @escaping Waiting.Answer<TickRun>) in
+                writer.perform({ try $0.tick(last) }, answer: answer)
+            }
         }
+        return run.report
     }
 
     /// The same, blocking the calling thread; for threads, not for tasks.
     @discardableResult
     package func tick(now: Timestamp? = nil) throws(TraylogError) -> TickReport {
-        try writer.perform { try $0.tick(now) }
+        var run = TickRun(now)
+        while !run.isDone {
+            let last = run
+            run = try writer.perform { try $0.tick(last) }
+        }
+        return run.report
     }
 }

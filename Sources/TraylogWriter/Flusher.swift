@@ -16,6 +16,8 @@ package struct Flusher {
     static let sortedTogether = 4_096
     /// How long a slice may take: users who were not looked at for long may have many broadcasts to catch up with.
     static let nanosecondsPerSlice: Int64 = 5_000_000
+    /// How many events of one stream are folded in for a slice of its own: a few milliseconds.
+    static let eventsPerSlice = 10_000
     /// Slices of fewer streams are not worth a transaction's share.
     static let smallestSlice = 64
 
@@ -55,6 +57,7 @@ package struct Flusher {
 
     /// The slice that goes into the next transaction beside `events` new ones; nil for none.
     mutating func slice(besides events: Int, store: inout LiveStore) throws -> Slice? {
+        if let slice = try heavySlice(&store) { return slice }
         if round == nil {
             guard store.tail.count >= max(tailEvents * 3 / 4, 1) else { return nil }
             start(store)
@@ -73,7 +76,7 @@ package struct Flusher {
             credit = 0
         }
         self.round?.credit = credit
-        if slice?.end == nil {
+        if slice?.end == nil, heavy(store) == nil {
             // The transaction after this one is probably as large.
             let next = isLate ? .max : Int(max(credit + share, Double(Flusher.smallestSlice)))
             self.round?.ahead = .wanted(streams: next)
@@ -83,12 +86,32 @@ package struct Flusher {
 
     /// As much as one transaction can take, whatever was appended; nil when everything is stored.
     mutating func slice(store: inout LiveStore) throws -> Slice? {
-        if let slice = takeMade() { return slice }
+        if let slice = try heavySlice(&store) ?? takeMade() { return slice }
         if round == nil {
             guard store.hasUnstored else { return nil }
             start(store)
         }
         return try collect(streams: .max, store: &store)
+    }
+
+    /// One stream that has too much to fold or to store to wait for its turn, or a part of that; nil for none.
+    private mutating func heavySlice(_ store: inout LiveStore) throws -> Slice? {
+        guard let number = heavy(store) else { return nil }
+        // A slice that was made in advance may hold the same stream as it was before: it goes first.
+        if case .made = round?.ahead { return nil }
+        round?.ahead = .nothing
+        var slice = emptySlice()
+        _ = try collect(number, events: Flusher.eventsPerSlice, store: &store, into: &slice)
+        return slice
+    }
+
+    private func heavy(_ store: borrowing LiveStore) -> UInt32? { store.states.heavy.first ?? store.tail.long.first }
+
+    private mutating func emptySlice() -> Slice {
+        var slice = Slice()
+        if let buffer = buffers.popLast() { slice.rows = buffer }
+        slice.rows.removeAll()
+        return slice
     }
 
     private mutating func takeMade() -> Slice? {
@@ -122,9 +145,7 @@ package struct Flusher {
 
     private mutating func collect(streams: Int, store: inout LiveStore) throws -> Slice {
         guard var round else { preconditionFailure("a slice belongs to a round") }
-        var slice = Slice()
-        if let buffer = buffers.popLast() { slice.rows = buffer }
-        slice.rows.removeAll()
+        var slice = emptySlice()
         takeNames(&round, into: &slice)
         var pages = Double(slice.names.count)
         var last = round.position
@@ -133,7 +154,7 @@ package struct Flusher {
             slice.states.isEmpty || SystemClock.monotonicNanoseconds() - start < Flusher.nanosecondsPerSlice,
             let number = store.tail.unstored.next(from: round.position)
         {
-            let rows = try collect(number, store: &store, into: &slice)
+            let rows = try collect(number, events: .max, store: &store, into: &slice)
             bytesPerStream += (Double(slice.rows.lastValueBytes) + 40 - bytesPerStream) / 256
             // Streams far apart have a page each, neighbours share one.
             pages += min(1, Double(number - last) * bytesPerStream / 3_000) + Double(rows - 1)
@@ -161,12 +182,14 @@ package struct Flusher {
     }
 
     /// - Returns: how many rows it took.
-    private func collect(_ number: UInt32, store: inout LiveStore, into slice: inout Slice) throws -> Int {
+    private func collect(
+        _ number: UInt32, events: Int, store: inout LiveStore, into slice: inout Slice
+    ) throws -> Int {
         guard let stream = try store.stream(number) else {
             preconditionFailure("stream \(number) has unstored events and no user")
         }
         let wasInMemory = stream.states.committed != nil
-        let cached = try store.storable(stream)
+        let cached = try store.storable(stream, events: events)
         let rowsBefore = slice.rows.count
         if store.keptFloor != 0 || (!stream.isTopic && cached.state.lastLandmark != 0) {
             let kept = KeptRows(

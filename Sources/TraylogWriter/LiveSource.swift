@@ -29,7 +29,7 @@ package final class LiveSource: SnapshotSource {
     /// Most people look at a tray that did not change since it was answered last.
     package func tray(of user: String) throws -> Tray {
         let name = UserName(user, hasher)
-        return try withStore { store in
+        let known: Tray? = try withStore { store in
             if let known = store.answeredTray(of: name) { return known }
             // A tray that is known is that of a name that was checked.
             try Limits.check(identifier: user, "user")
@@ -37,6 +37,14 @@ package final class LiveSource: SnapshotSource {
             guard let stream = try store.stream(of: name) else { return Tray(user: user, asOf: head) }
             return try store.tray(of: user, stream)
         }
+        return try known ?? wideTray(of: user, name)
+    }
+
+    /// The names of many categories are looked up and sorted without the lock: others would wait for that.
+    private func wideTray(of user: String, _ name: UserName) throws -> Tray {
+        let tray = try read(.now, of: user) { try $0.tray() }
+        try withStore { try $0.keep(tray, of: name) }
+        return tray
     }
 
     /// Events of the store after which a state in memory may take long to catch up.
@@ -125,11 +133,23 @@ package final class LiveSource: SnapshotSource {
 }
 
 extension LiveStore {
-    /// The user's tray after the head, which is kept for the next one who asks.
-    fileprivate mutating func tray(of user: String, _ stream: LiveStream) throws -> Tray {
-        let tray = try current(stream).state.tray(
-            of: user, asOf: Seq(head.seq), source: pages(of: stream.number))
+    /// Trays with more categories are made without the lock.
+    private static let categoriesAtOnce = 256
+
+    /// The user's tray after the head, which is kept for the next one who asks; nil for one with many categories.
+    fileprivate mutating func tray(of user: String, _ stream: LiveStream) throws -> Tray? {
+        let state = try current(stream).state
+        guard state.categories.count <= Self.categoriesAtOnce else { return nil }
+        let tray = try state.tray(of: user, asOf: Seq(head.seq), source: pages(of: stream.number))
         directory.keep(tray, of: stream)
         return tray
+    }
+
+    /// Keeps a tray that was made without the lock, if it is still so.
+    fileprivate mutating func keep(_ tray: Tray, of user: UserName) throws {
+        guard let stream = try stream(of: user), tail.last(of: stream.number) <= tray.asOf.rawValue,
+            tail.lastTopicEvent <= tray.asOf.rawValue
+        else { return }
+        directory.keep(tray, of: stream)
     }
 }

@@ -24,8 +24,13 @@ extension LiveStore {
     }
 
     /// The same as ``current(_:)``, only as far as the stream's own events reach: later broadcasts wait until somebody looks.
-    mutating func storable(_ stream: LiveStream) throws -> CachedState {
-        try state(of: stream, through: min(tail.last(of: stream.number), head.seq))
+    ///
+    /// - Parameter count: folds in no more events than these.
+    mutating func storable(_ stream: LiveStream, events count: Int) throws -> CachedState {
+        let end = min(tail.last(of: stream.number), head.seq)
+        guard count < .max, let folded = try folded(stream) else { return try state(of: stream, through: end) }
+        let bound = tail.event(count, after: folded.state.events.last, of: stream.number)
+        return try state(of: stream, through: min(bound, end))
     }
 
     private mutating func state(of stream: LiveStream, through seq: UInt64) throws -> CachedState {
@@ -131,7 +136,9 @@ extension LiveStore {
         let source = try pages(of: stream.number)
         var next = next(for: state, of: stream)
         // Nearly all events of nearly all users need nothing but the state.
-        while state.state.topics.isEmpty, next != 0, next <= seq {
+        while next != 0, next <= seq,
+            state.state.topics.isEmpty || min(tail.lastTopicEvent, seq) <= state.state.appliedSeq
+        {
             let (fact, following) = try tail.link(at: next) ?? (snapshot().fact(next), tail.next(after: next))
             tail.prefetch(following)
             guard !fact.kind.needsHistory || stream.isTopic else { break }
@@ -155,6 +162,11 @@ extension LiveStore {
         let number: UInt32
         let state: TrayState
         if let stream = directory[topic: identity] {
+            // Somebody may follow many topics, of which few have news.
+            if let folded = stream.states.committed, max(folded.state.events.last, tail.last(of: stream.number)) <= seq
+            {
+                return []
+            }
             (number, state) = (stream.number, try (stream.states.committed ?? load(stream)).state)
         } else {
             guard let stored = try snapshot().topic(identity), let root = stored.root else { return [] }

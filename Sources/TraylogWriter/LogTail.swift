@@ -118,6 +118,21 @@ struct LogTail {
     /// The same for the end of a stream's chain, to which an event is about to be appended.
     func prefetchEnd(of stream: UInt32) { chains.prefetchEnd(of: stream) }
 
+    /// Streams with so many events here that they are better stored than kept for the end of a round.
+    var long: Set<UInt32> { chains.long }
+
+    /// The stream's durable event that comes so many after `seq`, or the newest one before that; `seq` when there is none.
+    ///
+    /// - Complexity: O(count).
+    func event(_ count: Int, after seq: UInt64, of stream: UInt32) -> UInt64 {
+        var last = seq
+        var following = chains.next(of: stream, after: seq)
+        for _ in 0..<count where following != 0 && following <= head.seq {
+            (last, following) = (following, chains.next(after: following))
+        }
+        return last
+    }
+
     // MARK: Appending
 
     /// Appends an event to the transaction in the making.
@@ -179,7 +194,9 @@ struct LogTail {
 
     /// The stored state of the stream holds its events through `seq`.
     mutating func flushed(_ stream: UInt32, through seq: UInt64) {
-        if !chains.unchain(stream, through: seq) { unstored.remove(stream) }
+        let isLeft = chains.unchain(stream, through: seq)
+        if !isLeft { unstored.remove(stream) }
+        if !isLeft || chains.first(of: stream) > head.seq { chains.noteShort(stream) }
     }
 
     /// Nobody asks for the stream any more.

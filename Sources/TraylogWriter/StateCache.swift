@@ -21,6 +21,8 @@ struct StateCache {
     private var nextSweep = 0
     /// Streams with pending states.
     private var pending: [LiveStream] = []
+    /// Streams whose committed states have much that is not stored (``CachedState/isHeavy``).
+    private(set) var heavy: Set<UInt32> = []
 
     init(limit: Int) {
         self.limit = limit
@@ -30,6 +32,8 @@ struct StateCache {
     mutating func set(_ state: CachedState?, of stream: LiveStream) {
         if let old = stream.states.committed { byteCount -= old.countedBytes }
         stream.states.committed = state
+        let isHeavy = state?.isHeavy ?? false
+        if isHeavy { heavy.insert(stream.number) } else if !heavy.isEmpty { heavy.remove(stream.number) }
         guard let state else { return }
         state.countedBytes = state.byteCount
         byteCount += state.countedBytes
@@ -69,6 +73,7 @@ struct StateCache {
             set(nil, of: stream)
         } else {
             state.forget(storedThrough: seq)
+            heavy.remove(stream.number)
         }
     }
 
@@ -153,6 +158,12 @@ final class CachedState {
         state.forgetPages(storedThrough: seq)
         if !landmarks.isEmpty { landmarks.removeAll { $0.appliedSeq <= seq } }
         bases = []
+    }
+
+    /// Whether so much of it is not stored that storing it at once is better than all of it at the end of a round: others
+    /// would wait for that.
+    var isHeavy: Bool {
+        state.pages.count + state.tallies.pages.count + landmarks.count * (1 + state.categories.count / 32) > 1_024
     }
 
     /// Roughly what it takes in memory.

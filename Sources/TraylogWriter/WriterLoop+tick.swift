@@ -8,30 +8,42 @@ extension WriterLoop {
     /// Entries of what is due that one transaction takes care of, and more only of one item and time.
     private static let duesPerTransaction = 500
 
-    /// Expires and wakes what is due at a time, the system's when nil, in as many transactions as that takes.
-    package mutating func tick(_ time: Timestamp?) throws -> TickReport {
-        let (now, start) = (time ?? now, SystemClock.monotonicNanoseconds())
+    /// Takes a tick one transaction further.
+    package mutating func tick(_ run: TickRun) throws -> TickRun {
+        var run = run
         try recover()
-        var report = TickReport()
-        var last: DueEntry?
-        while true {
-            let entries = try dueEntries(after: last, through: now)
+        let now = run.time ?? now
+        run.time = now
+        // What becomes due meanwhile is noted there.
+        if run.last == nil { setNextDue(nil) }
+        do {
+            let entries = try dueEntries(after: run.last, through: now)
             // Not the last one: they stand by users' names.
-            guard let end = entries.max(by: { $0.key.lexicographicallyPrecedes($1.key) }) else { break }
-            try settle(entries, &report)
-            last = end
+            guard let end = entries.max(by: { $0.key.lexicographicallyPrecedes($1.key) }) else {
+                try finish(&run)
+                return run
+            }
+            try settle(entries, &run.report)
+            run.last = end
+            return run
+        } catch {
+            setNextDue(now)
+            throw error
         }
-        report.head = Seq(memory.withLock { $0.store.head.seq })
-        let dues = tables.dues
+    }
+
+    private mutating func finish(_ run: inout TickRun) throws {
+        run.isDone = true
+        run.report.head = Seq(memory.withLock { $0.store.head.seq })
+        let (dues, last) = (tables.dues, run.last)
         // What waits for an item to be restored would come up at once, and again and again; see
         // ``PendingTransaction/publish(to:wantsTouched:)``.
         let next = try environment.read { try dues.entries(after: last, through: .distantFuture, limit: 1, in: $0) }
-        setNextDue(next.first?.due)
+        setNextDue([next.first?.due, nextDue].compactMap(\.self).min())
         observer?.observe(
             .ticked(
-                woken: report.woken, expired: report.expired,
-                duration: .nanoseconds(SystemClock.monotonicNanoseconds() - start)))
-        return report
+                woken: run.report.woken, expired: run.report.expired,
+                duration: .nanoseconds(SystemClock.monotonicNanoseconds() - run.start)))
     }
 
     /// Appends an event of an operator to a user's stream.
@@ -81,6 +93,19 @@ extension WriterLoop {
 
 extension Timestamp {
     fileprivate static let distantFuture = Timestamp(milliseconds: .max)
+}
+
+/// A tick on its way: it takes turns with appends, a transaction each, so that nobody waits for all that is due.
+package struct TickRun: Sendable {
+    /// What is due then, or earlier, is done; the present when nil.
+    fileprivate var time: Timestamp?
+    fileprivate let start = SystemClock.monotonicNanoseconds()
+    /// The last entry that was looked at.
+    fileprivate var last: DueEntry?
+    package fileprivate(set) var report = TickReport()
+    package fileprivate(set) var isDone = false
+
+    package init(_ time: Timestamp?) { self.time = time }
 }
 
 /// The effect of a tick.

@@ -35,6 +35,9 @@ package struct WriterLoop {
     var doubts = Doubts()
     /// When the next item expires or wakes; nil when none does.
     var nextDue: Timestamp?
+    /// The tick that the store began by itself and has not ended.
+    private var tick: TickRun?
+    private var isTickNext = false
     private var rhythm = GroupRhythm()
     /// Stored states are behind the log.
     private var hasUnstored: Bool
@@ -100,7 +103,12 @@ package struct WriterLoop {
         gather()
         while true {
             let due = millisecondsUntilDue
-            if due == 0 { return .tick }
+            if due == 0 || tick != nil {
+                // A tick of many items takes turns with all other work.
+                isTickNext.toggle()
+                if !isTickNext, let work = writer.next(within: 0) { return .work(work) }
+                return .tick
+            }
             let idle = idleStep
             let timeout = idle.map { min($0.milliseconds, due ?? .max) } ?? due
             if let work = writer.next(within: timeout) { return .work(work) }
@@ -242,8 +250,10 @@ package struct WriterLoop {
     private mutating func tickByItself() {
         let now = now
         do {
-            _ = try tick(now)
+            let run = try tick(tick ?? TickRun(now))
+            tick = run.isDone ? nil : run
         } catch {
+            tick = nil
             tell(.tick, error)
             // A failure shows to whoever appends next; what is due stays so, and is tried again after a pause.
             setNextDue(Timestamp(milliseconds: now.milliseconds + WriterLoop.tickRetryMilliseconds))

@@ -35,11 +35,14 @@ extension TrayState {
     }
 
     /// - Parameter items: how many items the event names. A mark of many counts as several events, so that folding
-    ///   from one landmark to the next takes the same time whatever the events are.
+    ///   from one landmark to the next takes the same time whatever the events are. Landmarks of a state with many
+    ///   categories, topics or mutes stand up to four times as far apart: each of them is as large as all of these.
     private mutating func step(to seq: UInt64, items: Int) {
         appliedSeq = seq
         let facts = 1 &+ UInt64(items / TrayState.itemsPerFact)
-        if folded % landmarkDistance &+ facts >= landmarkDistance { lastLandmark = seq }
+        let width = categories.count + topics.count + mutedThreads.count + mutedCategories.count
+        let distance = landmarkDistance &* UInt64(min(1 + width / 1_024, 4))
+        if folded % distance &+ facts >= distance { lastLandmark = seq }
         folded &+= facts
     }
 

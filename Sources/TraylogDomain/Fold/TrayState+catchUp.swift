@@ -22,7 +22,7 @@ extension TrayState {
             if own != 0, own <= end, pending.last.map({ own < $0.seq }) ?? true {
                 let fact = try history.fact(own)
                 try take(fact, stored: stored, history: history, skipping: voided)
-                if fact.kind.changesTopics { pending = try pendingTopicEvents(through: end, history) }
+                try renew(&pending, after: fact, through: end, history)
                 own = try next(own)
             } else if let event = pending.popLast() {
                 try apply(try history.fact(event.seq), ofTopic: event.topic, stored: stored)
@@ -59,14 +59,21 @@ extension TrayState {
         pending.sort { $0.seq > $1.seq }
         return pending
     }
-}
 
-extension EventKind {
-    /// Whether the user's set of topics can differ after such an event.
-    fileprivate var changesTopics: Bool {
-        switch self {
-        case .subscribed, .unsubscribed, .undone: true
-        default: false
+    /// Brings ``pendingTopicEvents(through:_:)`` up to date after an event that may have changed the user's set of topics.
+    private func renew(
+        _ pending: inout [(seq: UInt64, topic: UInt64)], after fact: borrowing Fact, through end: UInt64,
+        _ history: some FoldHistory
+    ) throws {
+        let topic = fact.topic
+        switch fact.kind {
+        case .undone: pending = try pendingTopicEvents(through: end, history)
+        case .unsubscribed where subscription(to: topic) == nil: pending.removeAll { $0.topic == topic }
+        case .subscribed where !pending.contains { $0.topic == topic }:
+            let seqs = try history.events(ofTopic: topic, after: appliedSeq, through: end)
+            guard !seqs.isEmpty else { break }
+            pending = (pending + seqs.map { ($0, topic) }).sorted { $0.seq > $1.seq }
+        default: break
         }
     }
 }

@@ -123,15 +123,15 @@ package struct Subscription: Hashable, Sendable {
 extension TrayState {
     /// The index of the topic in ``topics``; nil when the user has nothing to do with it.
     package func subscription(to topic: UInt64) -> Int? {
-        topics.firstIndex { $0.topic == topic }
+        let index = topics.bisect { $0.topic < topic }
+        return index < topics.count && topics[index].topic == topic ? index : nil
     }
 
     package mutating func subscribe(to topic: UInt64) {
         if let index = subscription(to: topic) {
             topics[index].isActive = true
         } else {
-            let index = topics.firstIndex { $0.topic > topic } ?? topics.count
-            topics.insert(Subscription(topic: topic, isActive: true), at: index)
+            topics.insert(Subscription(topic: topic, isActive: true), at: topics.bisect { $0.topic < topic })
         }
     }
 

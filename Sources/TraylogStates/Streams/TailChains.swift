@@ -15,6 +15,8 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
         @usableFromInline var first: UInt64 = 0
         /// From the oldest event to the newest.
         @usableFromInline var length: UInt32 = 0
+        /// Events since some were taken out.
+        @usableFromInline var added: UInt32 = 0
 
         @inlinable var last: UInt64 { first + UInt64(length) }
 
@@ -47,6 +49,8 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     }
 
     @inlinable static var pageStreams: Int { 256 }
+    /// A chain with so many events is a long one.
+    @inlinable static var longChain: UInt32 { 8_192 }
 
     /// The event right before the first one.
     @usableFromInline package var start: UInt64
@@ -54,6 +58,8 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     /// Events before this index are given up; their memory follows in one move.
     @usableFromInline var dropped = 0
     @usableFromInline var pages: ContiguousArray<Page> = []
+    /// Streams with long chains, until ``noteShort(_:)``.
+    @usableFromInline package private(set) var long: Set<UInt32> = []
 
     /// - Parameters:
     ///   - start: the event right before the first one.
@@ -152,6 +158,8 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
         let (page, place) = TailChains.place(of: stream)
         if page >= pages.count || pages[page].ends.isEmpty { makePage(page) }
         let ends = pages[page].ends[place]
+        pages[page].ends[place].added &+= 1
+        if ends.added &+ 1 == TailChains.longChain { noteLong(stream) }
         guard ends.first != 0 else {
             pages[page].ends[place].first = seq
             pages[page].count += 1
@@ -172,6 +180,7 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
             clear(page, place)
         } else {
             pages[page].ends[place].length = UInt32(previous - pages[page].ends[place].first)
+            pages[page].ends[place].added &-= min(pages[page].ends[place].added, 1)
             events[index(previous)].distance = 0
         }
     }
@@ -192,6 +201,12 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
         pages[page].ends[place] = Ends(first: next, last: ends.last)
         return true
     }
+
+    @usableFromInline
+    mutating func noteLong(_ stream: UInt32) { long.insert(stream) }
+
+    /// The chain of a stream was taken out as far as it can be.
+    package mutating func noteShort(_ stream: UInt32) { if !long.isEmpty { long.remove(stream) } }
 
     @inlinable
     mutating func clear(_ page: Int, _ place: Int) {

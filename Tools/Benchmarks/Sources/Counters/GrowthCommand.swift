@@ -9,7 +9,8 @@ struct GrowthCommand: ParsableCommand {
         abstract: "Measures what operations cost as one tray grows.",
         discussion: """
             Each size is the number of items of one user, in a tenth as many threads, a hundredth as many categories and \
-            topics. Prints a table: processor time in microseconds, of all threads, for one operation.
+            topics. Prints a table: processor time in microseconds, of all threads, for one operation. With --waits: the \
+            longest that an append and a badge of another user took meanwhile, in milliseconds.
             """
     )
 
@@ -19,17 +20,24 @@ struct GrowthCommand: ParsableCommand {
     @Option(help: "Where the stores are made and removed.")
     var directory = FileManager.default.temporaryDirectory.path
 
+    @Flag(help: "Print how long another user waited instead of processor time.")
+    var waits = false
+
     func run() throws {
         var columns: [[GrowthRun.Cost]] = []
         for count in items {
             let directory = try RunDirectory(under: directory)
             defer { directory.remove() }
-            columns.append(try GrowthRun(directory: directory.fresh(), items: count).run())
+            columns.append(try GrowthRun(directory: directory.fresh(), items: count, watchesOthers: waits).run())
         }
         print("| operation | " + items.map { "\($0) items" }.joined(separator: " | ") + " |")
         print("|---|" + items.map { _ in "--:|" }.joined())
         for (row, cost) in (columns.first ?? []).enumerated() {
-            let cells = columns.map { String(format: "%.1f", $0[row].microseconds) }
+            let cells = columns.map { column in
+                let cost = column[row]
+                guard let waits = cost.waits else { return String(format: "%.1f", cost.microseconds) }
+                return String(format: "%.1f / %.1f", waits.append * 1e3, waits.badge * 1e3)
+            }
             print("| \(cost.name) | " + cells.joined(separator: " | ") + " |")
         }
     }
@@ -42,16 +50,21 @@ struct GrowthRun {
         let microseconds: Double
         /// Of memory; 0 where nobody counts.
         let allocations: Double
+        /// The longest that others waited; nil where nobody looked.
+        let waits: Bystander.Waits?
     }
 
     let directory: String
     let items: Int
+    /// Another user appends and asks for a badge all the time, and the waits are noted.
+    let watchesOthers: Bool
     private static let user = "busy"
     private static let batch = 1_000
 
-    init(directory: String, items: Int) {
+    init(directory: String, items: Int, watchesOthers: Bool = false) {
         self.directory = directory
         self.items = items
+        self.watchesOthers = watchesOthers
     }
 
     private var threads: Int { max(items / 10, 1) }
@@ -92,19 +105,19 @@ struct GrowthRun {
     private func look(_ store: BlockingStore) throws -> [Cost] {
         _ = try store.tray(of: Self.user)
         return [
-            try cost("`notify`, then `tray`", 50) { index in
+            try cost("`notify`, then `tray`", 50, store) { index in
                 _ = try store.perform(command(.notify(Content(thread: "thread-\(index)", title: "New"))))
                 _ = try store.tray(of: Self.user)
             },
-            try cost("`tray`, unchanged", 1_000) { _ in _ = try store.tray(of: Self.user) },
-            try cost("`inbox`, first page", 50) { _ in _ = try store.inbox(of: Self.user) },
-            try cost("`threads`, first page", 2) { _ in _ = try store.threads(of: Self.user) },
+            try cost("`tray`, unchanged", 1_000, store) { _ in _ = try store.tray(of: Self.user) },
+            try cost("`inbox`, first page", 50, store) { _ in _ = try store.inbox(of: Self.user) },
+            try cost("`threads`, first page", 2, store) { _ in _ = try store.threads(of: Self.user) },
         ]
     }
 
     private func mark(_ store: BlockingStore) throws -> [Cost] {
         func bulk(_ name: String, _ mark: BulkMark, _ selection: @escaping (Int) -> Selection) throws -> Cost {
-            try cost(name, 100) { index in
+            try cost(name, 100, store) { index in
                 _ = try store.perform(command(.markAll(mark, selection(index))))
                 _ = try store.tray(of: Self.user)
             }
@@ -114,7 +127,7 @@ struct GrowthRun {
             try bulk("`markAll` of a category", .read) { Selection(category: "category-\($0)") },
             try bulk("`markAll` archived, of a category", .archived) { Selection(category: "category-\($0)") },
             try bulk("`markAll` of everything", .read) { _ in Selection() },
-            try cost("`mark` of 1,000 items", 5) { index in
+            try cost("`mark` of 1,000 items", 5, store) { index in
                 let first = index * 1_000 % items + 1
                 let references = (first..<min(first + 1_000, items)).map { ItemReference.seq(Seq(UInt64($0))) }
                 _ = try store.perform(command(.mark(index % 2 == 0 ? .unread : .read, references)))
@@ -125,18 +138,19 @@ struct GrowthRun {
 
     private func lookBack(_ store: BlockingStore) throws -> [Cost] {
         let head = try store.head().rawValue
+        let own = try store.history(of: Self.user, from: Seq(head - min(head, 10_000))).suffix(121)
         return [
-            try cost("`tray --as-of` five events back", 5) { _ in
+            try cost("`tray --as-of` five events back", 5, store) { _ in
                 _ = try store.tray(of: Self.user, asOf: .seq(Seq(head - 5)))
             },
-            try cost("`audit` of 100 events", 2) { _ in
+            try cost("`audit` of 100 events", 2, store) { _ in
                 _ = try store.audit(of: Self.user, from: .seq(Seq(head - 99)))
             },
-            try cost("`diff` over 100 events", 2) { _ in
+            try cost("`diff` over 100 events", 2, store) { _ in
                 _ = try store.difference(of: Self.user, from: .seq(Seq(head - 100)), to: .seq(Seq(head)))
             },
-            try cost("`undo` of a mark", 5) { index in
-                _ = try store.perform(command(.undo(event: Seq(head - 120 + UInt64(index)))))
+            try cost("`undo` of a mark", 5, store) { index in
+                _ = try store.perform(command(.undo(event: own[own.startIndex + index].seq)))
                 _ = try store.tray(of: Self.user)
             },
         ]
@@ -146,13 +160,13 @@ struct GrowthRun {
         let until = Timestamp(milliseconds: 4_000_000_000_000)
         let count = max(items / 10, 1)
         return [
-            try cost("`snooze`, each of a tenth", 1, divisor: count) { _ in
+            try cost("`snooze`, each of a tenth", 1, divisor: count, store) { _ in
                 for start in stride(from: 1, through: count, by: Self.batch) {
                     let items = start..<min(start + Self.batch, count + 1)
                     _ = try store.perform(items.map { command(.snooze(.seq(Seq(UInt64($0))), until: until)) })
                 }
             },
-            try cost("tick, each of those", 1, divisor: count) { _ in _ = try store.tick(now: until) },
+            try cost("tick, each of those", 1, divisor: count, store) { _ in _ = try store.tick(now: until) },
         ]
     }
 
@@ -160,13 +174,13 @@ struct GrowthRun {
     private func widen(_ store: BlockingStore) throws -> [Cost] {
         let count = max(items / 100, 1)
         _ = try store.perform((0..<count).map { command(.mute(.thread("muted-\($0)"))) })
-        let muted = try cost("`notify`, then `tray`, with a mute for 100 items", 50) { _ in
+        let muted = try cost("`notify`, then `tray`, with a mute for 100 items", 50, store) { _ in
             _ = try store.perform(command(.notify(Content(thread: "thread-1", title: "New"))))
             _ = try store.tray(of: Self.user)
         }
         _ = try store.perform((0..<count).map { command(.subscribe(topic: "topic-\($0)")) })
         _ = try store.tray(of: Self.user)
-        let subscribed = try cost("broadcast, then `tray`, with a topic for 100 items", 20) { index in
+        let subscribed = try cost("broadcast, then `tray`, with a topic for 100 items", 20, store) { index in
             let content = Content(title: "News")
             _ = try store.perform(Command(user: nil, .broadcast(topic: "topic-\(index % count)", content)))
             _ = try store.tray(of: Self.user)
@@ -174,13 +188,17 @@ struct GrowthRun {
         return [muted, subscribed]
     }
 
-    private func cost(_ name: String, _ count: Int, divisor: Int = 1, _ body: (Int) throws -> Void) throws -> Cost {
+    private func cost(
+        _ name: String, _ count: Int, divisor: Int = 1, _ store: BlockingStore, _ body: (Int) throws -> Void
+    ) throws -> Cost {
+        let bystander = watchesOthers ? Bystander(store) : nil
         let allocations = try? LibraryCounts.now().allocations
         let start = Stopwatch.processorSeconds
         for index in 0..<count { try body(index) }
         let seconds = Stopwatch.processorSeconds - start
         let more = try allocations.map { try LibraryCounts.now().allocations - $0 } ?? 0
         let divisor = Double(count * divisor)
-        return Cost(name: name, microseconds: seconds * 1e6 / divisor, allocations: more / divisor)
+        return Cost(
+            name: name, microseconds: seconds * 1e6 / divisor, allocations: more / divisor, waits: bystander?.stop())
     }
 }

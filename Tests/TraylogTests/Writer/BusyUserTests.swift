@@ -1,0 +1,151 @@
+import Testing
+import TestSupport
+import TraylogPlatform
+@testable import Traylog
+@testable import TraylogChecks
+@testable import TraylogDomain
+@testable import TraylogWriter
+
+/// One user with very much to store, fold or wake must not keep all others waiting: it is done in parts.
+@Suite struct BusyUserTests {
+    private static let future = Timestamp(milliseconds: 4_000_000_000_000)
+
+    @Test func appendsComeBetweenTheTransactionsOfATick() throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store in
+                _ = try store.perform((0..<1_200).map { _ in notify("busy") })
+                _ = try store.perform(
+                    (1...1_200).map {
+                        Command(user: "busy", .snooze(.seq(Seq(UInt64($0))), until: Self.future))
+                    })
+                var run = TickRun(Self.future)
+                var between: [Seq] = []
+                while !run.isDone {
+                    let last = run
+                    run = try store.writer.perform { try $0.tick(last) }
+                    between.append(try #require(try store.perform(notify("other")).seq))
+                }
+                #expect(run.report.woken == 1_200)
+                // Three transactions with what is due, and one that finds nothing more.
+                #expect(between.count == 4)
+                let events = try store.events(from: 2_401)
+                #expect(events.filter { $0.user == "other" }.map(\.seq) == between)
+                #expect(events.filter { $0.body.kind == .woken }.count == 1_200)
+                #expect(between[0] < events.last { $0.body.kind == .woken }?.seq ?? .zero)
+            }
+            #expect(try replay(path).identical)
+        }
+    }
+
+    @Test func aTimeThatIsSetDuringATickIsNotForgotten() throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store in
+                _ = try store.perform((0..<600).map { _ in notify("busy") })
+                _ = try store.perform(
+                    (1...600).map { Command(user: "busy", .snooze(.seq(Seq(UInt64($0))), until: Self.future)) })
+                let first = try store.writer.perform { try $0.tick(TickRun(Self.future)) }
+                #expect(!first.isDone)
+                let sooner = Timestamp(milliseconds: Self.future.milliseconds - 1_000)
+                _ = try store.perform(Command(user: "busy", .snooze(.seq(1), until: sooner)))
+                var run = first
+                while !run.isDone {
+                    let last = run
+                    run = try store.writer.perform { try $0.tick(last) }
+                }
+                let nextDue = try store.writer.perform { $0.nextDue }
+                #expect(nextDue == sooner)
+                #expect(try store.tick(now: Self.future).woken == 1)
+                let none = try store.writer.perform { $0.nextDue }
+                #expect(none == nil)
+            }
+            #expect(try replay(path).identical)
+        }
+    }
+
+    @Test func aLongChainIsFoldedAndStoredBeforeTheRoundEnds() throws {
+        try withStorePath { path in
+            try withStore(path, options(tailEvents: 10_000_000, isRelaxed: true)) { store in
+                let source = try #require(store.queries.source as? LiveSource)
+                _ = try store.perform(notify("other"))
+                for _ in 0..<40 {
+                    _ = try store.perform((0..<1_000).map { _ in notify("busy") })
+                    source.memory.withLock { $0.store.checkInvariants() }
+                }
+                let waiting = source.memory.withLock { memory in
+                    guard let stream = memory.store.directory[UserName("busy", memory.store.hasher)] else { return 0 }
+                    return Int(memory.store.head.seq - memory.store.tail.first(of: stream.number))
+                }
+                #expect(waiting < 20_000)
+                #expect(try store.tray(of: "busy").total == 40_000)
+                #expect(try store.tray(of: "other").total == 1)
+            }
+            #expect(try replay(path).identical)
+            #expect(try findings(path).isEmpty)
+        }
+    }
+
+    @Test func oneRequestWithALongChainIsStoredInParts() throws {
+        try withStorePath { path in
+            try withStore(path, options(tailEvents: 10_000_000, isRelaxed: true)) { store in
+                let source = try #require(store.queries.source as? LiveSource)
+                _ = try store.perform((0..<35_000).map { _ in notify("busy") })
+                var lengths: [UInt64] = []
+                for _ in 0..<5 {
+                    _ = try store.perform(notify("other"))
+                    lengths.append(
+                        source.memory.withLock { memory in
+                            let stream = memory.store.directory[UserName("busy", memory.store.hasher)]
+                            let first = stream.map { memory.store.tail.first(of: $0.number) } ?? 0
+                            return first == 0 ? 0 : 35_001 - first
+                        })
+                }
+                #expect(lengths == [25_000, 15_000, 5_000, 0, 0])
+                #expect(try store.tray(of: "busy").total == 35_000)
+            }
+            #expect(try replay(path).identical)
+        }
+    }
+
+    @Test func aTrayOfManyCategoriesIsAnsweredAndKept() throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store in
+                let source = try #require(store.queries.source as? LiveSource)
+                func content(_ number: Int) -> Content {
+                    Content(category: "category-\(number)", title: "Title")
+                }
+                _ = try store.perform((0..<3_000).map { Command(user: "busy", .notify(content($0))) })
+                let tray = try store.tray(of: "busy")
+                #expect(tray.categories.count == 3_000 && tray.unread == 3_000)
+                let turns = source.memory.withLock { $0.turns }
+                #expect(try store.tray(of: "busy") == tray)
+                // Once by the query, once here.
+                #expect(source.memory.withLock { $0.turns } == turns + 2)
+                _ = try store.perform(Command(user: "busy", .markAll(.read, Selection(category: "category-7"))))
+                #expect(try store.tray(of: "busy").unread == 2_999)
+            }
+            #expect(try replay(path).identical)
+        }
+    }
+
+    @Test func somebodyWithManyTopicsHearsEachOfThem() throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store in
+                _ = try store.perform(Command(user: nil, .broadcast(topic: "topic-5", Content(title: "Too early"))))
+                _ = try store.perform((0..<2_000).map { Command(user: "busy", .subscribe(topic: "topic-\($0)")) })
+                for topic in [5, 1_999, 0, 5] {
+                    _ = try store.perform(
+                        Command(user: nil, .broadcast(topic: "topic-\(topic)", Content(title: "News"))))
+                    _ = try store.perform(notify("busy"))
+                }
+                _ = try store.perform(Command(user: "busy", .unsubscribe(topic: "topic-5")))
+                _ = try store.perform(Command(user: nil, .broadcast(topic: "topic-5", Content(title: "Too late"))))
+                #expect(try store.tray(of: "busy").total == 8)
+                let seqs = try store.inbox(of: "busy").items.map(\.seq.rawValue)
+                #expect(seqs == seqs.sorted(by: >))
+            }
+            #expect(try replay(path).identical)
+            let total = try withReader(path) { try $0.tray(of: "busy").total }
+            #expect(total == 8)
+        }
+    }
+}
