@@ -136,12 +136,12 @@ extension LiveStore {
         let source = try pages(of: stream.number)
         var next = next(for: state, of: stream)
         // Nearly all events of nearly all users need nothing but the state.
-        while next != 0, next <= seq,
-            state.state.topics.isEmpty || min(tail.lastTopicEvent, seq) <= state.state.appliedSeq
-        {
+        let topicsThrough = min(tail.lastTopicEvent, seq)
+        while next != 0, next <= seq, state.state.topics.isEmpty || topicsThrough <= state.state.appliedSeq {
             let (fact, following) = try tail.link(at: next) ?? (snapshot().fact(next), tail.next(after: next))
             tail.prefetch(following)
-            guard !fact.kind.needsHistory || stream.isTopic else { break }
+            let isQuiet = fact.kind == .subscribed && topicsThrough <= next
+            guard !fact.kind.needsHistory || isQuiet || stream.isTopic else { break }
             try state.state.apply(fact, stored: source)
             // By its field: asked as a whole, the state would be copied for each event.
             if state.state.lastLandmark == next, !stream.isTopic { state.keep(state.state) }
