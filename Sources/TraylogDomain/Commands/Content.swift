@@ -65,11 +65,9 @@ extension InterruptionLevel {
 
     /// The level of a name; nil for any other text.
     public init?(name: String) {
-        guard let level = InterruptionLevel.names.value(name) else { return nil }
+        guard let level = InterruptionLevel.allCases.first(where: { $0.name == name }) else { return nil }
         self = level
     }
-
-    package static let names = WordTable(allCases) { $0.name }
 }
 
 /// The effect of an edit on one field.

@@ -30,11 +30,9 @@ public enum Mark: UInt8, Hashable, Sendable, CaseIterable {
 
     /// The mark of a name; nil for any other text.
     public init?(name: String) {
-        guard let mark = Mark.names.value(name) else { return nil }
+        guard let mark = Mark.allCases.first(where: { $0.name == name }) else { return nil }
         self = mark
     }
-
-    package static let names = WordTable(allCases) { $0.name }
 }
 
 /// A change that `markAll` makes to all items of a ``Selection``.

@@ -1,11 +1,13 @@
+import TraylogDomain
+
 /// Maps names to the cases of an enumeration, in O(1): a lookup takes a few nanoseconds.
-package struct WordTable<Value: Sendable>: Sendable {
+struct WordTable<Value: Sendable>: Sendable {
     private static var bits: Int { 6 }
     /// An open-addressed hash table, at most half full.
     private var slots: [(name: PackedName, value: Value)?]
 
     /// - Precondition: at most 32 names, each of 1…15 bytes.
-    package init(_ values: some Collection<Value>, name: (Value) -> String) {
+    init(_ values: some Collection<Value>, name: (Value) -> String) {
         slots = Array(repeating: nil, count: 1 << Self.bits)
         precondition(values.count <= slots.count / 2, "too many names")
         for value in values {
@@ -18,7 +20,7 @@ package struct WordTable<Value: Sendable>: Sendable {
 
     /// The value of the name at `range`; nil for an unknown name.
     @inline(__always)
-    package func value(_ range: Range<Int>, in bytes: Span<UInt8>) -> Value? {
+    func value(_ range: Range<Int>, in bytes: Span<UInt8>) -> Value? {
         guard let name = PackedName(range, in: bytes) else { return nil }
         var slot = name.slot(bits: Self.bits)
         while let entry = slots[slot] {
@@ -28,7 +30,7 @@ package struct WordTable<Value: Sendable>: Sendable {
         return nil
     }
 
-    package func value(_ name: String) -> Value? {
+    func value(_ name: String) -> Value? {
         let bytes = name.utf8Span.span
         return value(0..<bytes.count, in: bytes)
     }
@@ -72,4 +74,12 @@ struct PackedName: Hashable, Sendable {
         for index in 0..<count { word |= UInt64(bytes[start &+ index]) &<< UInt64(index &* 8) }
         return word
     }
+}
+
+extension Mark {
+    static let names = WordTable(allCases) { $0.name }
+}
+
+extension InterruptionLevel {
+    static let names = WordTable(allCases) { $0.name }
 }
