@@ -15,7 +15,7 @@ extension Date {
 }
 
 extension Store {
-    /// Opens the store in a directory, as ``open(_:options:)-(String,_)`` does.
+    /// Opens the store in a directory, as the form that takes a path does.
     ///
     /// - Throws: ``TraylogError/failed(_:)``, with `unusableTarget` for a URL that names no file.
     public static func open(

@@ -54,7 +54,7 @@ public struct BlockingStore: BlockingQueries {
     @discardableResult
     public func tick(now: Timestamp? = nil) throws(TraylogError) -> TickReport { try store.tick(now: now) }
 
-    /// Moves the floor up to a moment; see ``Store/compact(before:archive:isDryRun:)``.
+    /// Moves the floor up to a moment; see ``Store/compact(before:archive:isDryRun:progress:)``.
     ///
     /// - Parameters:
     ///   - archive: a directory for a file with the events that leave; nil to delete them for good.
@@ -86,7 +86,7 @@ public struct BlockingStore: BlockingQueries {
         try store.setHeld(false, user, actor, device)
     }
 
-    /// Erases a person; see ``Store/erase(_:actor:device:archives:)``.
+    /// Erases a person; see ``Store/erase(_:actor:device:archives:progress:)``.
     ///
     /// - Parameters:
     ///   - user: whose tray it is.

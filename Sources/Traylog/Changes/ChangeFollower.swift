@@ -11,7 +11,10 @@ extension TrayQueries {
     /// The first element comes at once, even if it has no events; each later one has some. The sequence keeps the store open,
     /// and ends when it is closed.
     ///
-    /// - Parameter stopper: ends it earlier.
+    /// - Parameters:
+    ///   - user: whose changes.
+    ///   - seq: the newest event that is known already.
+    ///   - stopper: ends it earlier.
     public func followChanges(of user: String, after seq: Seq = .zero, stopper: Stopper? = nil) -> ChangeFollower {
         ChangeFollower(store: self, user: user, first: seq, stopper: stopper)
     }

@@ -6,6 +6,14 @@ import TraylogStates
 import TraylogWriter
 
 extension Store {
+    /// The same, blocking the calling thread.
+    @discardableResult
+    package func compact(
+        before moment: Moment, archive: String? = nil, isDryRun: Bool = false
+    ) throws(TraylogError) -> CompactionReport {
+        try compact(before: moment, archive: archive, isDryRun: isDryRun, progress: { _, _ in })
+    }
+
     /// Moves the floor up to a moment. Events below the floor leave the log, if no query at the floor or above needs them.
     ///
     /// Items that are gone or deleted leave, and everything below the floor that the states hold by then. The content of
@@ -17,24 +25,17 @@ extension Store {
     /// and queries go on meanwhile, also in other processes. A process that is killed leaves the store as it was before or
     /// after.
     ///
+    /// It runs on another thread, while the task waits. Cancelling the task cancels the compaction, and changes nothing.
+    ///
     /// - Parameters:
     ///   - moment: the floor, or a time; then the floor is the newest event that a query of that time sees. At or below the
     ///     present floor no event leaves, and the file is rewritten only if it has many free pages.
     ///   - archive: a directory for a file with the events that leave; nil to delete them for good.
     ///   - isDryRun: does everything except the last step, and writes no archive.
+    ///   - progress: told on that thread how many steps are done, of how many.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; failed `damaged` when the states differ from the log,
     ///   `diskFull`, `busy` while another compaction or an erasure runs, `closed`.
     /// - Complexity: reads all of the log, writes what stays.
-    @discardableResult
-    package func compact(
-        before moment: Moment, archive: String? = nil, isDryRun: Bool = false
-    ) throws(TraylogError) -> CompactionReport {
-        try compact(before: moment, archive: archive, isDryRun: isDryRun, progress: { _, _ in })
-    }
-
-    /// Compacts on another thread, while the task waits. Cancelling the task cancels the compaction, and changes nothing.
-    ///
-    /// - Parameter progress: told on that thread how many steps are done, of how many.
     @discardableResult
     public func compact(
         before moment: Moment, archive: String? = nil, isDryRun: Bool = false,

@@ -6,6 +6,14 @@ import TraylogStates
 import TraylogWriter
 
 extension Store {
+    /// The same, blocking the calling thread.
+    @discardableResult
+    package func erase(
+        _ user: String, actor: String? = nil, device: String? = nil, archives: String? = nil
+    ) throws(TraylogError) -> ErasureReport {
+        try erase(user, actor: actor, device: device, archives: archives, progress: { _, _ in })
+    }
+
     /// Erases a person. Afterwards no file of the store or its archives has the user's name or the content of the user's
     /// own events (texts, keys, actors, devices), not even in free pages.
     ///
@@ -16,22 +24,17 @@ extension Store {
     /// was killed can be repeated. Values of custom projections are folded again. Backups, exports, copies of archives and
     /// the memory of readers are out of reach.
     ///
+    /// It runs on another thread, while the task waits. Cancelling the task does not end it.
+    ///
     /// - Parameters:
+    ///   - user: who is erased.
     ///   - actor: who asked for it, for the `erased` event.
+    ///   - device: where that was, for the same event.
     ///   - archives: the directory of the store's archives, if they were moved.
+    ///   - progress: told on that thread how many steps are done, of how many.
     /// - Throws: ``TraylogError``: refused `invalid`, or `held` for a held user; failed `notFound` for a missing archive,
     ///   `busy`, `diskFull`, `damaged`, `closed`.
     /// - Complexity: reads and writes all of the store, and its archives.
-    @discardableResult
-    package func erase(
-        _ user: String, actor: String? = nil, device: String? = nil, archives: String? = nil
-    ) throws(TraylogError) -> ErasureReport {
-        try erase(user, actor: actor, device: device, archives: archives, progress: { _, _ in })
-    }
-
-    /// Erases a person on another thread, while the task waits. Cancelling the task does not end it.
-    ///
-    /// - Parameter progress: told on that thread how many steps are done, of how many.
     @discardableResult
     public func erase(
         _ user: String, actor: String? = nil, device: String? = nil, archives: String? = nil,

@@ -10,7 +10,9 @@ extension TrayQueries {
     ///
     /// The sequence keeps the store open, and ends when it is closed.
     ///
-    /// - Parameter stopper: ends it earlier.
+    /// - Parameters:
+    ///   - user: whose tray.
+    ///   - stopper: ends it earlier.
     public func trayUpdates(of user: String, stopper: Stopper? = nil) -> TrayUpdates {
         TrayUpdates(store: self, user: user, stopper: stopper)
     }
