@@ -178,9 +178,12 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
         let (page, place) = TailChains.place(of: stream)
         if previous == 0 {
             clear(page, place)
+            noteShort(stream)
         } else {
             pages[page].ends[place].length = UInt32(previous - pages[page].ends[place].first)
-            pages[page].ends[place].added &-= min(pages[page].ends[place].added, 1)
+            let added = pages[page].ends[place].added
+            if added == TailChains.longChain { noteShort(stream) }
+            pages[page].ends[place].added = added &- min(added, 1)
             events[index(previous)].distance = 0
         }
     }
@@ -205,7 +208,8 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     @usableFromInline
     mutating func noteLong(_ stream: UInt32) { long.insert(stream) }
 
-    /// The chain of a stream was taken out as far as it can be.
+    /// The chain of a stream was taken out as far as it can be, or taken back.
+    @usableFromInline
     package mutating func noteShort(_ stream: UInt32) { if !long.isEmpty { long.remove(stream) } }
 
     @inlinable

@@ -106,6 +106,30 @@ import TraylogPlatform
         }
     }
 
+    @Test(arguments: [false, true])
+    func aLongChainThatWasTakenBackLeavesNothingToStore(isKnown: Bool) throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store in
+                if isKnown { _ = try store.perform(notify("busy")) }
+                let tooMuch =
+                    (0..<9_000).map { _ in notify("busy") } + [Command(user: "busy", .mark(.read, [.seq(1_000_000)]))]
+                #expect(throws: TraylogError.self) { try store.perform(tooMuch) }
+                let source = try #require(store.queries.source as? LiveSource)
+                for _ in 0..<3 {
+                    _ = try store.perform(notify("other"))
+                    let long = source.memory.withLock { memory in
+                        memory.store.checkInvariants()
+                        return memory.store.tail.long
+                    }
+                    #expect(long.isEmpty)
+                }
+                #expect(try store.tray(of: "busy").total == (isKnown ? 1 : 0))
+                #expect(try store.tray(of: "other").total == 3)
+            }
+            #expect(try replay(path).identical)
+        }
+    }
+
     @Test func aTrayOfManyCategoriesIsAnsweredAndKept() throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store in
