@@ -91,7 +91,7 @@ public struct StoreFailure: Error, Hashable, Sendable {
     }
 
     /// Whether the same call may succeed later without anybody mending the store: the disk has room again, another process
-    /// has closed it, a compaction has ended.
+    /// has closed it, a compaction has ended, the log of record answers again.
     public var isTransient: Bool {
         switch code {
         case .openForWriting, .busy, .diskFull, .readersFull, .inputOutput, .notOwner, .unavailable: true

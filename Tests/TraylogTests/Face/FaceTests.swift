@@ -74,8 +74,11 @@ import TraylogFoundation
         ) {
             _ = try Store.open("")
         }
+        let mayPass: [StoreFailure.Code] = [
+            .openForWriting, .busy, .diskFull, .readersFull, .inputOutput, .notOwner, .unavailable,
+        ]
         for code in StoreFailure.Code.allCases {
-            let isTransient = [.openForWriting, .busy, .diskFull, .readersFull, .inputOutput].contains(code)
+            let isTransient = mayPass.contains(code)
             #expect(StoreFailure(code: code, message: "").isTransient == isTransient)
         }
     }
