@@ -233,16 +233,24 @@ extension Store {
         _ commands: [Command], stopAtRefusal: Bool = false
     ) async throws(TraylogError) -> [Result<Receipt, Refusal>] {
         let mode = stopAtRefusal ? AppendRequest.Mode.untilRefusal : .skippingRefusals
+        guard !commands.isEmpty else { return [] }
+        guard let largestGroupBytes else { return try await append(commands, mode) }
         var results: [Result<Receipt, Refusal>] = []
         for commands in commands.inGroups(of: largestGroupBytes) {
-            let prepared = PreparedCommands(commands, hasher: hasher)
-            let outcome = await withCheckedContinuation { continuation in
-                writer.append(AppendRequest(prepared, mode: mode) { continuation.resume(returning: $0) })
-            }
-            results += try outcome.get()
+            results += try await append(commands, mode)
             if stopAtRefusal, case .failure? = results.last { break }
         }
         return results
+    }
+
+    private func append(
+        _ commands: [Command], _ mode: AppendRequest.Mode
+    ) async throws(TraylogError) -> [Result<Receipt, Refusal>] {
+        let prepared = PreparedCommands(commands, hasher: hasher)
+        let outcome = await withCheckedContinuation { continuation in
+            writer.append(AppendRequest(prepared, mode: mode) { continuation.resume(returning: $0) })
+        }
+        return try outcome.get()
     }
 
     /// The same, blocking the calling thread; for threads, not for tasks.

@@ -146,7 +146,7 @@ public final class ClusterNode: Sendable {
                 StoreFailure(
                     code: .unsupported,
                     message:
-                        "the store has \(tree.size) events of its own and follows no log; begin with an empty directory"
+                        "the store holds \(tree.size) events that no log of record gave it; begin with an empty directory"
                 ))
         }
         await publisher.resume(position: LogPosition(rawValue: source?.position ?? 0), tree: tree)

@@ -23,7 +23,7 @@ package struct NodeProtocol: Sendable {
         var isUncertain = false
     }
 
-    /// What to do about the message in flight.
+    /// The next step for the message in flight.
     package enum Step: Sendable {
         /// It is part of the log: make it part of the store.
         case accepted(LogPosition)

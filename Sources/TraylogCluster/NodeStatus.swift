@@ -1,6 +1,6 @@
 import Traylog
 
-/// What a node does at present.
+/// The part that a node plays at present.
 public enum NodeRole: String, Hashable, Sendable, Codable {
     /// It decides commands.
     case owner
@@ -32,7 +32,7 @@ extension Divergence: CustomStringConvertible {
 
 /// A node as it is at one moment.
 public struct NodeStatus: Hashable, Sendable {
-    /// What it does.
+    /// The part that it plays.
     public var role: NodeRole
     /// The last message that its store holds.
     public var position: LogPosition
@@ -46,6 +46,6 @@ public struct NodeStatus: Hashable, Sendable {
     public var owner: Ownership?
     /// Why it stopped; nil while it goes on.
     public var divergence: Divergence?
-    /// What failed last, and is tried again; nil after a success.
+    /// The last failure of something that is tried again; nil after a success.
     public var trouble: String?
 }

@@ -47,7 +47,7 @@ extension StoreRewriter {
         return rewritten
     }
 
-    /// What another copy has done, as this one does it.
+    /// The goal that repeats here the rewrite of another copy.
     ///
     /// - Parameter user: the user of a stream.
     package func goal(

@@ -107,7 +107,7 @@ package struct RewriteGoal {
     var checks = true
     /// Whom to erase; nil for nobody.
     package var erasure: Erasure?
-    /// What another copy of the store has done, and this one does after it; nil for a rewrite that was decided here.
+    /// The rewrite of another copy of the store that this one repeats; nil for a rewrite that was decided here.
     package var told: ToldRewrite?
     /// Gives the new file up when it is complete.
     package var isDryRun = false

@@ -1,10 +1,9 @@
 import TraylogDomain
 
 extension [Command] {
-    /// The commands in parts whose events surely fit into a group of so many bytes each; in one part when nil.
-    package func inGroups(of limit: Int?) -> [[Command]] {
+    /// The commands in parts whose events surely fit into a group of so many bytes each.
+    package func inGroups(of limit: Int) -> [[Command]] {
         guard !isEmpty else { return [] }
-        guard let limit else { return [self] }
         var groups: [[Command]] = [[]]
         var room = limit
         for command in self {

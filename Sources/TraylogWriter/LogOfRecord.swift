@@ -69,7 +69,9 @@ extension RecordBatch {
 extension WriterLoop {
     /// Has the log of record take what the transaction decided; nothing to do for a store without one.
     func agree(on values: inout TransactionValues) throws {
-        guard !values.batch.isEmpty, let (source, position) = try agree(on: values.batch) else { return }
+        guard logOfRecord != nil, !values.batch.isEmpty, let (source, position) = try agree(on: values.batch) else {
+            return
+        }
         values.source = SourcePosition(source: source, position: position)
     }
 
@@ -91,8 +93,9 @@ extension WriterLoop {
 
     /// Makes sure that answers without an event are those of the log's end. A group with events proves that by itself.
     func confirmAnswers() throws {
+        guard let logOfRecord else { return }
         let (isEmpty, head) = memory.withLock { ($0.transaction.batch.isEmpty, Seq($0.store.head.seq)) }
-        guard let logOfRecord, isEmpty else { return }
+        guard isEmpty else { return }
         do {
             try logOfRecord.wait { () throws(StoreFailure) in try await logOfRecord.confirmEnd(at: head) }
         } catch {

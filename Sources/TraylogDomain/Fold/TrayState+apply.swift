@@ -40,9 +40,11 @@ extension TrayState {
     private mutating func step(to seq: UInt64, items: Int) {
         appliedSeq = seq
         let facts = 1 &+ UInt64(items / TrayState.itemsPerFact)
-        let width = categories.count + topics.count + mutedThreads.count + mutedCategories.count
-        let distance = landmarkDistance &* UInt64(min(1 + width / 1_024, 4))
-        if folded % distance &+ facts >= distance { lastLandmark = seq }
+        if folded % landmarkDistance &+ facts >= landmarkDistance {
+            let width = categories.count + topics.count + mutedThreads.count + mutedCategories.count
+            let distance = landmarkDistance &* UInt64(min(1 + width / 1_024, 4))
+            if folded % distance &+ facts >= distance { lastLandmark = seq }
+        }
         folded &+= facts
     }
 
