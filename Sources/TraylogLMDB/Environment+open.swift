@@ -58,7 +58,7 @@ extension Environment {
     ) throws(LMDBError) -> OpenedEnvironment {
         let owner = store.dataStatus
         let lease = access == .readWrite ? try WriterLease(directory: store.path, owner: owner) : nil
-        // What is no store gets no lock file from somebody who only asks.
+        // Somebody who only asks makes no lock file in a directory that is no store.
         if lease == nil, !OpenLock.exists(in: store.path) { try Preflight.examine(path: store.environment().dataPath) }
         do throws(LMDBError) {
             let openLock = try OpenLock(directory: store.path, access: access, owner: owner)

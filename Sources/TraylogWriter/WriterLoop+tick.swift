@@ -14,7 +14,7 @@ extension WriterLoop {
         try recover()
         let now = run.time ?? now
         run.time = now
-        // What becomes due meanwhile is noted there.
+        // Commands note there when something becomes due meanwhile.
         if run.last == nil { setNextDue(nil) }
         do {
             let entries = try dueEntries(after: run.last, through: now)
@@ -97,7 +97,7 @@ extension Timestamp {
 
 /// A tick on its way: it takes turns with appends, a transaction each, so that nobody waits for all that is due.
 package struct TickRun: Sendable {
-    /// What is due then, or earlier, is done; the present when nil.
+    /// Items that are due by then expire and wake; the present when nil.
     fileprivate var time: Timestamp?
     fileprivate let start = SystemClock.monotonicNanoseconds()
     /// The last entry that was looked at.

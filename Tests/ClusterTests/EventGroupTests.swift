@@ -41,7 +41,7 @@ import TraylogLog
             let checksum = crc32c(RawSpan(_elements: bytes.span))
             for shift in [0, 8, 16, 24] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: checksum >> shift)) }
             guard let group = try? EventGroup(body: bytes) else { continue }
-            // What can be read is bounded by the body, and its records are checked where they are applied.
+            // The body bounds the records, which are checked where they are applied.
             #expect(group.records.reduce(0) { $0 + $1.bytes.count } < bytes.count)
             var node = NodeProtocol(name: "n", position: .start, tree: MerkleAccumulator())
             let place = LogPosition(rawValue: 1)

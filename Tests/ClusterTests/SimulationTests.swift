@@ -67,7 +67,7 @@ import TraylogCluster
     }
 }
 
-/// What happened in some histories.
+/// Counts over some histories.
 private struct Seen {
     var (acknowledged, unanswered, fenced, takeovers, messages) = (UInt64(0), UInt64(0), UInt64(0), UInt64(0), 0)
 

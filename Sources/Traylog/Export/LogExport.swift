@@ -73,7 +73,7 @@ public struct LogExport {
         do {
             let salvaged = try SalvagedLog(store: directory, wanted: StoreRecord.key)
             let records = StoreRecord.salvaged(salvaged.values)
-            // What left the log is no row of it, and has its number.
+            // An event that left the log has a number and no row.
             let dropped = min(records.map(\.dropped).max() ?? 0, Seq.highest)
             let head = max(
                 salvaged.last, records.map(\.flushedThrough).max() ?? 0,

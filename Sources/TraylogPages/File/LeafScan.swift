@@ -30,7 +30,7 @@ package struct LeafScan {
         let header = try? DataFileHeader.read(file)
         pageSize = header?.pageSize ?? Self.usualPageSize
         let size = UInt64(max(file.size ?? 0, 0))
-        // What lies behind the last page was never committed.
+        // Nothing behind the last page was ever committed.
         byteCount = min(size, header?.coveredBytes.map(UInt64.init) ?? size)
     }
 

@@ -3,7 +3,7 @@ import Traylog
 
 /// Callers who send commands, again where they may, and note what they were told.
 struct Clients {
-    /// What somebody was told, and the messages that the log had when the command was sent and when the answer came.
+    /// The answer that somebody got, and the messages that the log had when the command was sent and when the answer came.
     struct Told {
         let command: Command
         let result: Result<Receipt, Refusal>
@@ -16,7 +16,7 @@ struct Clients {
     private(set) var unknown = 0
     private(set) var notStored = 0
     private var random: SeededRandom
-    /// What each client waits for.
+    /// The command that each client waits for.
     private var outstanding: [Int: Int] = [:]
     private var again: [Int: Command] = [:]
     private let count: Int
@@ -68,7 +68,7 @@ struct Clients {
             again[request.client] = request.command
         case .unknown:
             unknown += 1
-            // What has no key might be done twice.
+            // A command without a key might be done twice.
             if request.command.key != nil { again[request.client] = request.command }
         }
     }

@@ -5,7 +5,7 @@ import TraylogDomain
 import TraylogLog
 import TraylogPlatform
 
-/// What a decision came to.
+/// The outcome of a decision.
 enum Decision {
     /// Events, which the log of record has to take before there are any answers.
     case group([LogRecord])

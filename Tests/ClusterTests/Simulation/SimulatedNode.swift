@@ -66,7 +66,7 @@ enum Mutation: CaseIterable {
     case ignoresTheFence
     /// A message is published again under another id, at the end as it is by then.
     case publishesAgainElsewhere
-    /// What needs no event is answered without asking the log.
+    /// Answers that need no event are given without asking the log.
     case answersWithoutAsking
     /// Roots are not compared.
     case comparesNoRoots

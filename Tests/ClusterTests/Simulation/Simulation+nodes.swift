@@ -1,7 +1,7 @@
 import Traylog
 import TraylogCluster
 
-// What a node does in one of its steps: what `GroupPublisher` and `ClusterNode` do in the product.
+// The steps of a node, as `GroupPublisher` and `ClusterNode` take them in the product.
 extension Simulation {
     func act(_ index: Int) {
         let node = nodes[index]

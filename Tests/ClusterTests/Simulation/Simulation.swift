@@ -16,7 +16,7 @@ final class Simulation {
     var time = 0
     var clients: Clients
     var planted: Planted?
-    /// What nodes said before they were started anew.
+    /// The divergences that nodes named before they were started anew.
     var said: [(name: String, divergence: Divergence)] = []
     private let mayLosePower: Bool
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is left of a damaged store, exported and restored.
+/// Exports what is left of a damaged store, and restores it.
 struct SalvageTests {
     private static let pageBytes = 4_096
 

@@ -152,7 +152,7 @@ final class BrokerConnection: @unchecked Sendable {
         init(_ call: @escaping @Sendable () -> Void) { self.call = call }
     }
 
-    /// What is sent while no broker is there would wait in memory, and arrive when nobody expects it any more.
+    /// nats.c would keep a message in memory while no broker is there, and deliver it when nobody expects it any more.
     private func connected() throws(BrokerError) {
         guard isConnected else { throw .unanswered("none can be reached") }
     }

@@ -54,7 +54,7 @@ struct BrokerProbe: Sendable {
         var created: String
         /// Everything about the stream and its brokers that may lose events.
         var findings: [String] = []
-        /// What could not be looked at now.
+        /// Checks that could not be made now.
         var warnings: [String] = []
     }
 

@@ -4,7 +4,7 @@ import Hummingbird
 import Traylog
 import TraylogCluster
 
-/// What nodes ask of each other.
+/// Requests of nodes to each other.
 enum ClusterRoutes {
     static var all: [Route] {
         [
@@ -64,7 +64,7 @@ extension Responder {
 }
 
 extension Route {
-    /// What each node does for itself, though it is no reading.
+    /// Requests that each node answers by itself, though they do not only read.
     private static let local: Set<String> = [
         "/v1/tokens", "/v1/admin/replays", "/v1/admin/verifications", "/v1/admin/backups",
     ]

@@ -15,7 +15,7 @@ enum Forwarding {
         "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "host",
         "content-length", "expect",
     ]
-    /// What this node says itself.
+    /// Headers that this node writes itself.
     private static let own: Set<String> = ["x-request-id", "server", "date"]
 
     /// - Parameter base: the node's URL.
