@@ -83,29 +83,34 @@ public struct EventGroup: Hashable, Sendable {
         guard checksum == crc32c(RawSpan(_elements: body.span).extracting(0..<content)) else {
             throw DamagedGroup("its checksum does not match")
         }
-        var reader = GroupReader(bytes: body[1..<content])
-        epoch = try reader.varint()
-        let name = try reader.take(reader.count())
-        guard let owner = String(validating: name, as: UTF8.self), name.count <= 256 else {
-            throw DamagedGroup("the name of its owner")
+        do throws(PackedError) {
+            var reader = PackedReader(body, end: content)
+            _ = try reader.byte()
+            epoch = try reader.varint()
+            let name = try reader.take(reader.count())
+            guard let owner = String(validating: name, as: UTF8.self), name.count <= 256 else {
+                throw .damaged("the name of its owner")
+            }
+            self.owner = owner
+            guard let root = MerkleHash(bytes: try reader.take(MerkleHash.byteCount)) else {
+                throw .damaged("its root")
+            }
+            self.root = root
+            let first = try reader.varint()
+            // Every record has a header, so that a wrong count cannot ask for more memory than the body takes.
+            let count = try reader.count()
+            guard first > 0, first < 1 << 56 else { throw .damaged("its seqs") }
+            self.first = Seq(first)
+            records = []
+            records.reserveCapacity(count)
+            for index in 0..<count {
+                let bytes = try reader.take(reader.count())
+                records.append(LogRecord(seq: Seq(first + UInt64(index)), bytes: bytes))
+            }
+            guard reader.isAtEnd else { throw .damaged("bytes follow its last record") }
+        } catch {
+            throw DamagedGroup(error)
         }
-        self.owner = owner
-        guard let root = MerkleHash(bytes: Array(try reader.take(MerkleHash.byteCount))) else {
-            throw DamagedGroup("its root")
-        }
-        self.root = root
-        let first = try reader.varint()
-        // Every record has a header, so that a wrong count cannot ask for more memory than the body takes.
-        let count = try reader.count()
-        guard first > 0, first < 1 << 56 else { throw DamagedGroup("its seqs") }
-        self.first = Seq(first)
-        records = []
-        records.reserveCapacity(count)
-        for index in 0..<count {
-            let bytes = Array(try reader.take(reader.count()))
-            records.append(LogRecord(seq: Seq(first + UInt64(index)), bytes: bytes))
-        }
-        guard reader.bytes.isEmpty else { throw DamagedGroup("bytes follow its last record") }
     }
 }
 
@@ -117,33 +122,11 @@ public struct DamagedGroup: Error, Hashable, Sendable, CustomStringConvertible {
     init(_ description: String) {
         self.description = description
     }
-}
 
-/// Reads fields from the start of bytes that may be anything.
-private struct GroupReader {
-    var bytes: ArraySlice<UInt8>
-
-    mutating func varint() throws(DamagedGroup) -> UInt64 {
-        var value: UInt64 = 0
-        for shift in stride(from: UInt64(0), to: 64, by: 7) {
-            guard let byte = bytes.popFirst() else { throw DamagedGroup("it ends too soon") }
-            guard shift < 63 || byte <= 1 else { break }
-            value |= UInt64(byte & 0x7F) << shift
-            if byte < 0x80 { return value }
+    init(_ error: PackedError) {
+        switch error {
+        case .damaged(let part): description = part
+        case .newer(let version): description = "version \(version)"
         }
-        throw DamagedGroup("a number of it is too large")
-    }
-
-    /// A number of things of at least a byte each, that are still to come.
-    mutating func count() throws(DamagedGroup) -> Int {
-        let value = try varint()
-        guard value <= UInt64(bytes.count) else { throw DamagedGroup("it ends too soon") }
-        return Int(value)
-    }
-
-    mutating func take(_ count: Int) throws(DamagedGroup) -> ArraySlice<UInt8> {
-        guard count <= bytes.count else { throw DamagedGroup("it ends too soon") }
-        defer { bytes = bytes.dropFirst(count) }
-        return bytes.prefix(count)
     }
 }

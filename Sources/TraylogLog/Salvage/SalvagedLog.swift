@@ -66,11 +66,13 @@ package struct SalvagedLog {
                     Place(
                         seq: seq, offset: entry.offset, byteCount: UInt32(count),
                         mark: UInt32(key.littleEndian(at: 8, as: UInt16.self).byteSwapped)))
-            case wanted.count where entry.largeByteCount == nil && key.isEqual(to: wanted):
+            case wanted.count
+            where entry.largeByteCount == nil && key.hasSameBytes(as: RawSpan(_elements: wanted.span)):
                 var value: [UInt8] = []
                 value.append(copying: page.extracting(entry.value))
                 values.append(value)
-            case Self.logName.count where entry.value.count == Self.tableBytes && key.isEqual(to: Self.logName):
+            case Self.logName.count
+            where entry.value.count == Self.tableBytes && key.hasSameBytes(as: RawSpan(_elements: Self.logName.span)):
                 let rows = page.extracting(entry.value).littleEndian(at: Self.rowCountOffset, as: UInt64.self)
                 // More than the file can hold is damage.
                 if rows <= fileBytes / UInt64(RecordHeader.byteCount) { rowCount = max(rowCount, rows) }
@@ -157,10 +159,4 @@ private final class OpenFile: Sendable {
     init(_ descriptor: FileDescriptor) { self.descriptor = descriptor }
 
     deinit { descriptor.close() }
-}
-
-extension RawSpan {
-    fileprivate func isEqual(to bytes: [UInt8]) -> Bool {
-        byteCount == bytes.count && bytes.indices.allSatisfy { littleEndian(at: $0, as: UInt8.self) == bytes[$0] }
-    }
 }
