@@ -4,6 +4,7 @@ import TraylogLog
 import TraylogPages
 import TraylogQueries
 import TraylogStates
+import TraylogTree
 
 extension MerkleAccumulator {
     /// Appends the leaf of an event, from its record.
@@ -25,8 +26,6 @@ extension MerkleAccumulator {
 }
 
 extension LogRecord {
-    private var saltBytes: Int { 16 }
-
     fileprivate var leafHash: MerkleHash {
         get throws {
             let bytes = RawSpan(_elements: bytes.span)
@@ -34,12 +33,8 @@ extension LogRecord {
             guard !header.isErased else {
                 throw StoreFailure(code: .unsupported, message: "the content of event \(seq) was erased")
             }
-            return EventLeaf(
-                version: RecordHeader.version, kind: header.kindNumber, stream: header.stream, seq: seq.rawValue,
-                recordedAt: header.recordedAt.milliseconds, occurredAt: header.occurredAt?.milliseconds,
-                // The salt stands right before the payload.
-                digest: .sha256(bytes.extracting((RecordHeader.byteCount - saltBytes)...))
-            ).hash
+            let digest = EventLog.digest(ofPayload: RecordHeader.byteCount..<bytes.byteCount, in: bytes)
+            return EventLeaf(seq.rawValue, header, digest: digest).hash
         }
     }
 }

@@ -88,6 +88,25 @@ package struct RecordBatch {
         ends.append(bytes.count)
     }
 
+    /// Adds the record of another store as the next one, to the byte.
+    ///
+    /// - Parameters:
+    ///   - kind: the header's.
+    ///   - payload: all of it, wherever it will be stored.
+    /// - Throws: ``CodecError`` `damaged` when the header's checksum does not match; the batch is as it was then.
+    package mutating func append(
+        copying header: RecordHeader, kind: EventKind, payload: RawSpan
+    ) throws(CodecError) {
+        let seq = nextSeq
+        append(
+            payload: payload, kind: kind, stream: header.stream, recordedAt: header.recordedAt,
+            occurredAt: header.occurredAt, salt: header.salt)
+        guard try self.header(seq) == header else {
+            truncate(from: seq)
+            throw CodecError(.damaged, seq: seq, "its checksum does not match; ask its source for it again")
+        }
+    }
+
     /// Removes the records from `seq` on.
     package mutating func truncate(from seq: UInt64) {
         let kept = Int(seq - firstSeq)

@@ -144,13 +144,7 @@ package struct ToldRewrite: Sendable {
             throw StoreFailure(code: .diverged, message: "event \(record.seq) does not continue this log")
         }
         var batch = RecordBatch(firstSeq: record.seq.rawValue)
-        batch.append(
-            payload: bytes.extracting(RecordHeader.byteCount...), kind: kind, stream: header.stream,
-            recordedAt: header.recordedAt, occurredAt: header.occurredAt, salt: header.salt)
-        guard try batch.header(record.seq.rawValue) == header else {
-            throw CodecError(
-                .damaged, seq: record.seq.rawValue, "its checksum does not match; ask its source for it again")
-        }
+        try batch.append(copying: header, kind: kind, payload: bytes.extracting(RecordHeader.byteCount...))
         return batch
     }
 }

@@ -15,10 +15,7 @@ extension EventLog {
     /// The same for a record that the caller has read.
     func leaf(of seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction) throws -> EventLeaf {
         let header = try RecordHeader.read(record, seq: seq)
-        return EventLeaf(
-            version: RecordHeader.version, kind: header.kindNumber, stream: header.stream, seq: seq,
-            recordedAt: header.recordedAt.milliseconds, occurredAt: header.occurredAt?.milliseconds,
-            digest: try digest(of: seq, header, record, in: transaction))
+        return EventLeaf(seq, header, digest: try digest(of: seq, header, record, in: transaction))
     }
 
     /// SHA-256(salt ‖ payload): computed, or of an erased payload what was kept of it.
@@ -28,8 +25,7 @@ extension EventLog {
         switch try RecordCodec.body(seq: seq, header: header, record: record) {
         case .inline(let range):
             try RecordCodec.verify(seq: seq, record: record)
-            // In the record the salt stands right before the payload.
-            return .sha256(record.extracting((range.lowerBound - EventLog.saltBytes)..<range.upperBound))
+            return EventLog.digest(ofPayload: range, in: record)
         case .chunked:
             return try withPayload(of: seq, record, in: transaction) { header, payload in
                 let salt = header.salt.bytes
@@ -45,6 +41,11 @@ extension EventLog {
     }
 
     private static let saltBytes = 16
+
+    /// The same for a payload in its record, where the salt stands right before it.
+    package static func digest(ofPayload range: Range<Int>, in record: RawSpan) -> MerkleHash {
+        .sha256(record.extracting((range.lowerBound - saltBytes)..<range.upperBound))
+    }
 
     /// Appends the hashes of the leaves of successive events.
     ///
@@ -63,6 +64,15 @@ extension EventLog {
         guard next > events.upperBound else {
             throw CodecError(.damaged, seq: next, "it is missing from the log")
         }
+    }
+}
+
+extension EventLeaf {
+    /// The leaf of an event, from its record's header.
+    package init(_ seq: UInt64, _ header: RecordHeader, digest: MerkleHash) {
+        self.init(
+            version: RecordHeader.version, kind: header.kindNumber, stream: header.stream, seq: seq,
+            recordedAt: header.recordedAt.milliseconds, occurredAt: header.occurredAt?.milliseconds, digest: digest)
     }
 }
 

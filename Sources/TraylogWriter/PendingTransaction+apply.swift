@@ -29,13 +29,7 @@ extension PendingTransaction {
         let stream = try stream(of: event, header.stream, store: &store)
         let old = try stateBefore(event, of: stream, store: &store)
         now = header.recordedAt
-        batch.append(
-            payload: payload, kind: kind, stream: header.stream, recordedAt: header.recordedAt,
-            occurredAt: header.occurredAt, salt: header.salt)
-        guard try batch.header(seq.rawValue) == header else {
-            batch.truncate(from: seq.rawValue)
-            throw CodecError(.damaged, seq: seq.rawValue, "its checksum does not match; ask its source for it again")
-        }
+        try batch.append(copying: header, kind: kind, payload: payload)
         link(event, to: stream, store: &store)
         if let stream, let old { try reviveDues(of: stream, since: old, by: seq.rawValue, store: &store) }
     }

@@ -159,11 +159,7 @@ public struct LogExport {
             }
         }
         guard seq >= floor else { return gap(seq, .compacted, to: &writer) }
-        if let range = lost.last, range.upperBound == seq - 1 {
-            lost[lost.count - 1] = range.lowerBound...seq
-        } else {
-            lost.append(seq...seq)
-        }
+        lost.extend(by: seq)
         gap(seq, .damaged, to: &writer)
     }
 

@@ -153,11 +153,7 @@ extension LogRestore {
     }
 
     private func note(lost seq: Seq) {
-        if let range = lost.last, range.upperBound + 1 == seq.rawValue {
-            lost[lost.count - 1] = range.lowerBound...seq.rawValue
-        } else {
-            lost.append(seq.rawValue...seq.rawValue)
-        }
+        lost.extend(by: seq.rawValue)
         streams.noteGap()
     }
 

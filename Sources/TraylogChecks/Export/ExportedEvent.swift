@@ -8,6 +8,17 @@ package enum ExportGap: String {
     case damaged, compacted, erased
 }
 
+extension [ClosedRange<UInt64>] {
+    /// Adds a seq after all others, to the last range where it comes right behind that.
+    package mutating func extend(by seq: UInt64) {
+        if let range = last, range.upperBound + 1 == seq {
+            self[count - 1] = range.lowerBound...seq
+        } else {
+            append(seq...seq)
+        }
+    }
+}
+
 /// A line of an export.
 package enum ExportedLine {
     case event(ExportedEvent)
