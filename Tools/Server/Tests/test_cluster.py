@@ -120,6 +120,47 @@ class ClusterTests(unittest.TestCase):
             time.sleep(0.2)
         self.assertIn(answer[0], (200, 201))
 
+    def backup(self, lines, node):
+        directory = tempfile.mkdtemp(dir=self.directory)
+        job = lines.call(node, "POST", "/v1/admin/backups", {"dest": os.path.join(directory, "backup")})[2]["id"]
+        while lines.call(node, "GET", f"/v1/admin/jobs/{job}")[2]["state"] == "running":
+            time.sleep(0.1)
+        return os.path.join(directory, "backup")
+
+    @staticmethod
+    def trim(cluster, backup):
+        trim = [SERVER, "trim", "--cluster", cluster.brokers[0].url, "--stream", "traylog", "--backup", backup]
+        return json.loads(subprocess.run(trim, check=True, capture_output=True).stdout)
+
+    def test_an_erasure_ends_when_every_node_has_rewritten_and_the_stream_is_trimmed(self):
+        with self.cluster() as cluster:
+            cluster.start()
+            lines = Lines(cluster.nodes, cluster.key, timeout=20)
+            owner = cluster.owner()
+            for number in range(10):
+                for user in ("ann", "bob"):
+                    lines.call(owner, "POST", f"/v1/users/{user}/notifications", {"title": f"{number}"})
+            path = "/v1/admin/jobs/" + lines.call(
+                owner, "POST", "/v1/admin/erasures", {"user": "ann", "confirm": "ann"})[2]["id"]
+
+            def totals(user):
+                return {lines.call(node, "GET", f"/v1/users/{user}/tray")[2]["total"] for node in cluster.nodes}
+
+            cluster.wait("every node has erased her", lambda: totals("ann") == {0})
+            self.assertEqual(totals("bob"), {10})
+            self.assertEqual(lines.call(owner, "GET", path)[2]["state"], "running")
+            backup = self.backup(lines, owner)
+            end = time.monotonic() + 60
+            while (job := lines.call(owner, "GET", path)[2])["state"] == "running":
+                self.assertLess(time.monotonic(), end, job)
+                self.trim(cluster, backup)
+                time.sleep(0.5)
+            self.assertEqual(job["state"], "done", job)
+            heads = [lines.call(node, "GET", "/v1/tree-head")[2] for node in cluster.nodes]
+            self.assertEqual(heads, [heads[0]] * len(heads))
+            cluster.wait_for_nodes()
+            lines.close()
+
     def test_a_new_node_begins_with_a_copy_and_the_stream_is_trimmed(self):
         with self.cluster() as cluster:
             cluster.start()
@@ -127,15 +168,13 @@ class ClusterTests(unittest.TestCase):
             for number in range(20):
                 lines.call(cluster.nodes[0], "POST", "/v1/users/ann/notifications", {"title": f"{number}"})
             cluster.wait("all have it", lambda: {node.readiness()["head"] for node in cluster.nodes} == {20})
-            backup = os.path.join(self.directory, "backup")
-            job = lines.call(cluster.nodes[0], "POST", "/v1/admin/backups", {"dest": backup})[2]["id"]
-            while lines.call(cluster.nodes[0], "GET", f"/v1/admin/jobs/{job}")[2]["state"] == "running":
-                time.sleep(0.1)
-            trim = [SERVER, "trim", "--cluster", cluster.brokers[0].url, "--stream", "traylog", "--backup", backup]
+            backup = self.backup(lines, cluster.nodes[0])
             end = time.monotonic() + 30
-            while (report := json.loads(subprocess.run(trim, check=True, capture_output=True).stdout))["first"] < 15:
+            while (report := self.trim(cluster, backup))["first"] < 15:
                 self.assertLess(time.monotonic(), end, report)
                 time.sleep(0.5)
+            # The newest message stays: every node compares its store with it.
+            self.assertLessEqual(report["first"], report["last"], report)
             node = cluster.nodes[2]
             node.end()
             shutil.rmtree(node.store)

@@ -130,10 +130,8 @@ final class BrokerLog: ReplicatedLog {
 
     func bounds() async throws(LogUnreachable) -> LogBounds {
         let found = try await read { [jetStream, name] () throws(BrokerError) in
-            guard let info = try jetStream.stream(name) else { throw .malformed("the stream \(name) is gone") }
-            guard let first = info["state"]?["first_seq"]?.integer, let last = info["state"]?["last_seq"]?.integer
-            else { throw .malformed("a stream without its state") }
-            return LogBounds(first: LogPosition(rawValue: max(first, 1)), last: LogPosition(rawValue: last))
+            guard let bounds = try jetStream.bounds(name) else { throw .malformed("the stream \(name) is gone") }
+            return bounds
         }
         let known = end.withLock { end -> UInt64? in
             guard found.last.rawValue < end.last else {

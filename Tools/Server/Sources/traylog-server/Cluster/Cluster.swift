@@ -54,7 +54,7 @@ final class Cluster: Sendable {
         let identity = Array(SHA256.hash(data: Array("\(stream.name) \(created)".utf8))).prefix(16)
         let cluster = Cluster(settings, node, members, Array(identity).hex, JetStream(connection: connection))
         await node.start()
-        cluster.telling.withLock { $0 = Task { [weak cluster] in await Self.tell(of: cluster) } }
+        cluster.telling.withLock { $0 = Task { await cluster.tell() } }
         return cluster
     }
 
@@ -124,36 +124,39 @@ final class Cluster: Sendable {
         return lags
     }
 
-    /// Waits until every node has rewritten its store, and the stream is trimmed past what was written before: the person's events
-    /// are nowhere then but in backups.
-    func waitForErasure(of last: LogPosition) async throws {
+    /// Waits until every node has rewritten its store, and the stream is trimmed past what was written before the erasure that this
+    /// node has just made: the person's events are nowhere then but in backups.
+    func waitForErasure() async throws {
         let erased = await status().position
         while true {
             let nodes = try? await members.all()
-            let info = try? await asking.run { [jetStream, settings] () throws(BrokerError) in
-                try jetStream.stream(settings.stream)
+            let bounds = try? await asking.run { [jetStream, settings] () throws(BrokerError) in
+                try jetStream.bounds(settings.stream)
             }
-            let first = info?["state"]?["first_seq"]?.integer ?? 0
-            if first > last.rawValue, let nodes, nodes.allSatisfy({ $0.position >= erased.rawValue }) { return }
+            if let nodes, let bounds,
+                LogRetention(nodes: nodes.positions, backup: nil).isFinished(erased, bounds)
+            {
+                return
+            }
             try await Task.sleep(for: .seconds(1))
         }
     }
 
     /// Says from time to time how far this node has come.
-    private static func tell(of cluster: Cluster?) async {
+    private func tell() async {
         var told: UInt64?
         var beats = 0
-        while let cluster, !Task.isCancelled {
+        while !Task.isCancelled {
             beats += 1
-            let status = await cluster.status()
+            let status = await status()
             // Nodes that are gone for good are told by the age of what they said last.
             if status.position.rawValue != told || beats % 30 == 0 {
                 let member = Members.Member(
-                    url: cluster.settings.advertise, position: status.position.rawValue, head: status.head.rawValue,
+                    url: settings.advertise, position: status.position.rawValue, head: status.head.rawValue,
                     at: Timestamp.now.rfc3339)
-                if (try? await cluster.members.tell(member)) != nil { told = status.position.rawValue }
+                if (try? await members.tell(member)) != nil { told = status.position.rawValue }
             }
-            try? await Task.sleep(for: tellTime)
+            try? await Task.sleep(for: Self.tellTime)
         }
     }
 }

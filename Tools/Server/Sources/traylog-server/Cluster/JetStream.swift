@@ -1,3 +1,5 @@
+import TraylogCluster
+
 /// The brokers' interface for streams: requests and answers in JSON, on subjects below `$JS.API`.
 ///
 /// All calls block their thread.
@@ -29,6 +31,14 @@ struct JetStream: Sendable {
         } catch .refused(let code, _) where code == BrokerError.noStream {
             return nil
         }
+    }
+
+    /// The first and the last message of a stream; nil when there is none of that name.
+    func bounds(_ name: String) throws(BrokerError) -> LogBounds? {
+        guard let info = try stream(name) else { return nil }
+        guard let first = info["state"]?["first_seq"]?.integer, let last = info["state"]?["last_seq"]?.integer
+        else { throw .malformed("a stream without its state") }
+        return LogBounds(first: LogPosition(rawValue: max(first, 1)), last: LogPosition(rawValue: last))
     }
 
     /// Publishes to a stream and waits until it is stored by the stream's replicas.

@@ -54,3 +54,10 @@ struct Members: Sendable {
         try await queue.run { [bucket] () throws(BrokerError) in try bucket.purge(Self.key(url)) }
     }
 }
+
+extension [Members.Member] {
+    /// How far each has come, by its URL.
+    var positions: [String: LogPosition] {
+        reduce(into: [:]) { $0[$1.url] = LogPosition(rawValue: $1.position) }
+    }
+}

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Traylog
+import TraylogCluster
 
 /// Removes messages from the stream that nobody needs any more.
 struct TrimCommand: AsyncParsableCommand {
@@ -31,18 +32,20 @@ struct TrimCommand: AsyncParsableCommand {
         for url in forget { try await members.forget(url) }
         let nodes = try await members.all()
         guard !nodes.isEmpty else { throw ConfigurationError("no node has said yet how far it has come") }
-        let through = min(held.position, nodes.map(\.position).min() ?? 0)
         let queue = BrokerQueue("traylog.broker.trim")
         let before = try await Self.bounds(stream, connection, queue)
-        if !dryRun, through >= before.first {
+        let retention = LogRetention(nodes: nodes.positions, backup: LogPosition(rawValue: held.position))
+        let kept = retention.firstKept(of: before)
+        if !dryRun, kept > before.first {
             _ = try await queue.run { () throws(BrokerError) in
-                try JetStream(connection: connection).ask("STREAM.PURGE.\(stream)", ["seq": .int(through + 1)])
+                try JetStream(connection: connection).ask("STREAM.PURGE.\(stream)", ["seq": .int(kept.rawValue)])
             }
         }
         let after = try await Self.bounds(stream, connection, queue)
         let report: JSONValue = [
-            "stream": .string(stream), "through": .int(through), "first": .int(after.first), "last": .int(after.last),
-            "removed": .int(after.first - before.first), "backup": .int(held.position),
+            "stream": .string(stream), "through": .int(kept.rawValue - 1), "first": .int(after.first.rawValue),
+            "last": .int(after.last.rawValue), "removed": .int(after.first.rawValue - before.first.rawValue),
+            "backup": .int(held.position),
             "nodes": .array(
                 nodes.map { ["url": .string($0.url), "position": .int($0.position), "at": .string($0.at)] }),
         ]
@@ -51,11 +54,11 @@ struct TrimCommand: AsyncParsableCommand {
 
     private static func bounds(
         _ stream: String, _ connection: BrokerConnection, _ queue: BrokerQueue
-    ) async throws -> (first: UInt64, last: UInt64) {
-        let info = try await queue.run { () throws(BrokerError) in try JetStream(connection: connection).stream(stream)
+    ) async throws -> LogBounds {
+        let bounds = try await queue.run { () throws(BrokerError) in
+            try JetStream(connection: connection).bounds(stream)
         }
-        guard let state = info?["state"], let first = state["first_seq"]?.integer, let last = state["last_seq"]?.integer
-        else { throw ConfigurationError("the brokers have no stream \(stream)") }
-        return (max(first, 1), last)
+        guard let bounds else { throw ConfigurationError("the brokers have no stream \(stream)") }
+        return bounds
     }
 }

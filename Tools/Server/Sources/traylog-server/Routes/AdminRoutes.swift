@@ -45,10 +45,9 @@ enum AdminRoutes {
             }
             let archive = try text("archive", members)
             return { service, progress in
-                let before = await service.cluster?.status().position
                 let report = try await service.store.erase(user, actor: name, archives: archive, progress: progress)
                 try await service.devices.forget(user)
-                if let cluster = service.cluster, let before { try await cluster.waitForErasure(of: before) }
+                if let cluster = service.cluster { try await cluster.waitForErasure() }
                 return JSONValue(writing: { $0.write(report) })
             }
         }
