@@ -31,6 +31,27 @@ class Lines:
             connection.close()
             return None
 
+    def write(self, node, path, body, seconds=90):
+        """(the answer, how often it was sent): sends it until it is performed or refused, as 503 asks for. With a key, or it may be
+        performed twice."""
+        end = time.monotonic() + seconds
+        attempts = 0
+        while True:
+            attempts += 1
+            answer = self.call(node, "POST", path, body)
+            if answer is not None and answer[0] != 503:
+                return answer, attempts
+            if time.monotonic() > end:
+                raise RuntimeError(f"{node.name} did not perform {path} {body}: {answer}")
+            time.sleep(0.2)
+
+    def notify(self, node, user, title):
+        """Appends a notification whose key is its title; its seq."""
+        answer, _ = self.write(node, f"/v1/users/{quote(user)}/notifications", {"title": title, "key": title})
+        if answer[0] not in (200, 201):
+            raise RuntimeError(f"{node.name}: {answer}")
+        return answer[2]["seq"]
+
     def close(self):
         for connection in self.open.values():
             connection.close()

@@ -255,10 +255,13 @@ class Cluster:
         self.wait_for_nodes()
 
     def wait_for_nodes(self):
-        self.wait(
-            "one node owns and the others follow",
-            lambda: sorted(filter(None, (node.role() for node in self.nodes))) ==
-            ["follower"] * (len(self.nodes) - 1) + ["owner"])
+        """Until one node owns and the others follow, and all know which one it is."""
+        def is_settled():
+            states = [node.readiness() or {} for node in self.nodes]
+            roles = sorted(state.get("role", "") for state in states)
+            owners = {state.get("owner") for state in states}
+            return roles == ["follower"] * (len(states) - 1) + ["owner"] and len(owners) == 1 and None not in owners
+        self.wait("one node owns and the others follow it", is_settled)
 
     def wait(self, what, holds, seconds=90):
         end = time.monotonic() + seconds
@@ -270,6 +273,12 @@ class Cluster:
                 states = "\n".join(f"{node.name}: {node.readiness()}" for node in self.nodes)
                 raise RuntimeError(f"it did not come about that {what}:\n{states}")
             time.sleep(0.1)
+
+    def all_say(self, **expected):
+        """Whether the readiness of every node has these values."""
+        return all(
+            {name: state.get(name) for name in expected} == expected
+            for state in (node.readiness() or {} for node in self.nodes))
 
     def owner(self):
         return next((node for node in self.nodes if node.role() == "owner"), None)

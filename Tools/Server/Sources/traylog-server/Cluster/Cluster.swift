@@ -17,6 +17,7 @@ final class Cluster: Sendable {
 
     private static let startTime = Duration.seconds(60)
     private static let tellTime = Duration.seconds(1)
+    private static let takeoverTime = Duration.seconds(2)
 
     private init(
         _ settings: ClusterSettings, _ node: ClusterNode, _ members: Members, _ identity: String, _ jetStream: JetStream
@@ -98,6 +99,18 @@ final class Cluster: Sendable {
     func otherOwner(_ status: NodeStatus) -> String? {
         guard let owner = status.owner, owner.node != settings.advertise else { return nil }
         return owner.url
+    }
+
+    /// Waits while a node takes over: until one is known to decide, or something hinders them, at most two seconds.
+    func waitForOwner() async throws -> NodeStatus {
+        let end = ContinuousClock.now + Self.takeoverTime
+        while true {
+            let status = await status()
+            let isSettled =
+                status.role == .owner || status.role == .diverged || status.trouble != nil || otherOwner(status) != nil
+            guard !isSettled, ContinuousClock.now < end else { return status }
+            try await Task.sleep(for: .milliseconds(20))
+        }
     }
 
     /// How far a broker has come that holds the stream.

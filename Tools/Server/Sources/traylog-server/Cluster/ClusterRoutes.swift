@@ -43,10 +43,10 @@ extension Responder {
     /// Sends a request on to the node that decides, if that is another one.
     ///
     /// - Returns: nil for a request that this node performs itself.
-    /// - Throws: ``Problem`` 503 while nobody decides, or where this node must not answer.
+    /// - Throws: ``Problem`` 503 while nobody decides and nobody is about to, or where this node must not answer.
     func forwarded(_ request: Request, _ route: Route) async throws -> Response? {
         guard let cluster = service.cluster else { return nil }
-        let status = await cluster.status()
+        var status = await cluster.status()
         if status.role == .diverged, route.showsTrays {
             throw Problem.unavailable(status.divergence?.description ?? "this node has diverged")
         }
@@ -54,6 +54,8 @@ extension Responder {
         guard request.headers[Forwarding.mark] == nil else {
             throw Problem.unavailable("this node does not decide any more; send it again")
         }
+        status = try await cluster.waitForOwner()
+        guard status.role != .owner else { return nil }
         guard let owner = cluster.otherOwner(status) else {
             throw Problem.unavailable(
                 "no node decides now"
