@@ -31,7 +31,7 @@ class Lines:
             connection.close()
             return None
 
-    def write(self, node, path, body, seconds=90):
+    def write(self, node, path, body=None, seconds=90):
         """(the answer, how often it was sent): sends it until it is performed or refused, as 503 asks for. With a key, or it may be
         performed twice."""
         end = time.monotonic() + seconds
@@ -236,8 +236,8 @@ class Writer(threading.Thread):
                 unsure += 1
             else:
                 self.findings.note("refused", f"{node.name}: {path} answered {answer[0]} {answer[2]}")
-            # Once the faults are over, everything is answered; after two minutes more nobody will.
-            if self.stop.is_set() and time.monotonic() - self.stop.since > 120:
+            # Once the faults are over, everything is answered; after five minutes more nobody will.
+            if self.stop.is_set() and time.monotonic() - self.stop.since > 300:
                 self.findings.note("refused", f"{path} was never answered: {json.dumps(body)}")
                 return None
             time.sleep(0.05)

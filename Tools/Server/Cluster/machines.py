@@ -263,7 +263,7 @@ class Cluster:
             return roles == ["follower"] * (len(states) - 1) + ["owner"] and len(owners) == 1 and None not in owners
         self.wait("one node owns and the others follow it", is_settled)
 
-    def wait(self, what, holds, seconds=90):
+    def wait(self, what, holds, seconds=180):
         end = time.monotonic() + seconds
         while not holds():
             for each in self.brokers + self.nodes:

@@ -1,4 +1,4 @@
-"""Starts a cluster on this machine, or tortures one. Tools/cluster calls it."""
+"""Starts a cluster on this machine, tortures one, or measures one. Tools/cluster calls it."""
 
 import argparse
 import os
@@ -8,6 +8,7 @@ import tempfile
 import threading
 
 from machines import Cluster
+import figures
 import torture
 
 
@@ -25,6 +26,9 @@ def main():
     torture_.add_argument("--seconds", type=int, default=60)
     torture_.add_argument("--keep", action="store_true", help="leave stores and logs, and say where")
     torture_.add_argument("--no-namespaces", action="store_true", help="cut nobody off: everything on loopback")
+    figures_ = commands.add_parser("figures", help="measure beside a single server and beside bare publishing")
+    figures_.add_argument("--events", type=int, default=200_000)
+    figures_.add_argument("--appends", type=int, default=1_000, help="single appends, one after the other")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if arguments.command == "torture":
@@ -36,6 +40,10 @@ def main():
         finally:
             leave(directory, arguments.keep or not held)
         return 0 if held else 1
+    if arguments.command == "figures":
+        with tempfile.TemporaryDirectory(prefix="traylog-cluster.") as directory:
+            figures.run(arguments.server, arguments.broker, directory, arguments.events, arguments.appends)
+        return 0
     return run(arguments)
 
 
