@@ -16,7 +16,7 @@ struct DecisionRecordTests {
         #expect(lines[0].hasPrefix("# \(record.number): "))
         #expect(lines[1].isEmpty)
         #expect(
-            lines[2].hasPrefix("Status: in force") || lines[2].hasPrefix("Status: superseded by ["),
+            ["Status: in force", "Status: proposed.", "Status: superseded by ["].contains { lines[2].hasPrefix($0) },
             "\(record.path) has no status in its third line")
     }
 
