@@ -8,11 +8,13 @@ import TraylogStates
 /// Folds the log anew and compares what is stored with what comes out.
 public enum Replay {
     /// - Parameters:
+    ///   - moment: folds the log through it, and compares what comes out with the answers about that moment, and not with
+    ///     what is stored of now.
     ///   - threads: one or two; as many as there are processors when nil. The outcome does not depend on it.
     ///   - progress: called with the number of events folded and of all events; throws to give up.
     /// - Throws: ``TraylogError``: as for opening, `damaged` for an event that cannot be read.
     public static func run(
-        directory: String, options: StoreOptions = StoreOptions(), threads: Int? = nil,
+        directory: String, options: StoreOptions = StoreOptions(), asOf moment: Moment? = nil, threads: Int? = nil,
         progress: (_ done: UInt64, _ total: UInt64) throws -> Void
     ) throws(TraylogError) -> ReplayReport {
         do {
@@ -21,7 +23,7 @@ public enum Replay {
             let environment = try Environment.open(
                 directory: directory, access: .readOnly, databases: Tables.allNames, configuration: configuration)
             defer { environment.close() }
-            return try timed { try compare(directory, environment, threads: threads, progress: progress) }
+            return try timed { try compare(directory, environment, asOf: moment, threads: threads, progress: progress) }
         } catch {
             throw TraylogError(error, in: directory)
         }
@@ -40,20 +42,22 @@ public enum Replay {
     ///   - limit: the number of differences to name.
     ///   - skipsDamage: goes on without events that cannot be read.
     package static func compare(
-        _ directory: String, _ environment: Environment, limit: Int = 1, eventsPerPass: Int = LogFold.eventsPerPass,
-        skipsDamage: Bool = false, threads: Int? = nil, progress: (UInt64, UInt64) throws -> Void
+        _ directory: String, _ environment: Environment, asOf moment: Moment? = nil, limit: Int = 1,
+        eventsPerPass: Int = LogFold.eventsPerPass, skipsDamage: Bool = false, threads: Int? = nil,
+        progress: (UInt64, UInt64) throws -> Void
     ) throws -> ReplayReport {
         // A compaction or an erasure that ends meanwhile takes nothing away.
         let source = FileSource(
             directory: directory, environment: environment, tables: Tables(environment),
             pinned: try PinnedFile(environment))
-        let (record, head) = try source.read { ($0.record, $0.head) }
+        let (record, head) = try source.read { ($0.record, try $0.seq(of: moment)) }
         var fold = LogFold(rows: source.rows, tables: source.tables, record: record, head: head)
         fold.base = source.bases(record)
         fold.eventsPerPass = eventsPerPass
         fold.skipsDamage = skipsDamage
+        fold.foldsTopicsThroughHead = moment != nil
         fold.threads = CurrentProcess.threads(threads)
-        let check = StreamCheck(source: source, head: head)
+        let check = StreamCheck(source: source, head: head, isPast: moment != nil)
         var takers = (0..<fold.threads).map { _ in StateCheck(check, limit: limit) }
         try fold.run(into: &takers) { try progress($0, head) }
         return try ReplayReport(takers, limit: limit)

@@ -42,7 +42,7 @@ struct StateCheck: FoldTaker {
     }
 
     mutating func reached(_ landmark: TrayState, of folded: LogFold.Folded, before: TrayState?) throws {
-        guard differences.count + landmarks.count < limit else { return }
+        guard differences.count + landmarks.count < limit, !check.isPast else { return }
         if let difference = try check.difference(ofLandmark: landmark, of: folded, since: before?.appliedSeq ?? 0) {
             landmarks.append(difference)
         }

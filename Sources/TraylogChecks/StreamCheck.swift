@@ -9,6 +9,8 @@ struct StreamCheck: Sendable {
     let source: FileSource
     /// The last event that was folded; a store that is being written may hold later ones.
     let head: UInt64
+    /// Whether the answers about ``head`` are compared, and not the rows, which are about now.
+    var isPast = false
 
     /// Which of some streams are stored as they were packed, to the byte, under the right name, and with all that is due.
     ///
@@ -17,6 +19,7 @@ struct StreamCheck: Sendable {
         _ streams: [(folded: LogFold.Folded, rows: Range<Int>)], _ rows: RowBuffer
     ) throws -> [Bool] {
         guard !streams.isEmpty else { return [] }
+        guard !isPast else { return streams.map { _ in false } }
         let tables = source.tables
         return try source.rows.read { transaction in
             guard let record = try? StoreRecord.read(tables.meta, in: transaction) else {
@@ -51,7 +54,7 @@ struct StreamCheck: Sendable {
 
     /// The first difference in words; nil when there is none.
     func difference(_ folded: LogFold.Folded) throws -> String? {
-        try stateDifference(folded).map { "\(folded.name.words): \($0)" }
+        try (isPast ? pastDifference(folded) : stateDifference(folded)).map { "\(folded.name.words): \($0)" }
     }
 
     /// The same of a state that was kept for looking back.
@@ -63,6 +66,21 @@ struct StreamCheck: Sendable {
         let comparison = LandmarkComparison(source: source, stream: folded.stream)
         return try comparison.difference(reached, since: earlier).map {
             "\(folded.name.words), as of event \(reached.appliedSeq): \($0)"
+        }
+    }
+
+    /// What queries of the moment would answer otherwise than the fold.
+    private func pastDifference(_ folded: LogFold.Folded) throws -> String? {
+        try source.readTail { snapshot in
+            let now = try snapshot.user(folded.name, stream: folded.stream)
+            let then = try now.at(head)
+            let anew = UserSnapshot(
+                user: then.user, stream: then.stream, store: then.store, asOf: head, state: folded.state,
+                pages: folded.base?.pages ?? then.store.pages(of: 0), past: nil)
+            guard try then.tray() == anew.tray() else { return "the tray as of event \(head) is not that of the log" }
+            return try ItemComparison(anew, then).changes().first.map {
+                "item \($0.entry.seq) as of event \(head) differs"
+            }
         }
     }
 

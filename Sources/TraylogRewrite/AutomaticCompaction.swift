@@ -65,7 +65,7 @@ package final class AutomaticCompaction: Sendable {
 }
 
 extension Moment {
-    /// The time `days` ago by the system's clock, for ``Store/compact(before:archive:isDryRun:progress:)``.
+    /// The time `days` ago by the system's clock, for ``Store/compact(before:archive:isDryRun:actor:device:progress:)``.
     public static func daysAgo(_ days: Int) -> Moment {
         .time(Timestamp(milliseconds: SystemClock.nowMilliseconds() - Int64(clamping: days) &* 86_400_000))
     }

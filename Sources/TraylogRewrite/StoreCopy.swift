@@ -18,14 +18,16 @@ struct StoreCopy {
     private(set) var states: StateCopy
     private(set) var log: LogCopy
     let erasure: Erasure?
+    private let goal: RewriteGoal
     /// The newest event once the copy is complete.
     private(set) var head: UInt64 = 0
 
     init(
         source: FileSource, target: Environment, record: StoreRecord, floor: UInt64, kept: KeptEvents,
-        erasure: Erasure?
+        goal: RewriteGoal
     ) {
-        self.erasure = erasure
+        self.goal = goal
+        erasure = goal.erasure
         self.source = source
         self.target = target
         self.record = record
@@ -158,7 +160,8 @@ struct StoreCopy {
         }
         guard movesFloor else { return nil }
         return RecordBatch(
-            .compacted(through: Seq(floor - 1), dropped: log.droppedCount, archive: archive), after: head)
+            .compacted(through: Seq(floor - 1), dropped: log.droppedCount, archive: archive), actor: goal.actor,
+            device: goal.device, after: head)
     }
 
     /// Puts back the events that a restored item needs and that were left out.

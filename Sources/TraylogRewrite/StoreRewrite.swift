@@ -94,7 +94,7 @@ package final class StoreRewrite {
         if floor > 0 { try note(from: floor, through: start.head, &kept, start.record) }
         var copy = StoreCopy(
             source: source, target: successor, record: start.record, floor: floor, kept: kept,
-            erasure: goal.erasure)
+            goal: goal)
         let total = 2 * start.head
         try copy.copyStates(before: start.streams) { try progress($0, total) }
         let archive = try (floor > 0 ? goal.archiveDirectory : nil).map {

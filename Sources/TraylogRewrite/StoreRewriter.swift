@@ -109,6 +109,9 @@ package struct RewriteGoal {
     package var erasure: Erasure?
     /// The rewrite of another copy of the store that this one repeats; nil for a rewrite that was decided here.
     package var told: ToldRewrite?
+    /// Who asks for a compaction, and from where, for the event that tells of it.
+    package var actor: String?
+    package var device: String?
     /// Gives the new file up when it is complete.
     package var isDryRun = false
 

@@ -23,11 +23,13 @@ extension BlockingQueries {
     ///   - user: whose tray it is.
     ///   - from: the earlier moment.
     ///   - to: the later moment; nil for now.
+    ///   - progress: told at times how many events of the log are behind, of how many between the moments.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`, and `invalid` (field `from`) when `from` is after `to`.
     /// - Complexity: O(the user's items + events in between). Each event that can touch all items, such as `traySeen`,
     ///   `allMarked`, `undone` and one with a collapse key, costs another O(the user's items).
     public func difference(
-        of user: String, from: Moment, to: Moment? = nil
+        of user: String, from: Moment, to: Moment? = nil,
+        progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) throws(TraylogError) -> TrayDifference {
         try queries.answer(.past, of: user) { now in
             let store = now.store
@@ -45,6 +47,7 @@ extension BlockingQueries {
                 steps.append(AuditStep(seq: Seq(seq), before: before, after: after))
                 before = after
                 try tracker.follow(state, store.fact(seq))
+                if steps.count.isMultiple(of: 256) { progress(seq - start, end - start) }
             }
             for index in changes.indices { changes[index].change.by = tracker.events(of: changes[index].change.item) }
             return TrayDifference(

@@ -54,20 +54,23 @@ public struct BlockingStore: BlockingQueries {
     @discardableResult
     public func tick(now: Timestamp? = nil) throws(TraylogError) -> TickReport { try store.tick(now: now) }
 
-    /// Moves the floor up to a moment; see ``Store/compact(before:archive:isDryRun:progress:)``.
+    /// Moves the floor up to a moment; see ``Store/compact(before:archive:isDryRun:actor:device:progress:)``.
     ///
     /// - Parameters:
     ///   - archive: a directory for a file with the events that leave; nil to delete them for good.
     ///   - isDryRun: does everything except the last step.
+    ///   - actor: who asked for it.
+    ///   - device: from where.
     ///   - moment: the floor, or a time.
     ///   - progress: told on another thread how many steps are done, of how many; throws to give up.
     /// - Throws: as that one.
     @discardableResult
     public func compact(
-        before moment: Moment, archive: String? = nil, isDryRun: Bool = false,
-        progress: @escaping (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
+        before moment: Moment, archive: String? = nil, isDryRun: Bool = false, actor: String? = nil,
+        device: String? = nil, progress: @escaping (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
     ) throws(TraylogError) -> CompactionReport {
-        try store.compact(before: moment, archive: archive, isDryRun: isDryRun, progress: progress)
+        try store.compact(
+            before: moment, archive: archive, isDryRun: isDryRun, actor: actor, device: device, progress: progress)
     }
 
     /// Holds a user; see ``Store/hold(_:actor:device:)``.

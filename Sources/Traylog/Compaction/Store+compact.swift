@@ -32,17 +32,21 @@ extension Store {
     ///     present floor no event leaves, and the file is rewritten only if it has many free pages.
     ///   - archive: a directory for a file with the events that leave; nil to delete them for good.
     ///   - isDryRun: does everything except the last step, and writes no archive.
+    ///   - actor: who asked for it, for the `compacted` event.
+    ///   - device: from where, for the same event.
     ///   - progress: told on that thread how many steps are done, of how many.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; failed `damaged` when the states differ from the log,
     ///   `diskFull`, `busy` while another compaction or an erasure runs, `closed`.
     /// - Complexity: reads all of the log, writes what stays.
     @discardableResult
     public func compact(
-        before moment: Moment, archive: String? = nil, isDryRun: Bool = false,
-        progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
+        before moment: Moment, archive: String? = nil, isDryRun: Bool = false, actor: String? = nil,
+        device: String? = nil, progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> CompactionReport {
         try await Waiting.onThread(named: "traylog-compact") { (cancellation) throws(TraylogError) in
-            try self.compact(before: moment, archive: archive, isDryRun: isDryRun) { done, total in
+            try self.compact(
+                before: moment, archive: archive, isDryRun: isDryRun, actor: actor, device: device
+            ) { done, total in
                 try cancellation.check()
                 progress(done, total)
             }
@@ -53,25 +57,27 @@ extension Store {
     ///
     /// - Parameter progress: cancels the compaction when it throws.
     package func compact(
-        before moment: Moment, archive: String?, isDryRun: Bool, progress: @escaping (UInt64, UInt64) throws -> Void
+        before moment: Moment, archive: String?, isDryRun: Bool, actor: String? = nil, device: String? = nil,
+        progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws(TraylogError) -> CompactionReport {
         do {
-            return try rewriter.exclusively {
-                try compactAlone(before: moment, archive: archive, isDryRun: isDryRun, progress)
-            }
+            if let actor { try Limits.check(identifier: actor, "actor") }
+            if let device { try Limits.check(identifier: device, "device") }
+            var goal = RewriteGoal()
+            goal.archiveDirectory = isDryRun ? nil : archive
+            (goal.isDryRun, goal.actor, goal.device) = (isDryRun, actor, device)
+            return try rewriter.exclusively { try compactAlone(before: moment, goal, progress) }
         } catch {
             throw TraylogError(error, in: directory)
         }
     }
 
     private func compactAlone(
-        before moment: Moment, archive: String?, isDryRun: Bool, _ progress: @escaping (UInt64, UInt64) throws -> Void
+        before moment: Moment, _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws -> CompactionReport {
         let present = try queries.source.read { $0.record.floor }
-        var goal = RewriteGoal()
+        var goal = goal
         goal.floor = try rewriter.floor(before: moment)
-        goal.archiveDirectory = isDryRun ? nil : archive
-        goal.isDryRun = isDryRun
         if goal.floor <= max(present.seq.rawValue, 1) {
             goal.floor = 0
             guard try isWorthShrinking() else {

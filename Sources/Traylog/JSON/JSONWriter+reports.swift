@@ -15,7 +15,11 @@ extension JSONWriter {
     }
 
     /// Writes the effect of a compaction.
-    public mutating func write(_ report: CompactionReport, isDryRun: Bool = false) {
+    ///
+    /// - Parameter retracted: how many items were taken back before it, by category; left out where nobody asked for that.
+    public mutating func write(
+        _ report: CompactionReport, isDryRun: Bool = false, retracted: [(category: String, count: UInt64)] = []
+    ) {
         beginObject()
         member("floor", report.floor)
         member("dropped", report.dropped)
@@ -29,6 +33,12 @@ extension JSONWriter {
         member("bytesBefore", report.bytesBefore)
         member("bytesAfter", report.bytesAfter)
         member("dryRun", isDryRun)
+        if !retracted.isEmpty {
+            name("retracted")
+            beginObject()
+            for (category, count) in retracted { member(category, count) }
+            endObject()
+        }
         endObject()
     }
 

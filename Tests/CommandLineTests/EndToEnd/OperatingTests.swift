@@ -29,6 +29,85 @@ struct OperatingTests {
         }
     }
 
+    @Test func aBackupIsBroughtUpToDateByWhatIsNew() throws {
+        try withStore { store in
+            try fill(store)
+            let copy = TestStore(directory: store.directory + "-copy")
+            defer { try? FileManager.default.removeItem(atPath: copy.directory) }
+            func update() throws -> TraylogRun { try store.run("backup", copy.directory, "--incremental", "--verify") }
+            func root(_ store: TestStore) throws -> String { try store.run("tree-head", "--json").text }
+            // The first one is a whole copy.
+            #expect(try update().text.hasPrefix("copied: events through 6, "))
+            #expect(try update().text.hasPrefix("copied: events through 6, "))
+            try store.append(#"{"kind":"notify","user":"eve","title":"New"}"#, #"{"kind":"seeTray","user":"ada"}"#)
+            #expect(try update().text.hasPrefix("copied: events through 8, "))
+            #expect(try root(copy) == root(store))
+            // A compaction and an erasure are repeated.
+            #expect(try store.run("compact", "--before", "8", "--yes").status == 0)
+            #expect(try store.run("erase", "bob", "--yes").status == 0)
+            try store.append(#"{"kind":"notify","user":"eve","title":"Newer"}"#)
+            let last = try update()
+            #expect(last.status == 0 && last.text.hasPrefix("copied: events through 11, "), "\(last.errorText)")
+            #expect(try root(copy) == root(store))
+            #expect(try copy.run("log", "--json").text == store.run("log", "--json").text)
+            #expect(try copy.run("replay").status == 0)
+        }
+    }
+
+    @Test func aBackupOfAnotherStoreIsNotMixedUp() throws {
+        try withStore { store in
+            try fill(store)
+            let other = TestStore(directory: store.directory + "-other")
+            let copy = TestStore(directory: store.directory + "-copy")
+            defer {
+                for store in [other, copy] { try? FileManager.default.removeItem(atPath: store.directory) }
+            }
+            try fill(other)
+            #expect(try other.run("backup", copy.directory).status == 0)
+            let run = try store.run("backup", copy.directory, "--incremental")
+            #expect(run.status == 74 && run.errorText.contains("of another store"), "\(run.errorText)")
+            #expect(try copy.run("verify").status == 0)
+            try other.append(#"{"kind":"notify","user":"ada"}"#)
+            #expect(try other.run("backup", copy.directory, "--incremental").status == 0)
+            // The store is restored from a copy that is older than the backup.
+            let ahead = try store.run("backup", copy.directory, "--incremental")
+            #expect(ahead.status == 74 && ahead.errorText.contains("the backup has 7 events and the store 6"))
+        }
+    }
+
+    @Test func categoriesStayAsLongAsTheyShould() throws {
+        try withStore { store in
+            try store.append(
+                #"{"kind":"notify","user":"ada","category":"promotion","title":"Old"}"#,
+                #"{"kind":"notify","user":"ada","category":"message","title":"Stays"}"#,
+                #"{"kind":"notify","user":"eve","category":"promotion","title":"Held"}"#,
+                #"{"kind":"subscribe","user":"ada","topic":"news"}"#,
+                #"{"kind":"broadcast","topic":"news","category":"promotion","title":"All"}"#)
+            #expect(try store.run("hold", "eve").status == 0)
+            let arguments = ["compact", "--before", "1", "--yes", "--retain", "promotion=0", "--retain", "message=9"]
+            func compact(_ more: String...) throws -> TraylogRun {
+                try TraylogRun.of(["--store", store.directory] + arguments + more)
+            }
+            let dry = try compact("--dry-run")
+            #expect(
+                dry.lines.prefix(2) == ["would take back: 2 items of promotion", "would take back: 0 items of message"])
+            #expect(try store.log().count == 6)
+            let run = try compact("--json", "--actor", "ops")
+            #expect(run.status == 0 && run.text.contains(#""retracted":{"promotion":2,"message":0}"#), "\(run)")
+            #expect(try store.run("log", "--kind", "retracted", "--actor", "ops", "--json").lines.count == 2)
+            #expect(try store.run("inbox", "ada", "--json").text.contains("Stays"))
+            #expect(try store.run("tray", "ada", "--json").outputs("total") == [1])
+            #expect(try store.run("tray", "eve", "--json").outputs("total") == [1])
+            #expect(try compact("--json").text.contains(#""retracted":{"promotion":0,"message":0}"#))
+            // They leave the log with the first compaction whose floor is beyond.
+            try store.append(#"{"kind":"notify","user":"zoe"}"#)
+            #expect(try store.run("compact", "--before", "9", "--yes", "--actor", "ops").status == 0)
+            #expect(try store.run("log", "--json").text.contains("Old") == false)
+            #expect(try store.run("log", "--kind", "compacted", "--json").outputs("actor") == [.text("ops")])
+            #expect(try store.run("compact", "--before", "8", "--retain", "promotion").status == 64)
+        }
+    }
+
     @Test func whatIsDueAndNotTickedNeedsSomebody() throws {
         try withStore { store in
             try store.append(#"{"kind":"notify","user":"ada","expiresAt":"2020-01-01T00:00:00Z"}"#)

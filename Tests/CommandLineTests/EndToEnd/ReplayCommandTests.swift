@@ -30,6 +30,18 @@ struct ReplayCommandTests {
         }
     }
 
+    @Test func theLogIsFoldedThroughAMoment() throws {
+        try withSixEvents { store throws in
+            for moment in ["4", "2999-01-01T00:00:00Z"] {
+                let run = try replay(store, ["--as-of", moment, "--json"])
+                #expect(run.status == 0)
+                #expect(try JSONValue.object(run.text)["events"]?.number == (moment == "4" ? 4 : 6))
+            }
+            #expect(try replay(store, ["--as-of", "7"]).status == 65)
+            #expect(try replay(store, ["--as-of", "2", "--rebuild"]).status == 64)
+        }
+    }
+
     @Test(arguments: [["--threads", "3"], ["--threads", "x"], ["--user", "ada"]])
     func anUnknownChoiceIsAUsageError(arguments: [String]) throws {
         try withSixEvents { store throws in

@@ -141,6 +141,11 @@ private func play(
         try within("seed \(seed), replay") {
             let report = try Replay.run(directory: directory) { _, _ in }
             #expect(report.identical, "seed \(seed): \(report.differences)")
+            // The same of a moment between the floor and the head.
+            let floor = naive.floor.rawValue
+            let moment = floor + (naive.head.rawValue - floor) * (seed % 10) / 10
+            let past = try Replay.run(directory: directory, asOf: .seq(Seq(moment))) { _, _ in }
+            #expect(past.identical, "seed \(seed), as of \(moment): \(past.differences)")
             _ = try Rebuild.run(directory: directory) { _, _ in }
             let again = try Replay.run(directory: directory) { _, _ in }
             #expect(again.identical, "seed \(seed), rebuilt: \(again.differences)")

@@ -63,6 +63,24 @@ import TestSupport
         }
     }
 
+    @Test func aMomentOfThePastIsComparedWithWhatQueriesAnswerAboutIt() throws {
+        try withFilledStore { path in
+            for moment in [0, 10, 36, 79, 80] as [Seq] {
+                let report = try Replay.run(directory: path, asOf: .seq(moment)) { _, _ in }
+                #expect(report.identical && report.events == moment.rawValue, "\(moment): \(report.differences)")
+            }
+            try RawStore.change(path) { raw in
+                try raw.changeState(StateTable.key(raw.stream(of: "ann"), .landmark, 35)) { $0.total += 1 }
+            }
+            func difference(_ moment: Seq) throws -> String? {
+                try Replay.run(directory: path, asOf: .seq(moment)) { _, _ in }.difference
+            }
+            #expect(try difference(40) == "user ann: the tray as of event 40 is not that of the log")
+            #expect(try difference(30) == nil)
+            #expect(throws: TraylogError.self) { try difference(81) }
+        }
+    }
+
     @Test func aWrongItemIsNamed() throws {
         try withFilledStore { path in
             try RawStore.change(path) { raw in

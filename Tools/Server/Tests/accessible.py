@@ -23,7 +23,7 @@ for (const element of all("a, button, input:not([type=hidden]), select, textarea
 for (const element of all("nav, section, form[role=search]")) {
   if (shown(element) && !element.getAttribute("aria-label") && !element.getAttribute("aria-labelledby")) fault("landmark without a name", element);
 }
-for (const drawing of all("svg")) if (drawing.getAttribute("aria-hidden") !== "true" && !drawing.getAttribute("aria-label")) fault("drawing that is read", drawing);
+for (const drawing of all("svg")) if (drawing.getAttribute("aria-hidden") !== "true" && !drawing.getAttribute("aria-label") && !drawing.getAttribute("aria-labelledby")) fault("drawing that is read", drawing);
 
 // Structure.
 if (!document.documentElement.lang) faults.push("no language");

@@ -202,6 +202,20 @@ class TimelineTests(PageCase):
         self.browser.run("scrollTo(0, 0)")
         self.browser.wait(f"document.querySelector('tr[data-seq=\"{wanted[0]}\"]') !== null")
 
+    def test_who_keeps_scrolling_comes_to_the_end_and_back(self):
+        wanted = [line["event"]["seq"] for line in self.server.get("/v1/users/ann/audit").lines[1:]]
+        self.open("/users/ann/timeline")
+        self.browser.run("globalThis.scrolling = setInterval(() => scrollBy(0, 20000), 20)")
+        self.browser.wait("!document.querySelector('[data-next]')")
+        self.browser.wait(f"document.querySelector('tr[data-seq=\"{wanted[0]}\"]') !== null")
+        self.browser.run("clearInterval(scrolling); scrollTo(0, document.documentElement.scrollHeight / 2)")
+        middle = "[...document.querySelectorAll('tr[data-seq]')].some((row) => {"
+        middle += " const { top } = row.getBoundingClientRect(); return top > 0 && top < innerHeight; })"
+        self.browser.wait(middle)
+        self.browser.run("scrollTo(0, 0)")
+        self.browser.wait(f"document.querySelector('tr[data-seq=\"{wanted[-1]}\"]') !== null")
+        self.assertLess(self.browser.run("return document.querySelectorAll('tr[data-seq]').length"), 900)
+
     def test_rows_say_the_effect_and_what_was_voided(self):
         self.open("/users/ann/timeline")
         row = self.browser.wait(f"document.querySelector('tr[data-seq=\"{self.voided}\"]')?.innerText")

@@ -262,6 +262,8 @@ class OperationTests(ProofCase):
         self.browser.wait("!document.querySelector('.danger')")
         self.assertIn("Compaction", self.outcome())
         self.assertEqual(self.server.get("/v1/admin/stats").json["floor"], head + 2)
+        self.open(f"/events/{self.server.get('/v1/tree-head').json['treeSize']}")
+        self.assertIn(f"actor\n{self.server.keys['operator'].split('_')[1]}", self.browser.text())
         # Item 4 was of user 3, and deleted.
         self.open("/events/4")
         self.assertRegex(self.browser.text(), "left the log with a compaction")

@@ -67,11 +67,18 @@ struct AuditCommand: StoreCommand {
             let report = try reader.audit(of: user, from: from, to: to, asOf: moment.asOf, withTrays: trays)
             if let html { return try writePage(html, report, reader) }
             var chunks = AuditChunks(reader: reader, report: report, withProofs: !noProofs && global.json)
+            // On a terminal the lines themselves show how far it is.
+            var progress = Descriptor.standardOutput.isTerminal ? nil : ProgressBar("audit", unit: "events")
+            defer { progress?.clear() }
+            var count = 0
             try printing { output in
                 if global.json {
                     var chain = LineChain()
                     try output.json(&chain) { $0.write(report, isDisclosed: disclose) }
                     while let entries = try chunks.take() {
+                        count += entries.count
+                        progress?.update(
+                            count: UInt64(count), fraction: Double(count) / Double(report.steps.count))
                         for var entry in entries {
                             if disclose { entry.disclosure = try reader.disclosure(of: entry.event.seq) }
                             try output.json(&chain) { $0.write(entry) }

@@ -16,10 +16,15 @@ struct CompactCommand: StoreCommand {
             was before or after. That needs room on the disk for the events that stay. Others may read meanwhile; a \
             program that has the store open for writing compacts it itself.
 
+            What is still in somebody's tray never leaves by itself. With --retain, items of a category that are older \
+            than so many days are first taken back ('retract', actor 'retention'; not those of held users); they leave \
+            the log with the first compaction whose floor is beyond that.
+
             EXAMPLES
               traylog compact --keep-days 90 --archive /var/lib/trays/archive
               traylog compact --before 2026-01-01T00:00:00Z --dry-run
               traylog compact --before 120000 --yes --json
+              traylog compact --keep-days 90 --retain promotion=30 --retain chat=365 --yes
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -36,6 +41,15 @@ struct CompactCommand: StoreCommand {
         help: ArgumentHelp("Archive what leaves in a file in this directory.", valueName: "dir"), completion: .directory
     )
     var archive: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Take back items of a category that are older than so many days; may be given several times.",
+            valueName: "category=days"))
+    var retain: [Retention] = []
+
+    @Option(help: "Who asks for it.")
+    var actor: String?
 
     @Flag(help: "Yes, without an archive: what leaves is gone for good.")
     var yes = false
@@ -59,10 +73,14 @@ struct CompactCommand: StoreCommand {
         // There is nothing to compact in a store that does not exist.
         try withReader { _ in }
         let moment = before ?? .daysAgo(Int(keepDays ?? 0))
+        var retracted: [(category: String, count: UInt64)] = []
         var progress = ProgressBar(dryRun ? "compact (dry run)" : "compact", unit: "events")
         let result = Result { () throws(TraylogError) in
             try writing { store throws(TraylogError) in
-                try store.compact(before: moment, archive: archive, isDryRun: dryRun) { done, total in
+                let run = RetentionRun(store: store, actor: actor ?? RetentionRun.actor, isDryRun: dryRun)
+                for rule in retain { retracted.append((rule.category, try run.run(rule))) }
+                return try store.compact(before: moment, archive: archive, isDryRun: dryRun, actor: actor) {
+                    done, total in
                     guard total > 0 else { return }
                     progress.update(count: done, fraction: Double(done) / Double(total))
                 }
@@ -72,8 +90,13 @@ struct CompactCommand: StoreCommand {
         let report = try result.get()
         try printing { output in
             if global.json {
-                try output.json { $0.write(report, isDryRun: dryRun) }
+                try output.json { $0.write(report, isDryRun: dryRun, retracted: retracted) }
             } else {
+                for (category, count) in retracted {
+                    try output.line(
+                        "\(dryRun ? "would take back" : "taken back"): \(count.counted("item")) of \(VisibleText(category).text)"
+                    )
+                }
                 try output.lines(report.words(isDryRun: dryRun))
             }
         }

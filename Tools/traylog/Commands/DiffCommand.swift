@@ -28,7 +28,11 @@ struct DiffCommand: StoreCommand {
     func run() throws {
         try withReader { reader in
             if !global.json { try noteIfUnknown(user, reader) }
-            let difference = try reader.difference(of: user, from: from, to: to)
+            var progress = ProgressBar("diff", unit: "events")
+            let difference = try reader.difference(of: user, from: from, to: to) { done, total in
+                progress.update(count: done, fraction: Double(done) / Double(total))
+            }
+            progress.clear()
             let events = try reader.events(of: difference.steps)
             try printing { output in
                 if global.json {

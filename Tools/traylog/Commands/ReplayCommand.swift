@@ -9,14 +9,19 @@ struct ReplayCommand: StoreCommand {
             The whole log is folded, and every stored state compared with the outcome: users and topics, their pages, what \
             is kept of their past, their names, and what is due. Exit status 1 names the first difference.
 
+            With --as-of the log is folded through that moment, and the answers about it are compared: what looking back \
+            shows is what the log says.
+
             With --rebuild the stored states are replaced, all of them.
 
             EXAMPLES
               traylog replay
+              traylog replay --as-of yesterday
               traylog replay --rebuild --json
             """)
 
     @OptionGroup var global: GlobalOptions
+    @OptionGroup var moment: MomentOption
 
     @Option(help: ArgumentHelp("1 leaves the other processors alone (default: 2 where there are two).", valueName: "n"))
     var threads: Int?
@@ -27,6 +32,7 @@ struct ReplayCommand: StoreCommand {
     func validate() throws {
         try requireStore()
         FatalSignal.handle(store: directory)
+        if rebuild, moment.asOf != nil { throw ValidationError("'--rebuild' and '--as-of' exclude each other.") }
         guard threads.map({ 1...2 ~= $0 }) ?? true else { throw ValidationError("'--threads' is 1 or 2.") }
     }
 
@@ -38,7 +44,7 @@ struct ReplayCommand: StoreCommand {
             }
             return rebuild
                 ? try Rebuild.run(directory: directory, threads: threads, progress: update)
-                : try Replay.run(directory: directory, threads: threads, progress: update)
+                : try Replay.run(directory: directory, asOf: moment.asOf, threads: threads, progress: update)
         }
         progress.clear()
         let report = try result.get()
@@ -56,7 +62,7 @@ struct ReplayCommand: StoreCommand {
 extension ReplayReport {
     /// 0 for a run too short to be timed.
     fileprivate var words: [String] {
-        let run = "\(events.grouped) events of \(users.grouped) users, \(eventsPerSecond.grouped) events/s"
+        let run = "\(events.counted("event")) of \(users.counted("user")), \(eventsPerSecond.grouped) events/s"
         if identical { return ["identical: \(run)"] }
         return ["different: \(run)", "first difference: \(VisibleText(difference ?? "not named").text)"]
     }

@@ -5,9 +5,10 @@ enum ArgumentCheck {
     /// Options that may stand more than once: flags, which say the same again, and those that gather values.
     static let repeatable: Set<String> = [
         "--ack", "--archived", "--broadcast", "--clear", "--disclose", "--dry-run", "--follow", "--help",
-        "--include-silent",
+        "--include-silent", "--incremental",
         "--json",
-        "--keys", "--kind", "--newest-first", "--no-proofs", "--prometheus", "--rebuild", "--save", "--silent",
+        "--keys", "--kind", "--newest-first", "--no-proofs", "--prometheus", "--rebuild", "--retain", "--save",
+        "--silent",
         "--skip-damaged",
         "--skip-refused",
         "--snoozed", "--trays", "--tree-head", "--unread", "--unseen", "--unthreaded", "--verify", "--version",

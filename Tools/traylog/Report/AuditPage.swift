@@ -152,7 +152,7 @@ struct AuditPage {
 
     private var tableHead: [String] {
         [
-            "<h2 id=\"events\">Events</h2>", "<table>",
+            "<h2 id=\"events\">Events</h2>", "<table class=\"events\">",
             "<caption>What happened, oldest first, and what it changed</caption>",
             "<thead><tr>" + Self.columns.map { "<th scope=\"col\">\($0)</th>" }.joined() + "</tr></thead>", "<tbody>",
         ]
@@ -220,7 +220,7 @@ struct AuditPage {
         ":root{color-scheme:light dark;--ink:#1b1b1f;--paper:#fff;--soft:#5b5b66;--rule:#d5d5dd;--mark:#0b57d0}",
         "@media(prefers-color-scheme:dark){:root{--ink:#ececf1;--paper:#17171b;--soft:#a9a9b6;--rule:#3a3a44;--mark:#8ab4f8}}",
         "body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}",
-        "main{max-width:75rem;margin:0 auto;padding:1.5rem}",
+        "main{max-width:80rem;margin:0 auto;padding:1.5rem}",
         "h1{font-size:1.6rem;margin:0 0 1rem}h2{font-size:1.2rem;margin:2rem 0 .5rem}",
         "dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1.5rem;margin:0}dt{color:var(--soft)}dd{margin:0}",
         "code{font:.8em ui-monospace,monospace;overflow-wrap:anywhere}.note,caption,figcaption{color:var(--soft);font-size:.9rem}",
@@ -228,23 +228,27 @@ struct AuditPage {
         ".axis{fill:none;stroke:var(--rule)}.line{fill:none;stroke:var(--mark);stroke-width:2;stroke-linejoin:round}.unseen{stroke:var(--soft);stroke-dasharray:4 3}",
         "table{width:100%;border-collapse:collapse;font-size:.9rem}caption{text-align:left;padding-bottom:.5rem}",
         "th,td{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid var(--rule)}",
-        "td{overflow-wrap:anywhere}thead th{position:sticky;top:0;background:var(--paper)}time{white-space:nowrap}",
+        // Widths that do not depend on the rows: a page of thousands is laid out at once.
+        ".events{table-layout:fixed}.events th:nth-child(1){width:5.5em}.events th:nth-child(2),.events th:nth-child(3){width:11em}",
+        ".events th:nth-child(4){width:8em}.events th:nth-child(5){width:5.5em}.events th:nth-child(n+7){width:6.5em}",
+        "details:not([open]){display:inline-block}td bdi{margin-right:.75rem}td{overflow-wrap:anywhere}thead th{position:sticky;top:0;background:var(--paper)}time{white-space:nowrap}",
         "tbody th,.same,.change{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}",
         "thead th:nth-child(n+7),thead th:first-child{text-align:right}tbody th{font-weight:normal}.same{color:var(--soft)}.change{font-weight:bold}summary{cursor:pointer;color:var(--mark)}",
         ".skip{position:absolute;left:-100rem}.skip:focus{left:1rem;top:1rem;background:var(--paper);padding:.5rem}",
         "nav,fieldset{margin:1rem 0;border:0;padding:0}nav a,nav span,label{margin-right:.5rem;display:inline-block}a{color:var(--mark)}tfoot{display:none}pre{margin:0;font:.8em ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}",
         // Fingers need room: boxes and links of 24 px.
-        "label,nav a,nav span{min-height:24px;line-height:24px;min-width:24px}input{width:1rem;height:1rem;vertical-align:middle}summary{padding:2px 0;min-height:20px}",
-        "@media screen and (max-width:56rem){main{padding:1rem}svg text{font-size:26px}dl{grid-template-columns:1fr}dt{margin-top:.4rem}",
+        "label,nav a,nav span{min-height:24px;line-height:24px;min-width:24px}input{width:1.5rem;height:1.5rem;margin:0 .25rem 0 0;vertical-align:middle}summary{min-height:24px}",
+        "@media screen and (max-width:64rem){main{padding:1rem}svg text{font-size:22px}",
         "table,tbody,tr,td,tbody th,caption{display:block}thead{position:absolute;left:-100rem}tr{padding:.5rem 0;border-bottom:1px solid var(--rule)}",
-        "td,tbody th{border:0;padding:.1rem 0;text-align:left}td:empty{display:none}td::before{content:attr(data-name) ': ';color:var(--soft)}tbody th::before{content:'Event '}.same,.change{text-align:left}}",
+        "td,tbody th{border:0;padding:.1rem 0;text-align:left}td:empty{display:none}td::before{content:attr(data-name) ': ';color:var(--soft)}tbody th{font-weight:bold}tbody th::before{content:'Event '}.same,.change{text-align:left;display:inline-block;margin-right:1.5rem}details:not([open]){display:block}}",
+        "@media screen and (max-width:40rem){svg text{font-size:30px}dl{grid-template-columns:1fr}dt{margin-top:.4rem}}",
         "@page{margin:12mm 10mm}",
         "@media print{:root{--ink:#000;--paper:#fff;--soft:#444;--rule:#bbb;--mark:#000}main{max-width:none;padding:0}",
         "thead{display:table-header-group}thead th{position:static}tr{break-inside:avoid}body{font-size:9pt;line-height:1.35}",
         "h1{font-size:14pt;margin:0 0 4pt}h2{font-size:11pt;margin:8pt 0 2pt}dl{gap:0 8pt}figure{max-width:150mm}",
         // One line for most rows: each column has its share, and only long texts wrap.
-        "table{table-layout:fixed;font-size:7pt;line-height:1.25}th,td{padding:1pt 2pt}th:nth-child(1){width:6%}th:nth-child(2),th:nth-child(3){width:12.5%}",
-        "th:nth-child(4){width:9%}th:nth-child(5){width:7%}th:nth-child(7),th:nth-child(8){width:6%}details,nav,fieldset,.skip{display:none}",
+        "table{table-layout:fixed;font-size:7pt;line-height:1.25}th,td{padding:1pt 2pt}.events th:nth-child(1){width:6%}.events th:nth-child(2),.events th:nth-child(3){width:14.5%}",
+        ".events th:nth-child(4){width:9%}.events th:nth-child(5){width:6%}.events th:nth-child(n+7){width:9%}details,nav,fieldset,.skip{display:none}",
         "tfoot{display:table-footer-group}tfoot td{border:0;font-size:7pt;color:var(--soft)}}",
     ]
 }

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
 import Synchronization
@@ -20,7 +21,7 @@ enum OverviewPage {
                 return .json([
                     "head": JSONValue(statistics.head), "floor": JSONValue(statistics.floor),
                     "unflushed": .int(statistics.unflushed), "bytes": .int(statistics.bytes),
-                    "readers": .int(statistics.readers.count),
+                    "readers": .int(others(statistics).count),
                     "problems": .array(problems(visit, statistics).map { .string($0) }),
                 ])
             },
@@ -45,12 +46,17 @@ enum OverviewPage {
             "events": Figures.count(statistics.events),
             "bytes": Figures.bytes(statistics.bytes), "free": Figures.bytes(statistics.freeBytes),
             "freeShare": "\(statistics.bytes == 0 ? 0 : statistics.freeBytes * 100 / statistics.bytes)",
-            "readers": statistics.readers.map { ["pid": "\($0.pid)", "lag": Figures.count($0.lag)] },
-            "readerCount": "\(statistics.readers.count)",
+            "readers": others(statistics).map { ["pid": "\($0.pid)", "lag": Figures.count($0.lag)] },
+            "readerCount": "\(others(statistics).count)",
             "compaction": compaction.map { [EventRow(event: $0).context] } ?? [], "isLooking": isLooking,
             "verification": verified.map { [Runs.context($0)] } ?? [],
             "isEmpty": statistics.head == .zero,
         ]
+    }
+
+    /// The readers in other processes: this one's own look at the store is no news.
+    private static func others(_ statistics: StoreStatistics) -> [StoreStatistics.Reader] {
+        statistics.readers.filter { $0.pid != ProcessInfo.processInfo.processIdentifier }
     }
 
     /// What needs somebody, in words that say what to do.

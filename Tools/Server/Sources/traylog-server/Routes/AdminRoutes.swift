@@ -7,12 +7,12 @@ enum AdminRoutes {
     static var all: [Route] { [compactions, erasures, replays, verifications, ticks, backups, job, stats] }
 
     private static var compactions: Route {
-        job("compactions", "Compact the store", ["before", "keepDays", "archive", "dryRun"]) { members, _ in
+        job("compactions", "Compact the store", ["before", "keepDays", "archive", "dryRun"]) { members, name in
             let moment = try before(members)
             let (archive, isDryRun) = (try text("archive", members), try flag("dryRun", members))
             return { service, progress in
                 let report = try await service.store.compact(
-                    before: moment, archive: archive, isDryRun: isDryRun, progress: progress)
+                    before: moment, archive: archive, isDryRun: isDryRun, actor: name, progress: progress)
                 return JSONValue(writing: { $0.write(report, isDryRun: isDryRun) })
             }
         }

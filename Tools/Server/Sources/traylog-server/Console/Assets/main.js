@@ -1,6 +1,6 @@
 // Loads what a page needs.
 
-import { find, localize, sayZone } from "./dom.js";
+import { announce, find, localize, sayZone } from "./dom.js";
 
 sayZone();
 localize();
@@ -16,6 +16,19 @@ const scripts = {
 };
 
 await scripts[document.body.dataset.page]?.();
+
+// What takes longer than a moment is said to be under way: a page comes whole, and until then the one before it stays.
+function leave() {
+  document.documentElement.dataset.leaving = "";
+  setTimeout(() => "leaving" in document.documentElement.dataset && announce("The page is being made."), 1000);
+}
+document.addEventListener("submit", (event) => event.defaultPrevented || leave());
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href]");
+  const isPlain = !event.defaultPrevented && !event.button && !event.metaKey && !event.ctrlKey && !event.shiftKey;
+  if (link && isPlain && !link.target && !link.download && link.pathname + link.search !== location.pathname + location.search) leave();
+});
+addEventListener("pagehide", () => delete document.documentElement.dataset.leaving);
 
 // A form is sent once.
 document.addEventListener("submit", (event) => {

@@ -24,9 +24,11 @@ class Scroller {
     this.adopt(table.tBodies[0]);
     this.more = find("[data-next]");
     if (!this.more) return;
-    new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.load(), {
-      rootMargin: `${farAway}px 0px`,
-    }).observe(this.more);
+    // An observer would miss a link that leaves with a page and is scrolled to again before the next frame.
+    const look = () => this.isNearEnd() && this.load();
+    addEventListener("scroll", look, { passive: true });
+    addEventListener("resize", look);
+    look();
     this.more.addEventListener("click", (event) => {
       event.preventDefault();
       this.load();
@@ -42,9 +44,14 @@ class Scroller {
     this.near.observe(body);
   }
 
+  isNearEnd() {
+    return this.more.isConnected && this.more.getBoundingClientRect().top < innerHeight + farAway;
+  }
+
   async load() {
     if (this.loading || !this.more.isConnected) return;
     this.loading = true;
+    let failed = false;
     try {
       const next = await page(this.more.href);
       const rows = rowsOf(next);
@@ -58,20 +65,21 @@ class Scroller {
       if (link) this.more.href = link.getAttribute("href");
       else this.more.parentElement.remove();
     } catch (failure) {
+      failed = true;
       announce(`Older events could not be loaded: ${failure.message}`);
       this.more.textContent = `Older events (again: ${failure.message})`;
     }
     this.loading = false;
     // A filter may find few rows in a page: go on until the screen is full.
-    if (this.more.isConnected && this.more.getBoundingClientRect().top < innerHeight + farAway) {
-      requestAnimationFrame(() => this.load());
-    }
+    if (!failed && this.isNearEnd()) requestAnimationFrame(() => this.load());
   }
 
   moved({ target, isIntersecting, boundingClientRect }) {
     const chunk = this.chunks.get(target);
     if (!chunk) return;
+    chunk.isNear = isIntersecting;
     if (isIntersecting) this.fill(target, chunk);
+    else if (chunk.leave) chunk.leave.abort();
     else if (!chunk.isGap && !target.contains(document.activeElement)) {
       const gap = element("tr", { class: "gap" }, element("td", { colspan: "9" }));
       gap.style.height = `${boundingClientRect.height}px`;
@@ -81,19 +89,21 @@ class Scroller {
   }
 
   async fill(body, chunk) {
-    if (!chunk.isGap || chunk.isLoading) return;
-    chunk.isLoading = true;
+    if (!chunk.isGap || chunk.leave) return;
+    chunk.leave = new AbortController();
     try {
-      const rows = rowsOf(await page(chunk.address)).slice(0, chunk.rows);
+      const rows = rowsOf(await page(chunk.address, chunk.leave.signal)).slice(0, chunk.rows);
       if (rows.length) {
         body.replaceChildren(...rows);
         localize(body);
         chunk.isGap = false;
       }
     } catch (failure) {
-      announce(`Events could not be loaded: ${failure.message}`);
+      // It may have come back while the request was being ended.
+      if (failure.name === "AbortError") requestAnimationFrame(() => chunk.isNear && this.fill(body, chunk));
+      else announce(`Events could not be loaded: ${failure.message}`);
     }
-    chunk.isLoading = false;
+    chunk.leave = undefined;
   }
 }
 

@@ -1,0 +1,122 @@
+import TraylogAudit
+import TraylogDomain
+import TraylogQueries
+import TraylogStates
+
+extension BlockingQueries {
+    /// Brings an earlier backup of this store up to date: only the events since then are read and written.
+    ///
+    /// The backup takes the events as they are, so its log has the same bytes and the same root; a compaction or an erasure
+    /// since then is repeated in it. Until the call returns, a run that was ended leaves an older backup, and a later run goes
+    /// on from there.
+    ///
+    /// - Parameters:
+    ///   - directory: where ``backup(to:progress:)`` made the backup. Nobody else may have it open for writing.
+    ///   - progress: told how many of the new events are copied, of how many.
+    /// - Throws: ``TraylogError/failed(_:)``: `notFound` where there is no backup; `diverged` for a copy of another store, or
+    ///   of events that this store does not have any more; `unusableTarget` when a compaction or an erasure took some of the
+    ///   events that the backup lacks; `openForWriting`, `diskFull`.
+    /// - Complexity: O(new events), and where one of them is a compaction or an erasure O(the store).
+    @discardableResult
+    public func updateBackup(
+        in directory: String, progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
+    ) throws(TraylogError) -> BackupReport {
+        let (head, place) = try headAndPlace()
+        // Nothing is made where nothing is.
+        try StoreReader.open(directory).close()
+        var options = StoreOptions()
+        options.ticking = .manual
+        let copy = try Store.open(directory, options: options)
+        defer { copy.close() }
+        let start = try copy.view.head()
+        var next = start
+        try compareLast(copy, head)
+        while next < head {
+            let records = try missing(after: next, limit: min(1_000, Int(head.rawValue - next.rawValue)), in: directory)
+            for batch in records.withRewritesAlone {
+                next = try copy.apply(batch, expecting: next, source: batch.last?.seq == head ? place : nil)
+            }
+            progress(next.rawValue - start.rawValue, head.rawValue - start.rawValue)
+        }
+        return BackupReport(head: next, bytes: try copy.view.statistics().bytes)
+    }
+
+    /// The newest event, and its place in the log of record of a node: both of one moment.
+    private func headAndPlace() throws(TraylogError) -> (Seq, SourcePosition?) {
+        try queries.answer { store in
+            let place = try store.read { try store.tables.source.read(in: $0) }
+            return (Seq(store.head), place.map { SourcePosition(source: $0.source, position: $0.position) })
+        }
+    }
+
+    /// Makes sure that the copy is one of this store: its newest event is this store's event with its salt, or, where that
+    /// event was rewritten here, both trees have the same root.
+    private func compareLast(_ copy: Store, _ head: Seq) throws(TraylogError) {
+        let last = try copy.view.head()
+        guard last > .zero else { return }
+        guard last <= head else {
+            throw .failed(
+                StoreFailure(
+                    code: .diverged,
+                    message: "\(copy.directory): the backup has \(last) events and the store \(head); the store was "
+                        + "restored since, so make a new backup in an empty directory"))
+        }
+        let before = Seq(last.rawValue - 1)
+        if let own = try? records(after: before, limit: 1), let kept = try? copy.view.records(after: before, limit: 1),
+            !own.isEmpty, own == kept
+        {
+            return
+        }
+        let (own, kept) = (try treeHead(asOf: .seq(last)).root, try copy.view.treeHead().root)
+        guard own != kept else { return }
+        throw .failed(
+            StoreFailure(
+                code: .diverged,
+                message: "\(copy.directory): the backup is of another store, or of events that this one lost: "
+                    + "through event \(last) the root is \(own) here and \(kept) there; make a new backup in an "
+                    + "empty directory"))
+    }
+
+    private func missing(after seq: Seq, limit: Int, in directory: String) throws(TraylogError) -> [LogRecord] {
+        do {
+            return try records(after: seq, limit: limit)
+        } catch .refused(.compacted) {
+            throw .failed(
+                StoreFailure(
+                    code: .unusableTarget,
+                    message: "\(directory): events after \(seq), which the backup lacks, have left the log; make a "
+                        + "new backup in an empty directory"))
+        }
+    }
+}
+
+extension [LogRecord] {
+    /// In order, with each event of a compaction or an erasure by itself.
+    fileprivate var withRewritesAlone: [[LogRecord]] {
+        var parts: [[LogRecord]] = []
+        var isOpen = false
+        for record in self {
+            let isAlone = record.tellsOfRewrite
+            if isOpen, !isAlone { parts[parts.count - 1].append(record) } else { parts.append([record]) }
+            isOpen = !isAlone
+        }
+        return parts
+    }
+}
+
+extension TrayQueries {
+    /// The same on another thread, while the task waits. Cancelling the task does not end it.
+    ///
+    /// - Parameters:
+    ///   - directory: where a backup is.
+    ///   - progress: told on that thread how many of the new events are copied, of how many.
+    /// - Throws: as ``BlockingQueries/updateBackup(in:progress:)``.
+    @discardableResult
+    public func updateBackup(
+        in directory: String, progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
+    ) async throws(TraylogError) -> BackupReport {
+        try await Waiting.onThread(named: "traylog-backup") { (_) throws(TraylogError) in
+            try self.view.updateBackup(in: directory, progress: progress)
+        }
+    }
+}
