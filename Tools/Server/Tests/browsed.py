@@ -61,6 +61,8 @@ class Browser:
     def without_scripts(self, address):
         """The HTML of a page after it was opened with scripts turned off."""
         run = self.driver.execute_cdp_cmd
+        # Not the page of this address that is open, whose scripts ran.
+        self.open("about:blank")
         run("Emulation.setScriptExecutionDisabled", {"value": True})
         try:
             run("Page.navigate", {"url": address})
