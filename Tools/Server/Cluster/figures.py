@@ -4,6 +4,7 @@ import base64
 import http.client
 import json
 import os
+import shutil
 import threading
 import time
 
@@ -109,6 +110,27 @@ def publish(broker, bodies):
     return took
 
 
+def replayed(node, key):
+    """Events a second of a replay of the node's whole log."""
+    lines = Lines([node], key, timeout=120)
+    (_, _, body), _ = lines.write(node, "/v1/admin/replays")
+    while (job := lines.call(node, "GET", f"/v1/admin/jobs/{body['id']}")[2])["state"] == "running":
+        time.sleep(0.1)
+    lines.close()
+    return job["outcome"]["eventsPerSecond"]
+
+
+def caught_up(cluster, node, head):
+    """Seconds in which a node without a store reads the stream, from its first answer on."""
+    node.end()
+    shutil.rmtree(node.store)
+    node.start()
+    cluster.wait("the node is there", lambda: node.readiness() is not None)
+    began, first = time.monotonic(), node.readiness()["head"]
+    cluster.wait("the node has read the stream", lambda: (node.readiness() or {}).get("head", 0) >= head, seconds=600)
+    return (time.monotonic() - began) * head / (head - first)
+
+
 def measure(cluster, alone, events, appends):
     """Rows of a table. Each figure of the cluster stands beside its reference of the same minute."""
     owner, broker = cluster.owner(), Broker(cluster.brokers[0].url)
@@ -129,6 +151,12 @@ def measure(cluster, alone, events, appends):
         middle, slow = percentiles(singles(node, cluster.key, appends, name[:5]))
         yield f"one append, {name}, p50 ms", f"{middle:.2f}"
         yield f"one append, {name}, p99 ms", f"{slow:.2f}"
+    head = owner.readiness()["head"]
+    replay = replayed(owner, cluster.key)
+    read = head / caught_up(cluster, follower, head)
+    yield "events a second, replay", round(replay)
+    yield "events a second, an empty node that reads the stream", round(read)
+    yield "that node : replay", f"{read / replay:.2f}"
 
 
 def run(server, broker, directory, events, appends):

@@ -30,6 +30,8 @@ struct StreamFacts: Sendable {
 /// The brokers would lose events that were acknowledged: the server refuses to start on them.
 struct UnsafeLog: Error, CustomStringConvertible {
     let findings: [String]
+    /// Nothing is known to be unsafe: a page that says so could not be read, as while a broker is busy with its start.
+    let mayPass: Bool
 
     var description: String {
         "the brokers are not safe as a log of record:\n"
@@ -54,20 +56,24 @@ struct BrokerProbe: Sendable {
         var created: String
         /// Everything about the stream and its brokers that may lose events.
         var findings: [String] = []
+        /// Pages with settings that could not be read.
+        var unread: [String] = []
         /// Checks that could not be made now.
         var warnings: [String] = []
     }
 
     func run(_ connection: BrokerConnection) async throws -> Outcome {
-        var (findings, warnings): ([String], [String]) = ([], [])
+        var (findings, unread, warnings): ([String], [String], [String]) = ([], [], [])
         for (index, monitor) in monitors.enumerated() {
-            let found = await settings(of: monitor)
-            // A broker that is down acknowledges nothing; it is looked at by the next node that starts.
-            let isDown = !found.isEmpty && monitors.count == urls.count && isDown(urls[index])
-            if isDown {
-                warnings.append("\(urls[index]) is down: its settings were not looked at")
-            } else {
-                findings += found
+            do throws(UnreadPage) {
+                if let finding = try await settings(of: monitor) { findings.append(finding) }
+            } catch {
+                // A broker that is down acknowledges nothing; it is looked at by the next node that starts.
+                if monitors.count == urls.count, isDown(urls[index]) {
+                    warnings.append("\(urls[index]) is down: its settings were not looked at")
+                } else {
+                    unread.append(error.description)
+                }
             }
         }
         guard warnings.count * 2 < monitors.count else { throw BrokerError.unanswered("most of them are down") }
@@ -85,13 +91,16 @@ struct BrokerProbe: Sendable {
                     + "these brokers must be replaced by a release whose expected last sequence is exact")
         }
         return Outcome(
-            stream: facts, created: info["created"]?.string ?? "", findings: findings, warnings: warnings)
+            stream: facts, created: info["created"]?.string ?? "", findings: findings, unread: unread,
+            warnings: warnings)
     }
 
     private func isDown(_ url: String) -> Bool { (try? BrokerConnection([url], isPatient: false)) == nil }
 
     /// A broker that acknowledges before it has synced loses what it acknowledged when the power fails.
-    private func settings(of monitor: String) async -> [String] {
+    ///
+    /// - Returns: what is wrong.
+    private func settings(of monitor: String) async throws(UnreadPage) -> String? {
         let base = monitor.hasSuffix("/") ? String(monitor.dropLast()) : monitor
         do {
             let request = HTTPClientRequest(url: base + "/jsz")
@@ -99,18 +108,21 @@ struct BrokerProbe: Sendable {
             let body = try await answer.body.collect(upTo: 1 << 20)
             let value = try JSONParser.value(Array(body.readableBytesView))
             guard let configuration = value["config"] else {
-                return ["\(base): JetStream is not enabled; give the broker a block jetstream {}"]
+                return "\(base): JetStream is not enabled; give the broker a block jetstream {}"
             }
-            if configuration["sync_always"]?.bool == true { return [] }
-            return [
+            if configuration["sync_always"]?.bool == true { return nil }
+            return
                 "\(base): sync_interval must be \"always\" in jetstream {}; a power failure loses acknowledged messages"
-            ]
         } catch {
-            return [
-                "\(base)/jsz cannot be read, so sync_interval is not known: name the monitoring pages with --monitor, "
-                    + "and give each broker http: HOST:PORT (\(error))"
-            ]
+            throw UnreadPage(
+                description:
+                    "\(base)/jsz cannot be read, so sync_interval is not known: name the monitoring pages with --monitor, "
+                    + "and give each broker http: HOST:PORT (\(error))")
         }
+    }
+
+    private struct UnreadPage: Error {
+        var description: String
     }
 
     private func makeStream(_ jetStream: JetStream) throws(BrokerError) -> JSONValue {
@@ -184,7 +196,7 @@ struct BrokerProbe: Sendable {
             let accepted = try rivals(subject, connections.isEmpty ? [jetStream.connection] : connections)
             if accepted > 0 { return accepted }
         }
-        return 0
+        throw .unanswered("none of them took a message for the stream \(name), which was made for a trial")
     }
 
     private func rivals(_ subject: String, _ connections: [BrokerConnection]) throws(BrokerError) -> Int {

@@ -16,6 +16,8 @@ final class Cluster: Sendable {
     private let telling = Mutex<Task<Void, Never>?>(nil)
 
     private static let startTime = Duration.seconds(60)
+    /// A monitoring page that nobody has answered for so long may be missing in the broker's configuration.
+    private static let pageTime = Duration.seconds(20)
     private static let tellTime = Duration.seconds(1)
     private static let takeoverTime = Duration.seconds(2)
 
@@ -64,14 +66,20 @@ final class Cluster: Sendable {
         await node.stop()
     }
 
-    /// Brokers that are starting answer some seconds later.
+    /// Brokers that are starting answer some seconds later, and so do their pages.
     private static func patiently<Value>(
         _ log: ServiceLog, _ body: () async throws -> Value
     ) async throws -> Value {
-        let end = ContinuousClock.now + startTime
+        let begin = ContinuousClock.now
         while true {
-            do { return try await body() } catch let error as BrokerError {
-                guard ContinuousClock.now < end else { throw error }
+            do { return try await body() } catch {
+                let patience =
+                    switch error {
+                    case is BrokerError: startTime
+                    case let finding as UnsafeLog where finding.mayPass: pageTime
+                    default: Duration.zero
+                    }
+                guard ContinuousClock.now < begin + patience else { throw error }
                 log.write([("cluster", "waiting for the brokers"), ("error", .string("\(error)"))])
                 try await Task.sleep(for: .seconds(1))
             }
@@ -86,8 +94,11 @@ final class Cluster: Sendable {
             urls: settings.brokers, stream: settings.stream, monitors: settings.monitors, replicas: settings.replicas)
         let found = try await probe.run(connection)
         for warning in found.warnings { log.write([("cluster", "warning"), ("warning", .string(warning))]) }
-        guard found.findings.isEmpty || settings.allowsUnsafeLog else { throw UnsafeLog(findings: found.findings) }
-        for finding in found.findings { log.write([("cluster", "unsafe log"), ("warning", .string(finding))]) }
+        let findings = found.findings + found.unread
+        guard findings.isEmpty || settings.allowsUnsafeLog else {
+            throw UnsafeLog(findings: findings, mayPass: found.findings.isEmpty)
+        }
+        for finding in findings { log.write([("cluster", "unsafe log"), ("warning", .string(finding))]) }
         return (found.stream, found.created)
     }
 
