@@ -26,6 +26,12 @@ struct LogCopy {
     var erased: UInt32?
     /// Its events, in order.
     private(set) var erasedSeqs: [UInt64] = []
+    /// The newest event that ``kept`` knows the holds of; the writer goes on meanwhile.
+    var holdsKnown = UInt64.max
+    /// Whether somebody was held or released after that.
+    private(set) var holdsChanged = false
+    /// Whether the user who is erased is held.
+    private(set) var isErasedHeld = false
     /// Takes each event that is left out, with its whole payload.
     var archive: ((UInt64, RawSpan, RawSpan) throws -> Void)?
 
@@ -79,6 +85,10 @@ struct LogCopy {
 
     private mutating func take(_ seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction) throws {
         let header = try RecordHeader.read(record, seq: seq)
+        if header.kind == .held || header.kind == .released {
+            if seq > holdsKnown { holdsChanged = true }
+            if header.stream == erased { isErasedHeld = header.kind == .held }
+        }
         if let erased, header.stream == erased {
             erasedSeqs.append(seq)
             if !header.isErased, header.kind != .erased { return try takeErased(seq, header, record, in: transaction) }

@@ -57,6 +57,7 @@ struct StoreCopy {
             source: source, target: target, oldFloor: record.floor.seq.rawValue, kept: states.kept,
             wholeTopics: try wholeTopics())
         log.erased = erasure?.stream
+        if movesFloor { log.holdsKnown = head }
         log.archive = archive.map { archive in { try archive.append(seq: $0, record: $1, payload: $2) } }
         try log.run(through: head, progress: progress)
         log.archive = nil
@@ -126,6 +127,8 @@ struct StoreCopy {
         var place = try environment.read { try tables.source.read(in: $0) }
         try target.write { transaction in
             try log.run(through: late.head.seq, in: &transaction)
+            // A rewrite that is repeated goes by the holds that the log of record had at its place.
+            if told == nil { try checkHolds() }
             var changes = late.changes
             try putBack(&changes, in: &transaction)
             try states.renew(changes.streams, in: &transaction)
@@ -149,6 +152,15 @@ struct StoreCopy {
         }
         self.head = head.seq
         return RewrittenStore(record: record, head: head)
+    }
+
+    /// Holds are known from before the first copy. One that came since then counts, on every copy of the log alike.
+    private func checkHolds() throws {
+        if let erasure, log.isErasedHeld { throw Refusal.held(user: erasure.user) }
+        guard log.holdsChanged else { return }
+        throw StoreFailure(
+            code: .busy,
+            message: "\(source.directory): somebody was held or released meanwhile, and nothing was compacted; try again")
     }
 
     /// The event that tells of the rewrite; nil for one that takes nothing away.

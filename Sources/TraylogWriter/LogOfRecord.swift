@@ -91,13 +91,18 @@ extension WriterLoop {
         }
     }
 
+    /// Makes sure that the store's head is the end of the log of record.
+    package func confirmEnd() throws {
+        guard let logOfRecord else { return }
+        let head = memory.withLock { Seq($0.store.head.seq) }
+        try logOfRecord.wait { () throws(StoreFailure) in try await logOfRecord.confirmEnd(at: head) }
+    }
+
     /// Makes sure that answers without an event are those of the log's end. A group with events proves that by itself.
     func confirmAnswers() throws {
-        guard let logOfRecord else { return }
-        let (isEmpty, head) = memory.withLock { ($0.transaction.batch.isEmpty, Seq($0.store.head.seq)) }
-        guard isEmpty else { return }
+        guard logOfRecord != nil, memory.withLock({ $0.transaction.batch.isEmpty }) else { return }
         do {
-            try logOfRecord.wait { () throws(StoreFailure) in try await logOfRecord.confirmEnd(at: head) }
+            try confirmEnd()
         } catch {
             memory.withLock { $0.rollBack() }
             throw error

@@ -78,6 +78,17 @@ import TraylogCluster
         }
     }
 
+    @Test func nobodyIsSaidToBeHeldWithoutTheLog() async throws {
+        try await withCluster { cluster in
+            let owner = await cluster.owner()
+            _ = try await owner.store.hold("ann")
+            #expect(try await owner.store.hold("ann") == .unchanged)
+            await cluster.log.set(isReachable: false)
+            let failure = await failureCode { try await owner.store.hold("ann") }
+            #expect(failure == .notOwner || failure == .unavailable)
+        }
+    }
+
     @Test func theOwnerAloneTicks() async throws {
         try await withCluster { cluster in
             var content = Content(title: "Soon")

@@ -36,7 +36,7 @@ extension Store {
     ///   - device: from where, for the same event.
     ///   - progress: told on that thread how many steps are done, of how many.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; failed `damaged` when the states differ from the log,
-    ///   `diskFull`, `busy` while another compaction or an erasure runs, `closed`.
+    ///   `diskFull`, `busy` while another compaction or an erasure runs and when somebody was held or released meanwhile, `closed`.
     /// - Complexity: reads all of the log, writes what stays.
     @discardableResult
     public func compact(

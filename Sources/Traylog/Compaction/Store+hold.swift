@@ -5,8 +5,8 @@ import TraylogStates
 import TraylogWriter
 
 extension Store {
-    /// Holds a user: until a release no event of the user leaves the log in a compaction that begins later, and nobody can
-    /// erase the user. The name may be new.
+    /// Holds a user: until a release no event of the user leaves the log in a compaction, and nobody can erase the user. A
+    /// compaction that is under way ends with `busy` and takes nothing away. The name may be new.
     ///
     /// - Parameters:
     ///   - user: whose tray it is.
@@ -44,7 +44,10 @@ extension Store {
     func setHeld(
         _ isHeld: Bool, _ user: String, _ actor: String?, _ device: String?
     ) throws(TraylogError) -> Receipt {
-        guard try blocking.isHeld(user) != isHeld else { return .unchanged }
+        guard try blocking.isHeld(user) != isHeld else {
+            try writer.perform { try $0.confirmEnd() }
+            return .unchanged
+        }
         do {
             try Limits.check(identifier: user, "user")
             if let actor { try Limits.check(identifier: actor, "actor") }
@@ -53,7 +56,7 @@ extension Store {
             throw .refused(error)
         }
         return .appended(
-            try writer.perform(isWrite: true) {
+            try writer.perform {
                 try $0.append(isHeld ? .held : .released, of: user, actor: actor, device: device)
             })
     }

@@ -45,6 +45,56 @@ import TraylogPlatform
         #expect(try findings(path) == [], "step \(step), after a rebuild")
     }
 
+    @Test func whoIsHeldMeanwhileLosesNoEvent() throws {
+        try atEachStep { path, step throws in
+            try withStore(path, options(tailEvents: 4)) { store throws in
+                try fill(store)
+                var filter = EventFilter()
+                filter.user = "ann"
+                let before = try store.search(filter, limit: 100).events
+                var now = 0
+                do {
+                    let report = try store.compact(before: .seq(31), archive: nil, isDryRun: false) { _, _ throws in
+                        defer { now += 1 }
+                        if now == step { _ = try store.blocking.hold("ann") }
+                    }
+                    // The hold came before anything was looked at.
+                    #expect(now <= step || report.dropped < 10, "step \(step)")
+                } catch {
+                    guard case TraylogError.failed(let failure) = error else { throw error }
+                    #expect(failure.code == .busy, "step \(step)")
+                    #expect(try store.statistics().floor == 0, "step \(step)")
+                }
+                guard now > step else { return }
+                _ = try store.compact(before: .seq(31), archive: nil, isDryRun: false)
+                let after = try store.search(filter, limit: 100).events
+                #expect(Array(after.prefix(before.count)) == before, "step \(step)")
+                #expect(after.last?.kind == .held, "step \(step)")
+            }
+            try expectSound(path, step)
+        }
+    }
+
+    @Test func whoIsHeldWhileTheyAreErasedStays() throws {
+        try atEachStep { path, step throws in
+            try withStore(path, options(tailEvents: 4)) { store throws in
+                try fill(store)
+                let before = try store.inbox(of: "ann")
+                var now = 0
+                let isErased = Result { () throws(TraylogError) in
+                    _ = try store.erase("ann", actor: nil, device: nil, archives: nil) { _, _ throws in
+                        defer { now += 1 }
+                        if now == step { _ = try store.blocking.hold("ann") }
+                    }
+                }
+                guard now > step else { return }
+                #expect(throws: TraylogError.refused(.held(user: "ann")), "step \(step)") { try isErased.get() }
+                #expect(try store.inbox(of: "ann").items == before.items, "step \(step)")
+            }
+            try expectSound(path, step)
+        }
+    }
+
     @Test func anItemThatIsRestoredMeanwhileKeepsItsTexts() throws {
         try atEachStep { path, step throws in
             try withStore(path, options(tailEvents: 4)) { store throws in
