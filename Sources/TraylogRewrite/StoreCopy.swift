@@ -160,7 +160,8 @@ struct StoreCopy {
         guard log.holdsChanged else { return }
         throw StoreFailure(
             code: .busy,
-            message: "\(source.directory): somebody was held or released meanwhile, and nothing was compacted; try again")
+            message:
+                "\(source.directory): somebody was held or released meanwhile, and nothing was compacted; try again")
     }
 
     /// The event that tells of the rewrite; nil for one that takes nothing away.
