@@ -183,19 +183,7 @@ extension Store {
     @discardableResult
     public func perform(_ commands: [Command]) async throws(TraylogError) -> [Receipt] {
         guard !commands.isEmpty else { return [] }
-        var prepared = PreparedCommands(commands, hasher: hasher)
-        if prepared.hasUndo {
-            let (source, plain) = (queries.source, prepared)
-            prepared = try await queries.pool.run { () throws(TraylogError) in
-                var prepared = plain
-                prepared.prepareUndos(source)
-                return prepared
-            }
-        }
-        let outcome = await withCheckedContinuation { continuation in
-            writer.append(AppendRequest(prepared, mode: .atomic) { continuation.resume(returning: $0) })
-        }
-        return try outcome.receipts()
+        return try await outcome(of: commands, .atomic).receipts()
     }
 
     /// The same, blocking the calling thread; for threads, not for tasks.
@@ -213,11 +201,7 @@ extension Store {
     /// - Throws: ``TraylogError/failed(_:)``, after which none was stored as far as the store knows.
     public func performTogether(_ commands: [Command]) async throws(TraylogError) -> [Result<Receipt, Refusal>] {
         guard !commands.isEmpty else { return [] }
-        let prepared = PreparedCommands(commands, hasher: hasher)
-        let outcome = await withCheckedContinuation { continuation in
-            writer.append(AppendRequest(prepared, mode: .atomic) { continuation.resume(returning: $0) })
-        }
-        return try outcome.get()
+        return try await outcome(of: commands, .atomic).get()
     }
 
     /// Performs commands that do not depend on each other's success, in order and with one sync for all: what comes in from
@@ -234,23 +218,30 @@ extension Store {
     ) async throws(TraylogError) -> [Result<Receipt, Refusal>] {
         let mode = stopAtRefusal ? AppendRequest.Mode.untilRefusal : .skippingRefusals
         guard !commands.isEmpty else { return [] }
-        guard let largestGroupBytes else { return try await append(commands, mode) }
+        guard let largestGroupBytes else { return try await outcome(of: commands, mode).get() }
         var results: [Result<Receipt, Refusal>] = []
         for commands in commands.inGroups(of: largestGroupBytes) {
-            results += try await append(commands, mode)
+            results += try await outcome(of: commands, mode).get()
             if stopAtRefusal, case .failure? = results.last { break }
         }
         return results
     }
 
-    private func append(
-        _ commands: [Command], _ mode: AppendRequest.Mode
-    ) async throws(TraylogError) -> [Result<Receipt, Refusal>] {
-        let prepared = PreparedCommands(commands, hasher: hasher)
-        let outcome = await withCheckedContinuation { continuation in
+    private func outcome(
+        of commands: [Command], _ mode: AppendRequest.Mode
+    ) async throws(TraylogError) -> AppendRequest.Outcome {
+        var prepared = PreparedCommands(commands, hasher: hasher)
+        if prepared.hasUndo {
+            let (source, plain) = (queries.source, prepared)
+            prepared = try await queries.pool.run { () throws(TraylogError) in
+                var prepared = plain
+                prepared.prepareUndos(source)
+                return prepared
+            }
+        }
+        return await withCheckedContinuation { [prepared] continuation in
             writer.append(AppendRequest(prepared, mode: mode) { continuation.resume(returning: $0) })
         }
-        return try outcome.get()
     }
 
     /// The same, blocking the calling thread; for threads, not for tasks.

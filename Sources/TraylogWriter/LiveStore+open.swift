@@ -61,7 +61,7 @@ extension LiveStore {
         }
         var newest = head
         newest.seq = event.seq
-        appendDurable(newest, to: event.stream, isTopic: stream?.isTopic ?? false)
+        appendDurable(newest, to: event.stream, topic: stream?.topic)
     }
 }
 

@@ -42,7 +42,7 @@ extension LiveStore {
         }
         if isBehind(state, of: stream, through: seq) {
             do {
-                try loadTopics(of: state.state, through: seq)
+                try loadTopics(of: state, through: seq)
                 try catchUp(state, of: stream, through: seq)
             } catch {
                 // A half-folded state is of no use; the stored one and the tail make a new one.
@@ -73,8 +73,10 @@ extension LiveStore {
     }
 
     /// Brings the states of topics into memory that a fold is about to ask for.
-    private mutating func loadTopics(of state: TrayState, through seq: UInt64) throws {
-        for subscription in state.topics where min(tail.lastTopicEvent, seq) > state.appliedSeq {
+    private mutating func loadTopics(of state: CachedState, through seq: UInt64) throws {
+        let bound = min(tail.lastTopicEvent, seq)
+        guard bound > state.state.appliedSeq, !tail.knowsTopicEvents(after: state.looked) else { return }
+        for subscription in state.state.topics {
             guard let topic = try stream(ofTopic: subscription.topic) else { continue }
             _ = try current(topic)
         }
@@ -149,7 +151,8 @@ extension LiveStore {
         }
         guard isBehind(state, of: stream, through: seq) else { return }
         let history = LiveStoreHistory(
-            store: self, stream: stream.number, stored: source, landmarks: state.landmarks)
+            store: self, stream: stream.number, stored: source, landmarks: state.landmarks,
+            looked: (state.state.appliedSeq, state.looked))
         try state.state.catchUp(
             own: next, through: seq, stored: source, history: history, next: { tail.next(after: $0) },
             landmark: { state.keep($0) })
@@ -189,11 +192,18 @@ private struct LiveStoreHistory: FoldHistory {
     let stored: StoredPages
     /// Of the user, not stored yet, ascending.
     let landmarks: [TrayState]
+    /// The event that the state begins with, and how far its topics were looked through then.
+    let looked: (from: UInt64, through: UInt64)
 
     func fact(_ seq: UInt64) throws -> Fact { try store.fact(seq) }
 
     func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
         try store.events(ofTopic: topic, after: seq, through: end)
+    }
+
+    /// Somebody may follow many topics, of which few have news.
+    func topicEvents(after seq: UInt64, through end: UInt64) -> [(seq: UInt64, topic: UInt64)]? {
+        store.tail.topicEvents(after: seq == looked.from ? looked.through : seq, through: end)
     }
 
     func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
@@ -205,12 +215,13 @@ private struct LiveStoreHistory: FoldHistory {
     }
 
     func firsts(of space: PageSpace, changedSince seq: UInt64) throws -> [UInt64] {
-        try stored.firsts(of: space, changedSince: seq)
+        try store.changedPages(of: space, since: seq, in: stream) ?? stored.firsts(of: space, changedSince: seq)
     }
 
     func refolded(without voided: Set<UInt64>) -> Landmark<StoredPages>? {
-        let floor = store.record.floor.seq.rawValue
-        let undo = store.undos.first { $0.stream == stream && $0.floor == floor && $0.voided == voided }
+        let undo = store.undos.first {
+            $0.stream == stream && $0.floor == store.record.floor.seq.rawValue && $0.voided == voided
+        }
         return undo.map { Landmark(state: $0.state, pages: stored.viewing(.past($0.landmark))) }
     }
 }

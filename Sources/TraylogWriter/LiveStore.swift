@@ -160,8 +160,8 @@ package struct LiveStore {
     /// Appends an event to the transaction in the making.
     ///
     /// - Parameter stream: 0 for one of the store itself.
-    mutating func append(_ fact: Fact, to stream: UInt32, isTopic: Bool = false) {
-        tail.append(fact, to: stream, isTopic: isTopic)
+    mutating func append(_ fact: Fact, to stream: UInt32, topic: UInt64? = nil) {
+        tail.append(fact, to: stream, topic: topic)
         if fact.key != 0 { knownKeys.insert(fact.key, of: tail) }
     }
 
@@ -170,9 +170,9 @@ package struct LiveStore {
     /// - Parameters:
     ///   - head: the event, as the newest one.
     ///   - stream: 0 for one of the store itself.
-    mutating func appendDurable(_ head: EventLog.Head, to stream: UInt32 = 0, isTopic: Bool = false) {
+    mutating func appendDurable(_ head: EventLog.Head, to stream: UInt32 = 0, topic: UInt64? = nil) {
         knownKeys.noteUnread(head.seq)
-        tail.appendUnread(to: stream, isTopic: isTopic)
+        tail.appendUnread(to: stream, topic: topic)
         tail.publish(head)
     }
 

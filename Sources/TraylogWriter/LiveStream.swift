@@ -37,6 +37,9 @@ package final class LiveStream {
 
     var isTopic: Bool { name.isTopic }
 
+    /// What states know the topic by; nil for a user.
+    var topic: UInt64? { isTopic ? identity : nil }
+
     var userName: UserName { UserName(text, identity: identity) }
 
     /// The key of its row in the table of names.

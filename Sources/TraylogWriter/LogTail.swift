@@ -22,8 +22,8 @@ struct LogTail {
     private var othersDropped: UInt64 = 0
     /// For each event after the head, how to take it back.
     private var pending: ContiguousArray<Pending> = []
-    /// Those of topics among them.
-    private var pendingOfTopics: [(seq: UInt64, lastTopicEvent: UInt64)] = []
+    /// Those of topics, durable or not, ascending, each with the newest one before it.
+    private var topicEvents: [(seq: UInt64, topic: UInt64, before: UInt64)] = []
 
     private struct Pending: BitwiseCopyable {
         let stream: UInt32
@@ -50,7 +50,21 @@ struct LogTail {
     var first: UInt64 { chains.start + 1 }
 
     /// An event of a topic is not durable yet.
-    var hasPendingTopicEvents: Bool { !pendingOfTopics.isEmpty }
+    var hasPendingTopicEvents: Bool { topicEvents.last.map { $0.seq > head.seq } ?? false }
+
+    /// The events of topics after `seq` through `end`, ascending, with the topics' identities; nil when `seq` lies before
+    /// the tail.
+    ///
+    /// - Complexity: O(log(events of topics) + those found).
+    func topicEvents(after seq: UInt64, through end: UInt64) -> [(seq: UInt64, topic: UInt64)]? {
+        guard seq >= chains.start else { return nil }
+        return topicEvents[topicEvents.bisect { $0.seq <= seq }...].prefix { $0.seq <= end }.map {
+            (seq: $0.seq, topic: $0.topic)
+        }
+    }
+
+    /// Whether the events of topics after `seq` are all here.
+    func knowsTopicEvents(after seq: UInt64) -> Bool { seq >= chains.start }
 
     /// The stream has an event that is not durable yet.
     func hasPending(_ stream: UInt32) -> Bool { !pending.isEmpty && chains.last(of: stream) > head.seq }
@@ -141,21 +155,23 @@ struct LogTail {
     }
 
     /// The same for a fact of any kind.
-    mutating func append(_ fact: Fact, to stream: UInt32, isTopic: Bool) {
-        if isTopic { noteTopicEvent() }
+    ///
+    /// - Parameter topic: the topic whose stream it is, by identity; nil for a user's.
+    mutating func append(_ fact: Fact, to stream: UInt32, topic: UInt64? = nil) {
+        if let topic { noteEvent(of: topic) }
         if let compact = CompactFact(fact) { return append(compact, to: stream) }
         append(CompactFact(place: othersDropped + UInt64(others.count), key: fact.key), to: stream)
         others.append(fact)
     }
 
     /// The same for an event whose fact must be read from the log.
-    mutating func appendUnread(to stream: UInt32, isTopic: Bool) {
-        if isTopic { noteTopicEvent() }
+    mutating func appendUnread(to stream: UInt32, topic: UInt64? = nil) {
+        if let topic { noteEvent(of: topic) }
         append(.unread, to: stream)
     }
 
-    private mutating func noteTopicEvent() {
-        pendingOfTopics.append((chains.end + 1, lastTopicEvent))
+    private mutating func noteEvent(of topic: UInt64) {
+        topicEvents.append((chains.end + 1, topic, lastTopicEvent))
         lastTopicEvent = chains.end + 1
     }
 
@@ -166,9 +182,9 @@ struct LogTail {
         for event in pending[kept...].reversed() { chains.removeLast(of: event.stream, previous: event.previous) }
         pending.removeSubrange(kept...)
         // A broadcast that never was must not count as one that was looked for.
-        while let last = pendingOfTopics.last, last.seq >= seq {
-            lastTopicEvent = last.lastTopicEvent
-            pendingOfTopics.removeLast()
+        while let last = topicEvents.last, last.seq >= seq {
+            lastTopicEvent = last.before
+            topicEvents.removeLast()
         }
     }
 
@@ -178,7 +194,6 @@ struct LogTail {
     mutating func publish(_ head: EventLog.Head) {
         for event in pending where event.stream != 0 { unstored.insert(event.stream) }
         pending.removeAll(keepingCapacity: true)
-        pendingOfTopics.removeAll(keepingCapacity: true)
         self.head = head
     }
 
@@ -209,6 +224,7 @@ struct LogTail {
         let gone = others.prefix { $0.seq < first }.count
         others.removeSubrange(..<gone)
         othersDropped += UInt64(gone)
+        topicEvents.removeSubrange(..<topicEvents.bisect { $0.seq < first })
     }
 }
 
@@ -218,6 +234,8 @@ extension LogTail {
         chains.checkInvariants()
         precondition(head.seq + UInt64(pending.count) == chains.end, "what is not durable comes after the head")
         precondition(lastTopicEvent <= chains.end, "the newest event of a topic is an event")
+        precondition(topicEvents.last.map { $0.seq == lastTopicEvent } ?? true, "and the last one of them all")
+        precondition(topicEvents.first.map { $0.seq >= first } ?? true, "which lie in the tail")
         let places = chains.values(from: first).filter(\.isElsewhere).map(\.place)
         precondition(places == places.indices.map { places[0] + UInt64($0) }, "facts that are not compact, in order")
         precondition(places.last.map { $0 + 1 == othersDropped + UInt64(others.count) } ?? true, "and no more of them")

@@ -120,8 +120,7 @@ extension WriterMemory {
                 "the records were to follow event \(seq), and the newest event here is \(store.head.seq); ask the source "
                     + "for what comes after that")
         }
-        transaction.begin(store, now: store.head.recordedAt)
-        addSlice(besides: records.count)
+        begin(events: records.count, now: store.head.recordedAt)
         do {
             for record in records { try transaction.apply(record, store: &store) }
         } catch {

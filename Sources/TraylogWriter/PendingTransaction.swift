@@ -104,7 +104,7 @@ extension PendingTransaction {
         let seq = batch.nextSeq - 1
         if let due = DueEntry(body, seq: seq, stream: stream.number) { addDue(due, by: seq) }
         let fact = Fact(seq: seq, body: body, key: key, hasher: store.hasher)
-        store.append(fact, to: stream.number, isTopic: stream.isTopic)
+        store.append(fact, to: stream.number, topic: stream.topic)
         if body.mayEndWaiting { mayEndWaiting = true }
         return Seq(seq)
     }

@@ -10,11 +10,17 @@ struct PreparedUndo: Sendable {
     let stream: UInt32
     /// Of the store, when it was folded: what it was folded over is still there as long as the floor is.
     let floor: UInt64
+    /// The event that is about to be undone.
+    let event: UInt64
     /// Every event that it leaves out.
     let voided: Set<UInt64>
     let state: TrayState
     /// The landmark whose pages those are that the state does not hold itself.
     let landmark: UInt64
+    /// The pages that the event or a later one changed, as they were stored, and the newest event of the stored state: to
+    /// find them takes a look at each page of the tray.
+    let changed: [PageSpace: [UInt64]]
+    let storedThrough: UInt64
 
     /// - Returns: nil when there is nothing to undo; the writer says why.
     init?(of event: UInt64, _ now: UserSnapshot) throws {
@@ -32,6 +38,31 @@ struct PreparedUndo: Sendable {
         voided = Set(voidings.map(\.event))
         state = found.state
         landmark = found.pages?.moment ?? 0
+        self.event = event
+        changed = try [PageSpace.items, .collapseKeys, .moved, .tallies].reduce(into: [:]) {
+            $0[$1] = try now.pages.firsts(of: $1, changedSince: event)
+        }
+        storedThrough = try now.store.storedThrough(of: now.stream)
+    }
+}
+
+extension StoreSnapshot {
+    /// The newest event that the stored state of a stream holds; 0 when none is stored.
+    fileprivate func storedThrough(of stream: UInt32) throws -> UInt64 { try root(stream)?.state.appliedSeq ?? 0 }
+}
+
+extension LiveStore {
+    /// What the request in turn brought along for the undo of an event; nil when it does not fit any more.
+    func undo(of event: UInt64, in stream: UInt32) -> PreparedUndo? {
+        undos.first { $0.stream == stream && $0.event == event && $0.floor == record.floor.seq.rawValue }
+    }
+
+    /// The pages of a stream that an event or a later one changed, as they are stored, where a request brought them along.
+    func changedPages(of space: PageSpace, since event: UInt64, in stream: UInt32) throws -> [UInt64]? {
+        guard let undo = undo(of: event, in: stream), let changed = undo.changed[space],
+            try snapshot().storedThrough(of: stream) == undo.storedThrough
+        else { return nil }
+        return changed
     }
 }
 

@@ -127,6 +127,8 @@ final class CachedState {
     var state: TrayState
     /// Events of topics up to this one were looked for.
     var topicsThrough: UInt64 = 0
+    /// No event of its topics after the state's last one comes before this one.
+    var looked: UInt64 { max(topicsThrough, state.appliedSeq) }
     /// States worth keeping that are not stored yet, ascending.
     var landmarks: [TrayState] = []
     /// The stored state, where it is what the stream was right before a floor and no row says so yet, and the floor.

@@ -33,6 +33,10 @@ package final class StoreLock: Sendable {
         return result
     }
 
+    /// Lets those have a turn who wait for one: without a pause the thread that had the last turn would have the next one,
+    /// because whoever waits has to wake up first.
+    func letOthersIn() { OSThread.sleep(microseconds: 20) }
+
     /// Wakes every waiting thread, so that each looks at its condition again.
     func signalAll() { monitor.signalAll() }
 }

@@ -5,8 +5,8 @@ import TraylogPlatform
 import TraylogStates
 
 extension WriterLoop {
-    /// Entries of what is due that one transaction takes care of, and more only of one item and time.
-    private static let duesPerTransaction = 500
+    /// How long one transaction of a tick may take of the time of others who append.
+    private static let nanosecondsPerTransaction: Int64 = 5_000_000
 
     /// Takes a tick one transaction further.
     package mutating func tick(_ run: TickRun) throws -> TickRun {
@@ -17,13 +17,16 @@ extension WriterLoop {
         // Commands note there when something becomes due meanwhile.
         if run.last == nil { setNextDue(nil) }
         do {
-            let entries = try dueEntries(after: run.last, through: now)
+            let entries = try dueEntries(after: run.last, through: now, limit: run.limit)
             // Not the last one: they stand by users' names.
             guard let end = entries.max(by: { $0.key.lexicographicallyPrecedes($1.key) }) else {
                 try finish(&run)
                 return run
             }
+            let start = SystemClock.monotonicNanoseconds()
             try settle(entries, &run.report)
+            run.noteTransaction(
+                took: SystemClock.monotonicNanoseconds() - start, of: Self.nanosecondsPerTransaction)
             run.last = end
             return run
         } catch {
@@ -57,11 +60,9 @@ extension WriterLoop {
         return seq
     }
 
-    private func dueEntries(after last: DueEntry?, through now: Timestamp) throws -> [DueEntry] {
+    private func dueEntries(after last: DueEntry?, through now: Timestamp, limit: Int) throws -> [DueEntry] {
         let dues = tables.dues
-        let found = try environment.read {
-            try dues.entries(after: last, through: now, limit: WriterLoop.duesPerTransaction, in: $0)
-        }
+        let found = try environment.read { try dues.entries(after: last, through: now, limit: limit, in: $0) }
         return try sortedByUser(found)
     }
 
@@ -104,6 +105,17 @@ package struct TickRun: Sendable {
     fileprivate var last: DueEntry?
     package fileprivate(set) var report = TickReport()
     package fileprivate(set) var isDone = false
+    /// Entries that the next transaction takes care of, and more only of one item and time.
+    private(set) var limit = Self.largestLimit
+
+    private static let smallestLimit = 50
+    private static let largestLimit = 500
+
+    /// As many entries as would have taken `nanoseconds`, as the last ones went.
+    fileprivate mutating func noteTransaction(took elapsed: Int64, of nanoseconds: Int64) {
+        let fitting = Int64(limit) * nanoseconds / max(elapsed, 1)
+        limit = min(max(Int(clamping: fitting), Self.smallestLimit), Self.largestLimit)
+    }
 
     package init(_ time: Timestamp?) { self.time = time }
 }

@@ -178,14 +178,14 @@ package struct WriterLoop {
         do {
             try recover()
             let (directory, limit) = (directory, logOfRecord?.largestGroupBytes ?? .max)
-            let outcomes = memory.withLock { memory in
-                memory.decide(requests, commands: commands, limit: limit, now: now, directory: directory)
-            }
-            count = outcomes.count
+            var decision = GroupDecision(requests, limit: limit, directory: directory)
+            memory.withLock { $0.begin(events: commands, now: now) }
+            while !memory.withLock({ decision.proceed(&$0) }) { memory.letOthersIn() }
+            count = decision.outcomes.count
             writer.putBack(requests[count...])
             try confirmAnswers()
             try commit()
-            return outcomes
+            return decision.outcomes
         } catch {
             let failure = TraylogError(error, in: directory)
             return requests[..<count].map { _ in .failure(failure) }

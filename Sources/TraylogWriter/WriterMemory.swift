@@ -11,9 +11,9 @@ package struct WriterMemory: ~Copyable {
     var transaction = PendingTransaction()
     /// Part of the transaction.
     private var slice: Slice?
-    private var random = RandomPool()
+    var random = RandomPool()
     /// The streams of the users of one request.
-    private var numbers: ContiguousArray<UInt32> = []
+    var numbers: ContiguousArray<UInt32> = []
     var isClosed = false
     /// How often the lock was taken; for tests, which count.
     var turns = 0
@@ -25,62 +25,9 @@ package struct WriterMemory: ~Copyable {
 
     // MARK: Making a transaction
 
-    /// Decides the commands of some requests, as one transaction.
-    ///
-    /// - Parameter limit: the bytes that its records may have.
-    /// - Returns: an outcome for each of the first requests, as many as fit; at least one.
-    mutating func decide(
-        _ requests: [AppendRequest], commands: Int, limit: Int, now: Timestamp, directory: String
-    ) -> [AppendRequest.Outcome] {
-        transaction.begin(store, now: now)
-        addSlice(besides: commands)
-        var outcomes: [AppendRequest.Outcome] = []
-        outcomes.reserveCapacity(requests.count)
-        for request in requests {
-            let start = transaction.head + 1
-            let outcome = decide(request, directory: directory)
-            let bytes = transaction.batch.byteCount
-            guard bytes > limit else {
-                outcomes.append(outcome)
-                continue
-            }
-            transaction.rollBack(to: start, store: &store)
-            guard outcomes.isEmpty else { break }
-            outcomes.append(.success([.failure(.tooLarge(bytes: bytes, limit: limit))]))
-        }
-        return outcomes
-    }
-
-    private mutating func decide(_ request: AppendRequest, directory: String) -> AppendRequest.Outcome {
-        let start = transaction.head + 1
-        let prepared = request.prepared
-        var results: [Result<Receipt, Refusal>] = []
-        results.reserveCapacity(prepared.commands.count)
-        store.undos = prepared.undos
-        defer { store.undos = [] }
-        store.findStreams(of: prepared, &numbers)
-        for index in prepared.commands.indices {
-            do {
-                let receipt = try transaction.perform(
-                    prepared, index, to: numbers[index], store: &store, random: &random)
-                results.append(.success(receipt))
-            } catch {
-                guard let refusal = error as? Refusal else {
-                    transaction.rollBack(to: start, store: &store)
-                    return .failure(TraylogError(error, in: directory))
-                }
-                results.append(.failure(refusal))
-                if request.mode == .atomic { transaction.rollBack(to: start, store: &store) }
-                if request.mode != .skippingRefusals { return .success(results) }
-            }
-        }
-        return .success(results)
-    }
-
     /// Expires and wakes the items of some entries, as one transaction.
     mutating func settle(_ entries: [DueEntry], now: Timestamp) throws -> (woken: UInt64, expired: UInt64) {
-        transaction.begin(store, now: now)
-        addSlice(besides: entries.count)
+        begin(events: entries.count, now: now)
         do {
             return try transaction.settle(entries, store: &store, random: &random)
         } catch {
@@ -93,8 +40,7 @@ package struct WriterMemory: ~Copyable {
     mutating func append(
         _ body: Event.Body, of user: String, actor: String?, device: String?, now: Timestamp
     ) throws -> Seq {
-        transaction.begin(store, now: now)
-        addSlice(besides: 1)
+        begin(events: 1, now: now)
         do {
             let known = try store.stream(of: UserName(user, store.hasher))
             if let known, known.isErased { throw Refusal.invalid(field: "user", reason: "was erased") }
@@ -109,8 +55,9 @@ package struct WriterMemory: ~Copyable {
         }
     }
 
-    /// Makes a slice part of the transaction, when one is due.
-    mutating func addSlice(besides events: Int) {
+    /// Starts the next transaction, with a slice when one is due.
+    mutating func begin(events: Int, now: Timestamp) {
+        transaction.begin(store, now: now)
         // A state that cannot be stored must not keep events from being appended: the log holds everything.
         slice = try? flusher.slice(besides: events, store: &store)
     }

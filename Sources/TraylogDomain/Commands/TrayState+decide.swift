@@ -108,8 +108,13 @@ extension TrayState {
     ) throws -> Decision {
         var changing: [Seq] = []
         var looked: Set<UInt64> = []
+        var page: ItemPage?
         for reference in references {
-            let entry = try entry(of: reference, hasher: hasher, source: source)
+            let known: ItemEntry? =
+                if case .seq(let seq) = reference { try entry(of: seq.rawValue, in: &page, stored: source) } else {
+                    nil
+                }
+            let entry = try known ?? entry(of: reference, hasher: hasher, source: source)
             guard looked.insert(entry.seq).inserted else { continue }
             var flags = entry.flags
             if isSeen(entry) { flags.insert(.seen) }

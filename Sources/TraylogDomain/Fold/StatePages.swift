@@ -65,6 +65,8 @@ package protocol FoldHistory {
     func fact(_ seq: UInt64) throws -> Fact
     /// The seqs of a topic's events after `seq` through `end`, ascending.
     func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64]
+    /// The events of all topics after `seq` through `end`, ascending; nil when those of each topic have to be asked for.
+    func topicEvents(after seq: UInt64, through end: UInt64) throws -> [(seq: UInt64, topic: UInt64)]?
     /// The newest kept state of this user at or before `seq`; nil when there is none.
     func landmark(atOrBefore seq: UInt64) throws -> Landmark<Pages>?
     /// The `first` of each stored page that `seq` or a later event changed.
@@ -76,6 +78,7 @@ package protocol FoldHistory {
 
 extension FoldHistory {
     package func refolded(without voided: Set<UInt64>) throws -> Landmark<Pages>? { nil }
+    package func topicEvents(after seq: UInt64, through end: UInt64) throws -> [(seq: UInt64, topic: UInt64)]? { nil }
 }
 
 /// A state that was kept, with its pages as they were then.

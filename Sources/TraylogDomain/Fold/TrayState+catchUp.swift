@@ -50,6 +50,9 @@ extension TrayState {
         through end: UInt64, _ history: some FoldHistory
     ) throws -> [(seq: UInt64, topic: UInt64)] {
         guard !topics.isEmpty, appliedSeq < end else { return [] }
+        if let all = try history.topicEvents(after: appliedSeq, through: end) {
+            return all.reversed().filter { subscription(to: $0.topic) != nil }
+        }
         var pending: [(seq: UInt64, topic: UInt64)] = []
         for subscription in topics {
             for seq in try history.events(ofTopic: subscription.topic, after: appliedSeq, through: end) {

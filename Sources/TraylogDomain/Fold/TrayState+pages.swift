@@ -1,10 +1,17 @@
 extension TrayState {
     /// The entry of an item; nil when it was never in this tray.
     package func entry(of item: UInt64, stored: some StatePages) throws -> ItemEntry? {
+        var page: ItemPage?
+        return try entry(of: item, in: &page, stored: stored)
+    }
+
+    /// The same for one item of many; those beside each other cost one page.
+    ///
+    /// - Parameter page: the page of the item before; that of this one afterwards.
+    func entry(of item: UInt64, in page: inout ItemPage?, stored: some StatePages) throws -> ItemEntry? {
         let position = try position(of: item, stored: stored)
-        guard let page = try page(at: position, stored: stored), let index = page.index(at: position),
-            page.entries[index].seq == item
-        else { return nil }
+        if page?.index(at: position) == nil { page = try self.page(at: position, stored: stored) }
+        guard let page, let index = page.index(at: position), page.entries[index].seq == item else { return nil }
         return page.entries[index]
     }
 

@@ -101,11 +101,17 @@ extension TrayState {
         return page
     }
 
-    /// Visits the pages of tallies, the highest threads first.
-    private func forEachTallies(stored: some StatePages, _ body: (KeyIndex.Page) throws -> Void) throws {
+    /// Visits the pages of tallies that hold a category, the highest threads first, with every mark applied.
+    private func forEachTallies(
+        ofCategory category: UInt64, stored: some StatePages, _ body: (KeyIndex.Page) throws -> Void
+    ) throws {
         var bound = UInt64.max
-        while let page = try talliesPage(holding: bound, stored: stored) {
-            try body(page)
+        while var page = try unmarkedTalliesPage(holding: bound, stored: stored) {
+            // Most pages do not hold it, and marks take longer than to see that.
+            if page.entries.contains(where: { $0.seq == category }) {
+                page.catchUp(with: rangeMarks)
+                try body(page)
+            }
             // The walk ends because each page lies below the one before.
             guard page.first <= bound else { throw PackedError.damaged("page order") }
             guard page.first > 0 else { return }
@@ -123,7 +129,7 @@ extension TrayState {
         if mark.thread != 0 || mark.onlyUnthreaded {
             try talliesPage(holding: mark.thread, stored: stored).map(note)
         } else {
-            try forEachTallies(stored: stored, note)
+            try forEachTallies(ofCategory: mark.category, stored: stored, note)
         }
         return found
     }

@@ -76,9 +76,10 @@ package final class OSThread: @unchecked Sendable {
     package static var currentNumber: UInt { UInt(pthread_self()) }
 
     /// Stops the calling thread for a while.
-    package static func sleep(milliseconds: UInt32) {
-        usleep(milliseconds * 1000)
-    }
+    package static func sleep(milliseconds: UInt32) { sleep(microseconds: milliseconds * 1000) }
+
+    /// The same for short times; the system adds some 50 µs.
+    package static func sleep(microseconds: UInt32) { usleep(microseconds) }
 
     /// Waits until the thread has ended; a second call returns once the first one has.
     ///

@@ -26,8 +26,8 @@ import TraylogPlatform
                     between.append(try #require(try store.perform(notify("other")).seq))
                 }
                 #expect(run.report.woken == 1_200)
-                // Three transactions with what is due, and one that finds nothing more.
-                #expect(between.count == 4)
+                // At least three transactions with what is due, more on a slow machine, and one that finds nothing more.
+                #expect(between.count >= 4)
                 let events = try store.events(from: 2_401)
                 #expect(events.filter { $0.user == "other" }.map(\.seq) == between)
                 #expect(events.filter { $0.body.kind == .woken }.count == 1_200)
@@ -101,6 +101,67 @@ import TraylogPlatform
                 }
                 #expect(lengths == [25_000, 15_000, 5_000, 0, 0])
                 #expect(try store.tray(of: "busy").total == 35_000)
+            }
+            #expect(try replay(path).identical)
+        }
+    }
+
+    @Test func othersReadBetweenTheTurnsInWhichARequestIsDecided() throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store in
+                _ = try store.perform((0..<200).map { _ in notify("busy") })
+                let source = try #require(store.queries.source as? LiveSource)
+                let hasher = source.memory.withLock { $0.store.hasher }
+                let commands = (1...100).map { Command(user: "busy", .mark(.read, [.seq(Seq(UInt64($0)))])) }
+                let request = AppendRequest(PreparedCommands(commands, hasher: hasher), mode: .atomic) { _ in }
+                let turns = try store.writer.perform { loop in
+                    var decision = GroupDecision([request], limit: .max, directory: path, nanosecondsPerTurn: 0)
+                    let (memory, now) = (loop.memory, loop.now)
+                    memory.withLock { $0.begin(events: 100, now: now) }
+                    var turns = 1
+                    while !memory.withLock({ decision.proceed(&$0) }) {
+                        turns += 1
+                        // What is decided so far shows to nobody.
+                        #expect(try store.tray(of: "busy").unread == 200)
+                        #expect(try store.head() == 200)
+                        memory.withLock { $0.store.checkInvariants() }
+                    }
+                    try loop.commit()
+                    #expect(try decision.outcomes.map { try $0.get().count } == [100])
+                    return turns
+                }
+                #expect(turns == 7)
+                #expect(try store.tray(of: "busy").unread == 100)
+            }
+            #expect(try replay(path).identical)
+        }
+    }
+
+    @Test func aRequestThatIsRefusedAfterSomeTurnsLeavesNothing() throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store in
+                _ = try store.perform((0..<200).map { _ in notify("busy") })
+                let source = try #require(store.queries.source as? LiveSource)
+                let hasher = source.memory.withLock { $0.store.hasher }
+                let commands =
+                    (1...100).map { Command(user: "busy", .mark(.read, [.seq(Seq(UInt64($0)))])) }
+                    + [Command(user: "busy", .mark(.read, [.seq(1_000)]))]
+                let refused = AppendRequest(PreparedCommands(commands, hasher: hasher), mode: .atomic) { _ in }
+                let good = AppendRequest(
+                    PreparedCommands([notify("other")], hasher: hasher), mode: .atomic
+                ) { _ in }
+                try store.writer.perform { loop in
+                    var decision = GroupDecision([refused, good], limit: .max, directory: path, nanosecondsPerTurn: 0)
+                    let (memory, now) = (loop.memory, loop.now)
+                    memory.withLock { $0.begin(events: 102, now: now) }
+                    while !memory.withLock({ decision.proceed(&$0) }) {}
+                    try loop.commit()
+                    #expect(decision.outcomes.count == 2)
+                }
+                #expect(try store.head() == 201)
+                #expect(try store.tray(of: "busy").unread == 200)
+                #expect(try store.tray(of: "other").unread == 1)
+                try store.checkInvariants()
             }
             #expect(try replay(path).identical)
         }

@@ -34,9 +34,9 @@ import TraylogLog
                 let stream = UInt32(random.between(1, 9))
                 let fact = fact(seq: UInt64(facts.count + 1), &random)
                 if let fact {
-                    tail.append(fact, to: stream, isTopic: stream > 7)
+                    tail.append(fact, to: stream, topic: stream > 7 ? UInt64(stream) : nil)
                 } else {
-                    tail.appendUnread(to: stream, isTopic: stream > 7)
+                    tail.appendUnread(to: stream, topic: stream > 7 ? UInt64(stream) : nil)
                 }
                 facts.append((fact, stream))
                 if stream > 7 { lastOfTopics.append(UInt64(facts.count)) }
@@ -46,6 +46,11 @@ import TraylogLog
             #expect(tail.hasPendingTopicEvents == (lastOfTopics.last ?? 0 > tail.head.seq))
         }
         tail.checkInvariants()
+        let after = UInt64(random.between(Int(tail.first) - 1, facts.count))
+        let heard = tail.topicEvents(after: after, through: UInt64(facts.count) - 1)
+        #expect(heard?.map(\.seq) == lastOfTopics.filter { $0 > after && $0 < UInt64(facts.count) })
+        #expect(heard?.allSatisfy { facts[Int($0.seq) - 1].stream == UInt32($0.topic) } ?? false)
+        #expect(tail.first == 1 || tail.topicEvents(after: tail.first - 2, through: .max) == nil)
         for seq in tail.first..<UInt64(facts.count + 1) { #expect(tail.fact(seq) == facts[Int(seq - 1)].fact) }
         #expect(tail.first == 1 || tail.fact(tail.first - 1) == nil)
         for stream in UInt32(1)...9 {
@@ -74,7 +79,7 @@ import TraylogLog
             var fact = fact(seq: seq, &random) ?? Fact(seq: seq, kind: .muted)
             fact.key = random.chance(30) ? UInt64(random.between(1, 5)) : 0
             let isTheirs = random.chance(20)
-            tail.append(fact, to: isTheirs ? 1 : 2, isTopic: false)
+            tail.append(fact, to: isTheirs ? 1 : 2)
             if isTheirs { chain.append(fact) } else { others.append(seq) }
         }
         tail.publish(head(300))
@@ -94,7 +99,7 @@ import TraylogLog
 
     @Test func anEventThatMustBeReadHidesItsKey() {
         var tail = LogTail(after: 0)
-        tail.appendUnread(to: 1, isTopic: false)
+        tail.appendUnread(to: 1)
         #expect(tail.carriers(of: 1, from: 1)?.looked == nil)
         #expect(tail.carriers(of: 1, from: 0)?.seqs == [])
     }

@@ -84,7 +84,7 @@ struct GrowthRun {
         filled.close()
         let store = try Store.open(directory, options: options).blocking
         defer { store.close() }
-        return try look(store) + mark(store) + lookBack(store) + wake(store) + widen(store)
+        return try rest(store) + look(store) + mark(store) + lookBack(store) + wake(store) + widen(store)
     }
 
     private func command(_ action: Command.Action) -> Command { Command(user: Self.user, action) }
@@ -100,6 +100,12 @@ struct GrowthRun {
                                 title: "Title \(index)")))
                 })
         }
+    }
+
+    /// How long others wait when nobody is busy: what the machine adds to each of the figures below.
+    private func rest(_ store: BlockingStore) throws -> [Cost] {
+        guard watchesOthers else { return [] }
+        return [try cost("nothing", 1, store) { _ in Thread.sleep(forTimeInterval: 2) }]
     }
 
     private func look(_ store: BlockingStore) throws -> [Cost] {

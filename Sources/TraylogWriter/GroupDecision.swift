@@ -1,0 +1,96 @@
+import TraylogDomain
+import TraylogPlatform
+import TraylogStates
+
+/// The commands of some requests on their way into one transaction.
+///
+/// They are decided in turns of the store's lock, so that nobody who reads waits for a thousand commands. What is decided
+/// so far is as invisible between two turns as it is during the commit.
+struct GroupDecision: Sendable {
+    /// Commands between two looks at the clock.
+    private static let stride = 16
+
+    private let requests: [AppendRequest]
+    /// The bytes that the records of the transaction may have.
+    private let limit: Int
+    private let directory: String
+    /// An outcome for each of the first requests, as many as fit; in the end at least one.
+    private(set) var outcomes: [AppendRequest.Outcome] = []
+    /// The request in turn: its first event, and its commands that are decided.
+    private var start: UInt64 = 0
+    private var results: [Result<Receipt, Refusal>] = []
+    /// Commands since the last look at the clock.
+    private var looked = 0
+
+    /// How long a turn of the lock lasts, and one more command.
+    private let nanosecondsPerTurn: Int64
+
+    init(_ requests: [AppendRequest], limit: Int, directory: String, nanosecondsPerTurn: Int64 = 2_000_000) {
+        self.requests = requests
+        self.limit = limit
+        self.directory = directory
+        self.nanosecondsPerTurn = nanosecondsPerTurn
+        outcomes.reserveCapacity(requests.count)
+    }
+
+    /// Decides for one turn of the lock.
+    ///
+    /// - Parameter memory: with the transaction, which has begun.
+    /// - Returns: whether all is decided.
+    mutating func proceed(_ memory: inout WriterMemory) -> Bool {
+        let end = SystemClock.monotonicNanoseconds() + nanosecondsPerTurn
+        while outcomes.count < requests.count {
+            guard let outcome = decide(requests[outcomes.count], until: end, &memory) else { return false }
+            results = []
+            let bytes = memory.transaction.batch.byteCount
+            if bytes <= limit {
+                outcomes.append(outcome)
+                continue
+            }
+            memory.transaction.rollBack(to: start, store: &memory.store)
+            // What does not fit any more comes into the next transaction.
+            guard outcomes.isEmpty else { return true }
+            outcomes.append(.success([.failure(.tooLarge(bytes: bytes, limit: limit))]))
+        }
+        return true
+    }
+
+    /// - Returns: nil when the turn is over before the request is.
+    private mutating func decide(
+        _ request: AppendRequest, until end: Int64, _ memory: inout WriterMemory
+    ) -> AppendRequest.Outcome? {
+        let prepared = request.prepared
+        if results.isEmpty {
+            start = memory.transaction.head + 1
+            results.reserveCapacity(prepared.commands.count)
+            memory.store.findStreams(of: prepared, &memory.numbers)
+        }
+        memory.store.undos = prepared.undos
+        defer { memory.store.undos = [] }
+        while results.count < prepared.commands.count {
+            if isOver(end) { return nil }
+            let index = results.count
+            do {
+                let receipt = try memory.transaction.perform(
+                    prepared, index, to: memory.numbers[index], store: &memory.store, random: &memory.random)
+                results.append(.success(receipt))
+            } catch {
+                guard let refusal = error as? Refusal else {
+                    memory.transaction.rollBack(to: start, store: &memory.store)
+                    return .failure(TraylogError(error, in: directory))
+                }
+                results.append(.failure(refusal))
+                if request.mode == .atomic { memory.transaction.rollBack(to: start, store: &memory.store) }
+                if request.mode != .skippingRefusals { return .success(results) }
+            }
+        }
+        return .success(results)
+    }
+
+    private mutating func isOver(_ end: Int64) -> Bool {
+        looked += 1
+        guard looked > Self.stride else { return false }
+        looked = 0
+        return SystemClock.monotonicNanoseconds() >= end
+    }
+}
