@@ -212,7 +212,8 @@ let package = Package(
             name: "FuzzTests",
             dependencies: [
                 "TraylogChecks", "TraylogJSON", "TraylogRewrite",
-                "TestSupport", "Traylog", "TraylogStates", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages",
+                "TestSupport", "Traylog", "TraylogClient", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages",
+                "TraylogReplica", "TraylogStates",
             ],
             exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
@@ -234,7 +235,10 @@ let package = Package(
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(
             name: "DocumentationTests",
-            dependencies: ["TestSupport", "Traylog", "TraylogAudit", "TraylogFoundation", "traylog-cli"],
+            dependencies: [
+                "TestSupport", "Traylog", "TraylogAudit", "TraylogClient", "TraylogClientHTTP", "TraylogCluster",
+                "TraylogFoundation", "traylog-cli",
+            ],
             swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

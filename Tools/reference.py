@@ -33,6 +33,15 @@ for symbol in symbols.values():
 if bare:
     sys.exit("public symbols without documentation:\n" + "\n".join(sorted(bare)))
 
+functions = [
+    symbol for symbol in symbols.values()
+    if symbol["kind"]["identifier"] in ("swift.method", "swift.type.method", "swift.func") and "docComment" in symbol
+    and symbol["identifier"]["precise"] not in inherits and symbol["pathComponents"][-1] not in known]
+samples = sum(any("```swift" in line["text"] for line in symbol["docComment"]["lines"]) for symbol in functions)
+if 3 * samples < len(functions):
+    sys.exit(f"{samples} of {len(functions)} public functions have a sample: a third shall have one")
+print(f"{samples} of {len(functions)} public functions have a sample")
+
 one = dict(first)
 one["module"] = {"name": "Traylog", "platform": first["module"]["platform"]}
 one["symbols"], one["relationships"] = list(symbols.values()), relationships

@@ -39,14 +39,19 @@ extension TrayQueries {
     }
 
     /// How far the store has come in the log that it follows; nil for one that follows none.
+    ///
+    /// ```swift
+    /// let position = try await store.sourcePosition()?.position ?? 0
+    /// ```
     public func sourcePosition() async throws(TraylogError) -> SourcePosition? {
         try await asking { store throws(TraylogError) in try store.sourcePosition() }
     }
 }
 
 extension Store {
-    /// Appends records as they are, as one transaction: what a store does that follows another log of record. Nothing is
-    /// decided anew, so the log has the same bytes and the same root as the one that the records come from.
+    /// Appends records as they are, as one transaction: what a store does that follows another log of record.
+    ///
+    /// Nothing is decided anew, so the log has the same bytes and the same root as the one that the records come from.
     ///
     /// Such a store is opened with ``StoreOptions/Ticking/manual`` and is given nothing to perform: both would append events
     /// of its own. The position is stored in the same transaction, so that a process that is killed goes on from

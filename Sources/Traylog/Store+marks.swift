@@ -5,6 +5,10 @@ import TraylogDomain
 extension Store {
     /// Adds an item to a user's tray.
     ///
+    /// ```swift
+    /// try await store.notify("ann", Content(title: "Standup", level: .timeSensitive))
+    /// ```
+    ///
     /// - Parameters:
     ///   - content: what the item says.
     ///   - user: whose tray it is.
@@ -19,6 +23,10 @@ extension Store {
 
     /// Adds an item to a user's tray.
     ///
+    /// ```swift
+    /// try await store.notify("ann", title: "Build 17 failed", thread: "ci", key: "build-17")
+    /// ```
+    ///
     /// - Throws: ``TraylogError``: refused `invalid`, `keyConflict`; failed.
     @discardableResult
     public func notify(
@@ -30,6 +38,10 @@ extension Store {
 
     /// Adds an item to the tray of everybody who is subscribed to a topic.
     ///
+    /// ```swift
+    /// try await store.broadcast(to: "releases", Content(title: "1.4 is out"))
+    /// ```
+    ///
     /// - Throws: ``TraylogError``: refused `invalid`, `keyConflict`; failed.
     @discardableResult
     public func broadcast(
@@ -38,8 +50,13 @@ extension Store {
         try await perform(.broadcast(to: topic, content, key: key))
     }
 
-    /// The user looked at the tray: the dot goes out. Pass the ``InboxPage/asOf`` of what was on the screen, so that nothing
-    /// counts as seen that came later.
+    /// The user looked at the tray: the dot goes out.
+    ///
+    /// Pass the ``InboxPage/asOf`` of what was on the screen, so that nothing counts as seen that came later.
+    ///
+    /// ```swift
+    /// try await store.seeTray(of: "ann", upTo: page.asOf)
+    /// ```
     ///
     /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
     @discardableResult
@@ -49,6 +66,10 @@ extension Store {
 
     /// Marks items, by seq.
     ///
+    /// ```swift
+    /// try await store.mark(.archived, 12, 13, of: "ann")
+    /// ```
+    ///
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `compacted`; failed.
     @discardableResult
     public func mark(_ mark: Mark, _ items: Seq..., of user: String) async throws(TraylogError) -> Receipt {
@@ -57,6 +78,10 @@ extension Store {
 
     /// Marks items as read, and so as seen.
     ///
+    /// ```swift
+    /// try await store.markRead(12, of: "ann")
+    /// ```
+    ///
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`; failed.
     @discardableResult
     public func markRead(_ items: Seq..., of user: String) async throws(TraylogError) -> Receipt {
@@ -64,6 +89,10 @@ extension Store {
     }
 
     /// Marks all items that match, up to a position; up to the head when nil.
+    ///
+    /// ```swift
+    /// try await store.markAll(.read, of: "ann", thread: "ci", upTo: page.asOf)
+    /// ```
     ///
     /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
     @discardableResult
@@ -77,6 +106,11 @@ extension Store {
     ///
     /// The store kept no event for an action that changed nothing at its time, so undo cannot bring it back: an item that the
     /// user opened after the `allMarked` is unread again when that is undone.
+    ///
+    /// ```swift
+    /// let all = try await store.markAll(.read, of: "ann")
+    /// if let event = all.seq { try await store.undo(event, of: "ann") }
+    /// ```
     ///
     /// - Throws: ``TraylogError``: refused `unknownEvent`, `notUndoable`, `compacted`; failed.
     @discardableResult

@@ -7,6 +7,11 @@ extension Store {
     /// A store opened with ``StoreOptions/Ticking/automatic`` does this by itself. What is done stays done when a later
     /// part fails; the next tick goes on.
     ///
+    /// ```swift
+    /// let report = try await store.tick()
+    /// print("\(report.woken) woke, \(report.expired) expired")
+    /// ```
+    ///
     /// - Parameter now: the time that counts as the present, the system's clock when nil. It decides what is due and
     ///   nothing else: events are stamped like all others.
     /// - Throws: ``TraylogError/failed(_:)``.

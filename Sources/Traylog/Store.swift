@@ -20,6 +20,7 @@ public final class Store: TrayQueries {
     let projections: ProjectionBoard
     let rewriter: StoreRewriter
     private let hasher: IdentityHasher
+    let observer: (any StoreObserver)?
     /// Bytes of records that one transaction may have.
     private let largestGroupBytes: Int?
 
@@ -29,8 +30,7 @@ public final class Store: TrayQueries {
         isTemporary: Bool
     ) {
         self.largestGroupBytes = largestGroupBytes
-        self.projections = projections
-        self.hasher = hasher
+        (self.projections, self.hasher, observer) = (projections, hasher, options.observer)
         self.directory = directory
         self.writer = writer
         self.queries = queries
@@ -64,6 +64,10 @@ public final class Store: TrayQueries {
     /// After a crash it recovers by itself: a look at each event that the stored states did not hold yet, at most about
     /// twice ``StoreOptions/tailEvents``.
     ///
+    /// ```swift
+    /// let store = try Store.open("/var/lib/shop/trays")
+    /// ```
+    ///
     /// - Parameters:
     ///   - directory: the store's.
     ///   - options: how it is opened.
@@ -86,6 +90,11 @@ public final class Store: TrayQueries {
     /// released.
     ///
     /// The directory is made in `TMPDIR`, else in `/tmp`. A process that is killed leaves it there.
+    ///
+    /// ```swift
+    /// let store = try Store.temporary()
+    /// try await store.notify("ann", title: "For a test")
+    /// ```
     ///
     /// - Parameter options: as for `open(_:options:)`, but never durable.
     /// - Throws: ``TraylogError/failed(_:)``: `diskFull`, `permissionDenied`, `unsupported`.
@@ -148,10 +157,16 @@ public final class Store: TrayQueries {
             largestGroupBytes: logOfRecord?.largestGroupBytes, isTemporary: isTemporary)
     }
 
-    /// Brings the stored states up to the log and gives the store free, while the task waits; later calls fail with `closed`.
+    /// Brings the stored states up to the log and gives the store free, while the task waits; later calls fail with
+    /// `closed`.
+    ///
     /// Projections are stored wherever they are.
     ///
     /// Commands that were handed over before are performed first. Observations end. A second call returns at once.
+    ///
+    /// ```swift
+    /// await store.close()
+    /// ```
     public func close() async {
         let shutdown = shutdown
         try? await Waiting.onThread(named: "traylog-close") { (_) throws(TraylogError) in shutdown.run() }
@@ -163,6 +178,11 @@ public final class Store: TrayQueries {
 
 extension Store {
     /// Performs one command and returns when it is durable.
+    ///
+    /// ```swift
+    /// let receipt = try await store.perform(.notify("ann", title: "Build 17 failed"))
+    /// print(receipt.seq ?? 0)
+    /// ```
     ///
     /// - Throws: ``TraylogError/refused(_:)``; ``TraylogError/failed(_:)``, after which nothing was stored as far as
     ///   the store knows (after a power loss in between, the command's ``Command/key`` tells).
@@ -178,6 +198,10 @@ extension Store {
     }
 
     /// Performs all commands as one transaction: all are stored, or (when one is refused) none.
+    ///
+    /// ```swift
+    /// try await store.perform([.subscribe("ann", to: "releases"), .mute(.thread("ci"), for: "ann")])
+    /// ```
     ///
     /// - Returns: a receipt for each command, in order.
     @discardableResult
@@ -197,6 +221,11 @@ extension Store {
 
     /// Performs all commands as one transaction, and says which of them was refused.
     ///
+    /// ```swift
+    /// let results = try await store.performTogether(commands)
+    /// if case .failure(let refusal)? = results.last { print("command \(results.count): \(refusal.message)") }
+    /// ```
+    ///
     /// - Returns: a result for each command or, when one is refused, up to that one: it is the last, and nothing is stored.
     /// - Throws: ``TraylogError/failed(_:)``, after which none was stored as far as the store knows.
     public func performTogether(_ commands: [Command]) async throws(TraylogError) -> [Result<Receipt, Refusal>] {
@@ -206,6 +235,12 @@ extension Store {
 
     /// Performs commands that do not depend on each other's success, in order and with one sync for all: what comes in from
     /// many clients at once.
+    ///
+    /// ```swift
+    /// for result in try await store.performEach(commands) {
+    ///     if case .failure(let refusal) = result { print(refusal.message) }
+    /// }
+    /// ```
     ///
     /// - Parameters:
     ///   - commands: performed in this order.

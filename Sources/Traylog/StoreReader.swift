@@ -5,7 +5,9 @@ import TraylogPlatform
 import TraylogQueries
 import TraylogStates
 
-/// A store open for reading only. Any number of processes can read while one writes.
+/// A store open for reading only.
+///
+/// Any number of processes can read while one writes.
 ///
 /// A reader is never behind the last commit, and never writes. It folds the events itself that the stored states lack.
 public final class StoreReader: TrayQueries {
@@ -28,6 +30,12 @@ public final class StoreReader: TrayQueries {
 
     /// Opens the store in `directory`; creates nothing.
     ///
+    /// ```swift
+    /// let reader = try StoreReader.open("/var/lib/shop/trays")
+    /// print(try await reader.tray(of: "ann").unseen)
+    /// reader.close()
+    /// ```
+    ///
     /// - Throws: ``TraylogError/failed(_:)``: `notFound`, `alreadyOpen` (this process has the store open),
     ///   `newerFormat`, `foreignFile`, `damaged`, `permissionDenied`, `readersFull`, `unsupported`.
     public static func open(
@@ -46,7 +54,9 @@ public final class StoreReader: TrayQueries {
         }
     }
 
-    /// Closes the file and ends observations. Later calls fail with `closed`.
+    /// Closes the file and ends observations.
+    ///
+    /// Later calls fail with `closed`.
     public func close() {
         guard !environment.isInherited else { return }
         queries.hub.end()

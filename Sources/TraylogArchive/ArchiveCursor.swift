@@ -1,4 +1,6 @@
-/// A place in an archive: at an event, or after the last. Holds one block in memory. For one thread.
+/// A place in an archive: at an event, or after the last.
+///
+/// Holds one block in memory. For one thread.
 package struct ArchiveCursor {
     /// The seq of the event; nil after the last.
     package private(set) var seq: UInt64?
@@ -85,8 +87,9 @@ package struct ArchiveCursor {
     }
 }
 
-/// A place in the merged events of several archives. Holds one block of each archive that has events on both sides of
-/// the place. For one thread.
+/// A place in the merged events of several archives.
+///
+/// Holds one block of each archive that has events on both sides of the place. For one thread.
 package struct ArchiveSetCursor {
     /// The seq of the event; nil after the last.
     package private(set) var seq: UInt64?
@@ -96,7 +99,9 @@ package struct ArchiveSetCursor {
     /// The index of the open cursor that is at the event.
     private var current = 0
 
-    /// An archive with its place in the set. Of an event in several archives, the lower place counts.
+    /// An archive with its place in the set.
+    ///
+    /// Of an event in several archives, the lower place counts.
     private struct Ranked<Value> {
         var rank: Int
         var value: Value

@@ -11,7 +11,9 @@ package final class ArchiveReader: Sendable {
     let footer: ArchiveFooter
     let blocks: [ArchiveBlock]
 
-    /// Opens a file and checks header, footer and index. Blocks are checked when they are read.
+    /// Opens a file and checks header, footer and index.
+    ///
+    /// Blocks are checked when they are read.
     ///
     /// - Throws: ``ArchiveError``: `notFound`, `notAnArchive`, `newer`, `truncated`, `damaged`, `permissionDenied`.
     package static func open(_ path: String) throws(ArchiveError) -> ArchiveReader {

@@ -5,7 +5,9 @@ package struct ArchiveSet: Sendable {
     /// Ordered by floor, then by name.
     let readers: [ArchiveReader]
 
-    /// Opens every file of `directory` with a name that ends with `.archive`. Unfinished files have other names.
+    /// Opens every file of `directory` with a name that ends with `.archive`.
+    ///
+    /// Unfinished files have other names.
     ///
     /// - Parameter store: the store that the archives must belong to; ``StoreIdentity/none`` accepts any.
     /// - Throws: ``ArchiveError``: `noArchives`, `otherStore`, and as ``ArchiveReader/open(_:)`` with the file.
@@ -28,7 +30,9 @@ package struct ArchiveSet: Sendable {
         }
     }
 
-    /// The paths of a directory's archives, ascending by name. The files are not opened, so each may be damaged.
+    /// The paths of a directory's archives, ascending by name.
+    ///
+    /// The files are not opened, so each may be damaged.
     ///
     /// - Throws: ``ArchiveError`` `notFound`, `noArchives`, `permissionDenied`.
     package static func paths(in directory: String) throws(ArchiveError) -> [String] {
@@ -42,7 +46,9 @@ package struct ArchiveSet: Sendable {
 
     package var summaries: [ArchiveSummary] { readers.map(\.summary) }
 
-    /// Events from `seq` on, each once. Of an event in several archives, the first archive's counts.
+    /// Events from `seq` on, each once.
+    ///
+    /// Of an event in several archives, the first archive's counts.
     package func cursor(from seq: UInt64 = 0) throws(ArchiveError) -> ArchiveSetCursor {
         try ArchiveSetCursor(readers, from: seq)
     }

@@ -1,7 +1,9 @@
 import TraylogLog
 
-/// Writes one archive. The file gets its name after ``finish()`` has read all of it back. Before that, and after an
-/// error, there is no archive. For one thread.
+/// Writes one archive.
+///
+/// The file gets its name after ``finish()`` has read all of it back. Before that, and after an error, there is no
+/// archive. For one thread.
 ///
 /// ```swift
 /// let writer = try ArchiveWriter(directory: path, header: ArchiveHeader(store: identity, through: floor))
@@ -26,8 +28,9 @@ package final class ArchiveWriter {
     private var offset: UInt64 = 0
     private var fileChecksum: UInt32 = 0
 
-    /// Begins a file in `directory`. It creates the directory (0700) if it is missing, and deletes the leftovers of
-    /// processes that were killed.
+    /// Begins a file in `directory`.
+    ///
+    /// It creates the directory (0700) if it is missing, and deletes the leftovers of processes that were killed.
     ///
     /// - Throws: ``ArchiveError``: `unusableDirectory`, `permissionDenied`, `diskFull`.
     package convenience init(directory: String, header: ArchiveHeader) throws {
@@ -67,7 +70,9 @@ package final class ArchiveWriter {
         if block.count >= ArchiveBlock.usualRawBytes { try closeBlock(file()) }
     }
 
-    /// Makes the archive durable, reads it back, checks all of it, and names it. Afterwards nothing can be added.
+    /// Makes the archive durable, reads it back, checks all of it, and names it.
+    ///
+    /// Afterwards nothing can be added.
     ///
     /// - Throws: ``ArchiveError``. Then there is no archive.
     package func finish() throws(ArchiveError) -> ArchiveSummary {
@@ -125,7 +130,9 @@ extension ArchiveWriter {
         swap(&stored, &self.stored)
     }
 
-    /// The frame before the compressed bytes. Also adds the block to the index.
+    /// The frame before the compressed bytes.
+    ///
+    /// Also adds the block to the index.
     private func frame(of raw: borrowing [UInt8], _ stored: borrowing [UInt8]) -> [UInt8] {
         var row = ArchiveBlock(
             first: blockFirst, offset: offset, storedBytes: UInt32(stored.count), rawBytes: UInt32(raw.count),

@@ -42,8 +42,10 @@ public struct MerkleHash: Hashable, Sendable {
         unsafe withUnsafeBytes(of: words) { unsafe bytes.append(contentsOf: $0) }
     }
 
+    /// Whether both are the same.
     public static func == (left: MerkleHash, right: MerkleHash) -> Bool { left.words == right.words }
 
+    /// Feeds it into a hasher.
     public func hash(into hasher: inout Hasher) {
         // One word of a SHA-256 is random enough.
         hasher.combine(words.0)
@@ -63,6 +65,7 @@ extension MerkleHash: CustomStringConvertible {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// The bytes in hex digits.
     public var description: String { hex }
 
     /// Reads 64 hexadecimal digits of either case; nil for any other text.

@@ -41,10 +41,12 @@ public final class HTTPTransport: ServiceTransport {
         return text
     }
 
+    /// Sends one request and waits for the whole answer.
     public func perform(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceResponse {
         try await whole(try task(for: request))
     }
 
+    /// Sends one request and takes its answer as it comes.
     public func open(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceStream {
         let task = try task(for: request)
         let exchange = exchanges.begin(task)
@@ -52,6 +54,7 @@ public final class HTTPTransport: ServiceTransport {
         return ServiceStream(status: status, headers: headers, chunks: exchange.chunks)
     }
 
+    /// Puts a file under its name below the address for uploads.
     public func upload(
         file path: String, as name: String, progress: @escaping @Sendable (Double) -> Void
     ) async throws(ServiceFailure) -> (response: ServiceResponse, address: String) {
@@ -65,6 +68,7 @@ public final class HTTPTransport: ServiceTransport {
         return (try await whole(task, progress: progress), address)
     }
 
+    /// Whether the server takes a connection.
     public func isReachable() async -> Bool {
         do throws(ServiceFailure) {
             _ = try await perform(ServiceRequest("GET", "/healthz"))

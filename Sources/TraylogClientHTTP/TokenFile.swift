@@ -5,8 +5,10 @@ public import TraylogClient
 public struct TokenFile: TokenSource {
     private let url: URL
 
+    /// Reads the token from a file, each time anew.
     public init(_ url: URL) { self.url = url }
 
+    /// The file's content without spaces and line ends.
     public func token() async throws -> String {
         try String(contentsOf: url, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
     }

@@ -6,8 +6,9 @@ public struct NodeOptions: Sendable {
     public var name: String
     /// Where it takes requests, for the other nodes.
     public var url: String
-    /// For its store. Ticking, compaction and durability are the node's: its log of record is durable, so that the store need
-    /// not be.
+    /// For its store.
+    ///
+    /// Ticking, compaction and durability are the node's: its log of record is durable, so that the store need not be.
     public var store = StoreOptions()
     /// How long callers wait at most for a log of record that does not answer.
     public var patience: Duration = .seconds(5)
@@ -29,7 +30,8 @@ public struct NodeOptions: Sendable {
 /// its key tells.
 ///
 /// ```swift
-/// let node = try await ClusterNode.open("trays", NodeOptions(name: "a", url: "http://a:8080"), log: log, lease: lease)
+/// let options = NodeOptions(name: "a", url: "http://a:8080")
+/// let node = try await ClusterNode.open("trays", options, log: log, lease: lease)
 /// await node.start()
 /// try await node.store.perform(.notify("ann", title: "Hello"))
 /// ```

@@ -2,8 +2,9 @@ import Traylog
 import TraylogDomain
 import TraylogLog
 
-/// Events that one node decided together, as they stand in the log: the body of a message. A group is one transaction of
-/// every store that applies it.
+/// Events that one node decided together, as they stand in the log: the body of a message.
+///
+/// A group is one transaction of every store that applies it.
 ///
 /// ```text
 /// version     1 byte: 1
@@ -33,8 +34,10 @@ public struct EventGroup: Hashable, Sendable {
     public var root: MerkleHash
     /// The seq of the first event; of the next one where there is none.
     public var first: Seq
-    /// In order and without a gap. None in the group with which a node begins to own: from then on, nothing that another
-    /// one has published before can be accepted.
+    /// In order and without a gap.
+    ///
+    /// None in the group with which a node begins to own: from then on, nothing that another one has published before
+    /// can be accepted.
     public var records: [LogRecord]
 
     /// Makes one of its parts.

@@ -81,7 +81,9 @@ actor GroupPublisher: LogOfRecord {
 
     // MARK: For the node's task
 
-    /// Publishes the message with which the node begins to own. Its place is stored with the next group's, or read again.
+    /// Publishes the message with which the node begins to own.
+    ///
+    /// Its place is stored with the next group's, or read again.
     func takeOver() async throws(StoreFailure) {
         _ = try await publish(try node.proposeTakeover(id: nextID()))
     }

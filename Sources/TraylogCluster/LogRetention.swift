@@ -1,7 +1,9 @@
 /// Says which messages must stay in the log of record, and when an erasure is finished.
 public struct LogRetention: Hashable, Sendable {
-    /// The position that the store of each node holds on its disk, by the node's name. A node that is down counts with its
-    /// last one, until an operator leaves it out for good; it begins with a copy then.
+    /// The position that the store of each node holds on its disk, by the node's name.
+    ///
+    /// A node that is down counts with its last one, until an operator leaves it out for good; it begins with a copy
+    /// then.
     ///
     /// A power failure may take the last transaction of a node (``NodeStatus/position``), so give one from before that.
     public var nodes: [String: LogPosition]
@@ -14,8 +16,9 @@ public struct LogRetention: Hashable, Sendable {
         self.backup = backup
     }
 
-    /// The first message that must stay: every node and the backup hold all before it, and the one itself. The newest
-    /// message always stays, so that every node has one to compare its store with.
+    /// The first message that must stay: every node and the backup hold all before it, and the one itself.
+    ///
+    /// The newest message always stays, so that every node has one to compare its store with.
     ///
     /// - Returns: never before the log's first one.
     public func firstKept(of bounds: LogBounds) -> LogPosition {
@@ -23,8 +26,10 @@ public struct LogRetention: Hashable, Sendable {
         return max(bounds.first, min(slowest, backup, bounds.last))
     }
 
-    /// Whether nothing in any node or in the log says any more what an erasure took: every node has rewritten its store, and
-    /// the log is trimmed past the messages before it. Backups are out of reach.
+    /// Whether nothing in any node or in the log says any more what an erasure took: every node has rewritten its
+    /// store, and the log is trimmed past the messages before it.
+    ///
+    /// Backups are out of reach.
     ///
     /// - Parameters:
     ///   - erasure: the message that told of it.

@@ -1,7 +1,8 @@
 import Traylog
 
-/// The protocol: what one node knows of the log of record, and what it may do next. It has no clock, no disk and no
-/// network, so that a simulation can lead it through every history.
+/// The protocol: what one node knows of the log of record, and what it may do next.
+///
+/// It has no clock, no disk and no network, so that a simulation can lead it through every history.
 ///
 /// ```text
 /// catchingUp ─── the end ──► follower ─── lease, the end, takeover accepted ──► owner
@@ -163,7 +164,9 @@ package struct NodeProtocol: Sendable {
         return .refused(.fenced(name))
     }
 
-    /// Stops waiting for the log. The message may stand there, now or later.
+    /// Stops waiting for the log.
+    ///
+    /// The message may stand there, now or later.
     package mutating func giveUp() -> StoreFailure {
         flight = nil
         fall()
@@ -313,7 +316,9 @@ package struct NodeProtocol: Sendable {
         if self.ownership != nil { self.ownership = ownership }
     }
 
-    /// The lease is not the node's any more. What is in flight goes on: whether it counts is the log's to say.
+    /// The lease is not the node's any more.
+    ///
+    /// What is in flight goes on: whether it counts is the log's to say.
     package mutating func lostLease() { fall() }
 
     /// The node is not the owner, and looks at the log before it says that it is up to date.

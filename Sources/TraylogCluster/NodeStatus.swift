@@ -24,6 +24,7 @@ public struct Divergence: Hashable, Sendable {
 }
 
 extension Divergence: CustomStringConvertible {
+    /// The text for a person.
     public var description: String {
         "the store and the log of record differ in events \(agreed + 1) to \(seq): \(reason); begin this node's store "
             + "with a copy of another's"

@@ -1,6 +1,8 @@
 import Traylog
 
-/// The place of a message in a replicated log: 1, 2, 3 … without a gap. 0 is before the first one.
+/// The place of a message in a replicated log: 1, 2, 3 … without a gap.
+///
+/// 0 is before the first one.
 public struct LogPosition: RawRepresentable, Comparable, Hashable, Sendable {
     /// The number that the log gave it.
     public var rawValue: UInt64
@@ -15,10 +17,12 @@ public struct LogPosition: RawRepresentable, Comparable, Hashable, Sendable {
     /// The place right behind this one.
     public var next: LogPosition { LogPosition(rawValue: rawValue &+ 1) }
 
+    /// Whether the left one comes first.
     public static func < (left: LogPosition, right: LogPosition) -> Bool { left.rawValue < right.rawValue }
 }
 
 extension LogPosition: CustomStringConvertible {
+    /// The text for a person.
     public var description: String { "\(rawValue)" }
 }
 

@@ -49,7 +49,9 @@ struct StreamFacts: Sendable {
         return nil
     }
 
-    /// The index of the first fact with at least this seq. O(log n).
+    /// The index of the first fact with at least this seq.
+    ///
+    /// O(log n).
     func firstIndex(from seq: UInt64) -> Int {
         var (low, high) = (0, count)
         while low < high {

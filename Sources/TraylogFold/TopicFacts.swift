@@ -50,7 +50,9 @@ package struct TopicFacts: Sendable {
 }
 
 extension Array {
-    /// The index of the first element that satisfies `isRight`, where all after it do; the end if none does. O(log n).
+    /// The index of the first element that satisfies `isRight`, where all after it do; the end if none does.
+    ///
+    /// O(log n).
     fileprivate func lowerBound(_ isRight: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

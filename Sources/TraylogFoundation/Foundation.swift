@@ -50,12 +50,21 @@ extension URL {
 extension Content {
     /// Puts a value into ``data``, as JSON.
     ///
+    /// ```swift
+    /// var content = Content(title: "Build 17 failed")
+    /// try content.encodeData(["number": 17])
+    /// ```
+    ///
     /// - Throws: what the encoder throws.
     public mutating func encodeData(_ value: some Encodable, with encoder: JSONEncoder = JSONEncoder()) throws {
         data = String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
     /// Reads a value from ``data``; nil when there is none.
+    ///
+    /// ```swift
+    /// print(try item.content.decodeData(as: [String: Int].self) ?? [:])
+    /// ```
     ///
     /// - Throws: `DecodingError` when it is another value.
     public func decodeData<Value: Decodable>(

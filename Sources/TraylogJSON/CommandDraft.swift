@@ -26,7 +26,9 @@ extension Command {
     }
 }
 
-/// The members of a command's JSON object that were read so far. The kind may come last.
+/// The members of a command's JSON object that were read so far.
+///
+/// The kind may come last.
 struct CommandDraft {
     var present: CommandFields = []
     /// The members that are `null`.

@@ -1,6 +1,8 @@
 import TraylogDomain
 
-/// The kinds of command, by their names in JSON. `erase` is known only to be refused with a better reason.
+/// The kinds of command, by their names in JSON.
+///
+/// `erase` is known only to be refused with a better reason.
 enum CommandKind: UInt8, Sendable, CaseIterable {
     case notify, seeTray, mark, markAll, mute, unmute, snooze, wake, edit, retract
     case subscribe, unsubscribe, broadcast, undo, erase
@@ -10,7 +12,9 @@ enum CommandKind: UInt8, Sendable, CaseIterable {
     static let names = WordTable(allCases) { $0.name }
 }
 
-/// The members of a command's JSON object. A name has the same meaning and type in every kind.
+/// The members of a command's JSON object.
+///
+/// A name has the same meaning and type in every kind.
 enum CommandField: UInt8, CaseIterable, Sendable {
     case kind, user, key, occurredAt, actor, device
     case thread, category, title, body, summaryArgument, summaryCount, silent, level

@@ -30,42 +30,52 @@ extension JSONForm {
 // The writer has the forms; these conformances lend them to encoders.
 
 extension Tray: JSONForm {
+    /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
 extension InboxPage: JSONForm {
+    /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
 extension Item: JSONForm {
+    /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
 extension ThreadsPage: JSONForm {
+    /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
 extension ThreadGroup: JSONForm {
+    /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
 extension ItemLife: JSONForm {
+    /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
 extension Event: JSONForm {
+    /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
 extension Command: JSONForm {
+    /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
 extension Receipt: JSONForm {
+    /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
 extension Refusal: JSONForm {
+    /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 

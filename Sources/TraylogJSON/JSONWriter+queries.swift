@@ -71,7 +71,9 @@ extension JSONWriter {
         endObject()
     }
 
-    /// Writes an item. Flags, level and summary count are always present.
+    /// Writes an item.
+    ///
+    /// Flags, level and summary count are always present.
     public mutating func write(_ item: Item) {
         let content = item.content
         beginObject()

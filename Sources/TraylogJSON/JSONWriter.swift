@@ -30,7 +30,9 @@ public struct JSONWriter: Sendable {
         needsComma = false
     }
 
-    /// Ends a line. The next value is the first of a new text.
+    /// Ends a line.
+    ///
+    /// The next value is the first of a new text.
     public mutating func newline() {
         bytes.append(UInt8(ascii: "\n"))
         needsComma = false
@@ -153,7 +155,9 @@ extension JSONWriter {
         self.value(value)
     }
 
-    /// Writes a member, unless it is nil. Other optional members are left out, too.
+    /// Writes a member, unless it is nil.
+    ///
+    /// Other optional members are left out, too.
     public mutating func member(_ name: String, _ value: String?) {
         guard let value else { return }
         self.name(name)

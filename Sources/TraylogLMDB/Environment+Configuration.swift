@@ -23,7 +23,9 @@ extension Environment {
 extension Environment {
     /// The options with which an environment is opened.
     package struct Configuration: Hashable, Sendable {
-        /// The size to which the file may grow; address space only. All processes should use the same.
+        /// The size to which the file may grow; address space only.
+        ///
+        /// All processes should use the same.
         package var mapSizeBytes: Int = 64 << 30
         package var durability: Durability = .durable
         /// Whether network and user-space file systems are accepted, at the caller's risk.

@@ -45,7 +45,9 @@ extension Environment {
         return file.refusesTransactions()
     }
 
-    /// The caller keeps everybody else out. Lease and claims stay, so that nobody comes in between.
+    /// The caller keeps everybody else out.
+    ///
+    /// Lease and claims stay, so that nobody comes in between.
     private func replaceHandle(of file: EnvironmentFile) throws(LMDBError) {
         // Another thread may have been faster; and a file that was replaced is opened by nobody any more.
         guard file.refusesTransactions(), self.file === file else { return }

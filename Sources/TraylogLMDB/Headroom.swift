@@ -55,7 +55,9 @@ final class Headroom: @unchecked Sendable {
     }
 
     /// LMDB leaves out pages that one transaction took and gave up again, so that a healthy file can be shorter than
-    /// its last page. Readers take a short file for a truncated one, so it is made longer, without using space.
+    /// its last page.
+    ///
+    /// Readers take a short file for a truncated one, so it is made longer, without using space.
     private func cover() {
         guard let size = file.size, size < end else { return }
         // A failure does no harm: the next opening looks closer at a short file.

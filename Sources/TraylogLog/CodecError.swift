@@ -1,4 +1,6 @@
-/// Stored bytes that cannot be read as an event. A failure, never a refusal.
+/// Stored bytes that cannot be read as an event.
+///
+/// A failure, never a refusal.
 package struct CodecError: Error, Hashable, Sendable {
     package enum Code: Hashable, Sendable {
         /// The bytes are not those that were written: run `traylog verify`, then restore a backup.
@@ -41,7 +43,9 @@ extension CodecError: CustomStringConvertible {
     package var description: String { message }
 }
 
-/// A payload that cannot be decoded. The decoder adds the event (``CodecError``).
+/// A payload that cannot be decoded.
+///
+/// The decoder adds the event (``CodecError``).
 package enum PayloadFault: Error, Hashable, Sendable {
     /// A field extends beyond the end of the payload.
     case truncated

@@ -3,7 +3,9 @@ import TraylogDomain
 import TraylogPlatform
 import TraylogWriter
 
-/// The observers of one open store. It wakes those whom a commit concerns.
+/// The observers of one open store.
+///
+/// It wakes those whom a commit concerns.
 ///
 /// In the writing process the writer reports its commits. In other processes a thread (``TailWatcher``) finds them, and
 /// runs while there are observers.
@@ -85,7 +87,9 @@ package final class ObservationHub: Sendable {
         watcher?.stop()
     }
 
-    /// Ends every observation, and the thread. New observers are turned away.
+    /// Ends every observation, and the thread.
+    ///
+    /// New observers are turned away.
     package func end() {
         let (signals, watcher) = state.withLock { state in
             defer { (state.isEnded, state.watcher) = (true, nil) }
@@ -98,11 +102,15 @@ package final class ObservationHub: Sendable {
 
     // MARK: Commits
 
-    /// Whether there are observers. Asked under the lock that publishes a commit, the answer includes everybody who looks
-    /// at the store after registering.
+    /// Whether there are observers.
+    ///
+    /// Asked under the lock that publishes a commit, the answer includes everybody who looks at the store after
+    /// registering.
     package var hasObservers: Bool { isObserved.load(ordering: .sequentiallyConsistent) }
 
-    /// Wakes the observers whom a commit concerns. Call it after the commit is visible.
+    /// Wakes the observers whom a commit concerns.
+    ///
+    /// Call it after the commit is visible.
     package func publish(_ touched: Touched) {
         let signals = state.withLock { $0.observers.signals(of: touched) }
         for signal in signals { signal.raise() }
@@ -120,7 +128,9 @@ package final class ObservationHub: Sendable {
     }
 }
 
-/// One observer's registration in a hub. Releasing it unregisters the observer.
+/// One observer's registration in a hub.
+///
+/// Releasing it unregisters the observer.
 package final class Observation: Sendable {
     package let signal: Signal
     private let unregister: @Sendable () -> Void

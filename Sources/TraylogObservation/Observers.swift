@@ -9,7 +9,9 @@ struct Observers {
         var signals: [Signal] = []
     }
 
-    /// The observed users, by identity. Two users with equal identities would only wake each other in vain.
+    /// The observed users, by identity.
+    ///
+    /// Two users with equal identities would only wake each other in vain.
     private var users: [UInt64: Observed] = [:]
     private var identities: [UInt32: UInt64] = [:]
     private var followers: [ObjectIdentifier: Signal] = [:]

@@ -1,6 +1,8 @@
 import TraylogPlatform
 
-/// Tells one observer that there may be something new. Raising it twice before the observer looks counts once.
+/// Tells one observer that there may be something new.
+///
+/// Raising it twice before the observer looks counts once.
 ///
 /// Raising it never blocks: it hands nothing over, the observer looks when it has time.
 package final class Signal: Sendable {
@@ -36,7 +38,9 @@ package final class Signal: Sendable {
         waiter?.resume()
     }
 
-    /// Waits until the signal is raised, and lowers it. Only one task may wait at a time.
+    /// Waits until the signal is raised, and lowers it.
+    ///
+    /// Only one task may wait at a time.
     ///
     /// - Returns: false, without waiting, when the signal or the task has ended.
     package func wait() async -> Bool {

@@ -39,7 +39,9 @@ private struct TailWatcherLoop {
     let hub: ObservationHub
     /// The last event that was reported; nil before the first look.
     private var position: UInt64?
-    /// The newest stream of the events so far. A later stream may belong to an observed user who had none.
+    /// The newest stream of the events so far.
+    ///
+    /// A later stream may belong to an observed user who had none.
     private var newestStream: UInt32 = 0
 
     init(source: FileSource, hub: ObservationHub) {
@@ -104,7 +106,9 @@ struct TouchedStreams {
     private(set) var newest: UInt32 = 0
     /// Whether any event is in the stream of a topic.
     private(set) var topics = false
-    /// There are too many streams to remember. Every stream counts as touched.
+    /// There are too many streams to remember.
+    ///
+    /// Every stream counts as touched.
     private(set) var areCountless = false
 
     /// The maximum number of streams to remember, in about a megabyte.

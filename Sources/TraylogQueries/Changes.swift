@@ -7,7 +7,9 @@ import TraylogDomain
 public struct Changes: Hashable, Sendable {
     /// The user of the tray.
     public var user: String
-    /// The number of the user's stream; 0 for somebody without events. An erased user's name, used anew, has another one.
+    /// The number of the user's stream; 0 for somebody without events.
+    ///
+    /// An erased user's name, used anew, has another one.
     public var stream: UInt32
     /// Ascending.
     public var events: [Event]

@@ -1,6 +1,8 @@
 import TraylogDomain
 
-/// The criteria of a search of the log. Each one that is given must match; nil and empty ones are not asked about.
+/// The criteria of a search of the log.
+///
+/// Each one that is given must match; nil and empty ones are not asked about.
 ///
 /// Names are compared byte by byte.
 public struct EventFilter: Hashable, Sendable {
@@ -31,6 +33,12 @@ public struct EventFilter: Hashable, Sendable {
 
 extension EventFilter {
     /// Whether an event is one of those that are looked for.
+    ///
+    /// ```swift
+    /// var filter = EventFilter()
+    /// filter.kinds = [.notified]
+    /// for event in try await store.events().events where filter.matches(event) { print(event.seq) }
+    /// ```
     public func matches(_ event: Event) -> Bool {
         if !kinds.isEmpty, !kinds.contains(event.kind) { return false }
         if let since, event.recordedAt < since { return false }

@@ -40,7 +40,9 @@ package struct FileSnapshot {
         return try self.user(name, stream: stream)
     }
 
-    /// The tray of a user after the head. Where only broadcasts are new, they are added as a whole.
+    /// The tray of a user after the head.
+    ///
+    /// Where only broadcasts are new, they are added as a whole.
     func tray(of user: String, _ stretches: TopicStretches) throws -> Tray {
         guard let (stream, name) = try find(user) else { return Tray(user: user, asOf: Seq(store.head)) }
         let pages = store.pages(of: stream)

@@ -29,6 +29,7 @@ extension LogRecord {
 }
 
 extension LogRecord: CustomStringConvertible {
+    /// The text for a person.
     public var description: String { "event \(seq) in \(bytes.count) bytes" }
 }
 

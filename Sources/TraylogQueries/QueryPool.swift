@@ -39,7 +39,9 @@ package final class QueryPool: Sendable {
 
     package init(observer: (any StoreObserver)? = nil) { self.observer = observer }
 
-    /// Runs a query on one of the threads. Queries begin in the order of their calls.
+    /// Runs a query on one of the threads.
+    ///
+    /// Queries begin in the order of their calls.
     ///
     /// Cancelling the task does not end it, because queries are short.
     package func run<Answer: Sendable>(

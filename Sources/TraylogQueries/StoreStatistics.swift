@@ -69,8 +69,9 @@ public struct StoreStatistics: Hashable, Sendable {
     public var readers: [Reader] = []
     /// Events in the log that the stored states do not hold yet.
     public var unflushed: UInt64 = 0
-    /// Stored states with a wrong checksum. Queries of their users fail; `traylog replay --rebuild` derives the states from
-    /// the log again.
+    /// Stored states with a wrong checksum.
+    ///
+    /// Queries of their users fail; `traylog replay --rebuild` derives the states from the log again.
     public var damagedStates: UInt64 = 0
     /// Damaged states that were folded again from the log since the store was opened for writing; 0 for a reader.
     public var refoldedStates: UInt64 = 0

@@ -7,5 +7,6 @@ public struct TrayVersion: Hashable, Sendable, CustomStringConvertible {
     /// The newest event that ``TrayQueries/changes(of:after:limit:)`` shows; 0 without any.
     public var newestChange: Seq
 
+    /// The text for a person.
     public var description: String { "\(stream)-\(newestChange)" }
 }

@@ -50,7 +50,9 @@ extension UserSnapshot {
         return try history(past).events(ofTopic: topic, after: seq, through: end, limit: limit)
     }
 
-    /// Whether an event of a topic changed the user's items. No item ever leaves a state, so the present one can tell.
+    /// Whether an event of a topic changed the user's items.
+    ///
+    /// No item ever leaves a state, so the present one can tell.
     private func reaches(_ seq: UInt64) throws -> Bool {
         let fact = try store.fact(seq)
         return try state.entry(of: fact.kind == .broadcast ? seq : fact.target, stored: pages) != nil

@@ -63,7 +63,9 @@ extension TrayReplica {
         }
     }
 
-    /// The state in its stored form. What it was opened with stays valid together with it.
+    /// The state in its stored form.
+    ///
+    /// What it was opened with stays valid together with it.
     package func packed() -> PackedReplica {
         var packed = PackedReplica(root: [])
         packed.root.appendVarint(through.rawValue)

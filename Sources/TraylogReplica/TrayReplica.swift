@@ -6,17 +6,19 @@ import TraylogDomain
 /// those items that the snapshot had it of.
 ///
 /// ```swift
-/// var replica = try TrayReplica([try store.snapshot(of: "ann")])
-/// let changes = try store.changes(of: "ann", after: replica.through)
+/// var replica = try TrayReplica([try await store.snapshot(of: "ann")])
+/// let changes = try await store.changes(of: "ann", after: replica.through)
 /// try replica.apply(changes.events, through: changes.through)
-/// badge = try replica.tray().unseen
+/// let badge = try replica.tray().unseen
 /// ```
 public struct TrayReplica: Sendable {
     /// The user of the tray.
     public let user: String
     /// The newest event that the answers reflect.
     public private(set) var through: Seq
-    /// The event that the snapshot is as of. Nothing at or below it can be undone here.
+    /// The event that the snapshot is as of.
+    ///
+    /// Nothing at or below it can be undone here.
     public let snapshotSeq: Seq
     var log: ReplicaLog
     var state: TrayState

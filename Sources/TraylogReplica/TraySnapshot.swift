@@ -8,7 +8,9 @@ public struct TraySnapshot: Hashable, Sendable {
     public var user: String
     /// The event that the snapshot was made after.
     public var asOf: Seq
-    /// The number of the user's stream; 0 for somebody without events. An erased user's name, used anew, has another one.
+    /// The number of the user's stream; 0 for somebody without events.
+    ///
+    /// An erased user's name, used anew, has another one.
     public var stream: UInt32
     /// The floor of the store: changes after an earlier event cannot be asked for.
     public var floor: Seq
@@ -31,7 +33,9 @@ public struct TraySnapshot: Hashable, Sendable {
     public struct Part: Hashable, Sendable {
         /// The item.
         public var item: Item
-        /// Whether title, body, level, data, actor and `occurredAt` are there. Where they are not, they are nil or the default.
+        /// Whether title, body, level, data, actor and `occurredAt` are there.
+        ///
+        /// Where they are not, they are nil or the default.
         public var hasContent: Bool
 
         /// Makes one of its parts.
@@ -78,8 +82,9 @@ public struct TraySnapshot: Hashable, Sendable {
     }
 }
 
-/// A place between two pages of a snapshot, opaque to callers. It carries the event that the snapshot is as of, so that
-/// nobody has to remember it in between.
+/// A place between two pages of a snapshot, opaque to callers.
+///
+/// It carries the event that the snapshot is as of, so that nobody has to remember it in between.
 public struct SnapshotCursor: Hashable, Sendable {
     package var asOf: Seq
     package var stream: UInt32
@@ -107,7 +112,9 @@ public struct SnapshotCursor: Hashable, Sendable {
 }
 
 extension SnapshotCursor: CustomStringConvertible {
-    /// The text to give to a client and to take back. It has only letters, digits and `-`.
+    /// The text to give to a client and to take back.
+    ///
+    /// It has only letters, digits and `-`.
     public var description: String {
         "s1-" + [asOf.rawValue, UInt64(stream), after.rawValue].map { String($0, radix: 36) }.joined(separator: "-")
     }

@@ -15,7 +15,9 @@ package final class AutomaticCompaction: Sendable {
         self.observer = observer
     }
 
-    /// Makes the thread end soon. A running compaction is cancelled.
+    /// Makes the thread end soon.
+    ///
+    /// A running compaction is cancelled.
     package func stopSoon() {
         cancellation.cancel()
         isStopping.withLock { $0 = true }
@@ -44,7 +46,9 @@ package final class AutomaticCompaction: Sendable {
         }
     }
 
-    /// Looks once, and compacts if it is worth it. Call it only within ``StoreRewriter/exclusively(_:)``.
+    /// Looks once, and compacts if it is worth it.
+    ///
+    /// Call it only within ``StoreRewriter/exclusively(_:)``.
     ///
     /// - Returns: nil when nothing was done.
     @discardableResult
@@ -66,6 +70,10 @@ package final class AutomaticCompaction: Sendable {
 
 extension Moment {
     /// The time `days` ago by the system's clock, for ``Store/compact(before:archive:isDryRun:actor:device:progress:)``.
+    ///
+    /// ```swift
+    /// print(try await store.seq(of: .daysAgo(30)))
+    /// ```
     public static func daysAgo(_ days: Int) -> Moment {
         .time(Timestamp(milliseconds: SystemClock.nowMilliseconds() - Int64(clamping: days) &* 86_400_000))
     }

@@ -154,7 +154,9 @@ package struct ToldRewrite: Sendable {
 
 /// The effect of a compaction, or of a dry run.
 public struct CompactionReport: Hashable, Sendable {
-    /// The first event whose state can be asked for from now on. Events below may be gone.
+    /// The first event whose state can be asked for from now on.
+    ///
+    /// Events below may be gone.
     public var floor: Seq
     /// The number of events that left the log.
     public var dropped: UInt64 = 0

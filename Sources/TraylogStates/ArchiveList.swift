@@ -75,8 +75,9 @@ package struct ArchiveList: Sendable {
 }
 
 extension StoreRecord {
-    /// Identifies the store in its archives, and tells nothing about the secret key. A restored store has another identity
-    /// than the exported one.
+    /// Identifies the store in its archives, and tells nothing about the secret key.
+    ///
+    /// A restored store has another identity than the exported one.
     package var identity: StoreIdentity {
         StoreIdentity(
             hasher.identity(of: "traylog.archive", as: .topic), hasher.identity(of: "traylog.archive", as: .key))

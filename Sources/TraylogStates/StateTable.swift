@@ -20,7 +20,9 @@ package struct StateTable: Sendable {
         package static let base = Space(rawValue: 0x41)
 
         package static func page(_ space: PageSpace) -> Space { Space(rawValue: space.rawValue) }
-        /// Pages as they were, by page and by the event that changed them then. Empty where a page had ended.
+        /// Pages as they were, by page and by the event that changed them then.
+        ///
+        /// Empty where a page had ended.
         package static func kept(_ space: PageSpace) -> Space { Space(rawValue: 0x80 | space.rawValue) }
     }
 

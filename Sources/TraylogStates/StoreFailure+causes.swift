@@ -25,7 +25,7 @@ extension StoreFailure {
     init(_ error: LMDBError) {
         let place = error.path.map { "\($0): " } ?? ""
         self.init(
-            code: Code(error.code), message: place + error.message, path: error.path, operation: error.operation,
+            code: Code(error.code), message: place + error.text, path: error.path, operation: error.operation,
             holder: error.holderPID)
     }
 

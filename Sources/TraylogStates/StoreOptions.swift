@@ -25,23 +25,29 @@ public struct StoreOptions: Sendable {
     public var ticking: Ticking = .automatic
     /// When the store compacts itself; nil for never.
     public var compaction: CompactionPolicy?
-    /// The maximum size of the file, in bytes. It only reserves address space.
+    /// The maximum size of the file, in bytes.
+    ///
+    /// It only reserves address space.
     public var mapSizeBytes: Int = 64 << 30
-    /// The target size of the state cache, in bytes. Unflushed events and, in stores with idempotency keys, a filter of
-    /// 8 MiB come on top.
+    /// The target size of the state cache, in bytes.
+    ///
+    /// Unflushed events and, in stores with idempotency keys, a filter of 8 MiB come on top.
     public var cacheBytes: Int = 128 << 20
     /// The maximum number of events in the log that the stored states do not hold yet.
     public var tailEvents: Int = 800_000
 
     /// Is told of commits, queries, ticks, and of what fails in the background.
     public var observer: (any StoreObserver)?
-    /// The present, for stamps of events and for what is due; the system's clock when nil. A time that steps back is clamped,
-    /// as the system's is. Compactions and erasures go by the system's clock.
+    /// The present, for stamps of events and for what is due; the system's clock when nil.
+    ///
+    /// A time that steps back is clamped, as the system's is. Compactions and erasures go by the system's clock.
     ///
     /// A store waits by the system's clock, so tests call ``Store/tick(now:)``.
     public var clock: (@Sendable () -> Timestamp)?
 
-    /// Facts between two states of a user that are kept for queries of the past. Only a new store takes it.
+    /// Facts between two states of a user that are kept for queries of the past.
+    ///
+    /// Only a new store takes it.
     package var landmarkDistance = TrayState.defaultLandmarkDistance
 
     /// Makes one of its parts.
@@ -61,7 +67,9 @@ extension Environment.Configuration {
 /// The store looks from time to time. When enough events are old, or much of the file is free pages, it compacts like
 /// ``Store/compact(before:archive:isDryRun:actor:device:progress:)``. Appends wait for that no longer than for a few commits.
 public struct CompactionPolicy: Hashable, Sendable {
-    /// Days of history to keep. Queries can ask for any moment in them.
+    /// Days of history to keep.
+    ///
+    /// Queries can ask for any moment in them.
     public var keepDays: Int
     /// The directory for archives of the events that leave the log; nil to delete them for good.
     public var archive: String?

@@ -11,7 +11,9 @@ import TraylogStates
 package struct MerkleTable: Sendable {
     /// Hashes in a full row: two rows to a page of LMDB.
     static let rowHashes: UInt64 = 62
-    /// Between levels that are stored. What lies between is hashed when it is needed: 255 hashes at most for a level.
+    /// Between levels that are stored.
+    ///
+    /// What lies between is hashed when it is needed: 255 hashes at most for a level.
     static let levelStep = 8
     static let tileWidth: UInt64 = 1 << UInt64(levelStep)
 
@@ -24,7 +26,9 @@ package struct MerkleTable: Sendable {
     /// Rows of level 0 are the last ones, so that they can be appended.
     static func key(level: Int, row: UInt64) -> UInt64 { UInt64(255 - level) << 56 | row }
 
-    /// The number of stored leaves: those of all events through this seq. 0 when nobody asked for the tree yet.
+    /// The number of stored leaves: those of all events through this seq.
+    ///
+    /// 0 when nobody asked for the tree yet.
     ///
     /// - Throws: ``StoreFailure`` `damaged`, ``PackedError`` `newer`, ``LMDBError``.
     package func size(in transaction: borrowing ReadTransaction) throws -> UInt64 {

@@ -16,6 +16,8 @@ package protocol CommitListener {
 package struct Touched: Sendable {
     /// Identities of the users whose streams got events, perhaps with repetitions.
     package var users: [UInt64] = []
-    /// Whether the stream of a topic got events. Then every tray may have changed.
+    /// Whether the stream of a topic got events.
+    ///
+    /// Then every tray may have changed.
     package var topics = false
 }

@@ -62,8 +62,9 @@ struct KnownKeys {
         if lastUnread <= seq { lastUnread = 0 }
     }
 
-    /// Notes that a key was looked up in the stream's state. Once the lookups have cost as much as that costs, all keys of
-    /// the stream are put into the filter.
+    /// Notes that a key was looked up in the stream's state.
+    ///
+    /// Once the lookups have cost as much as that costs, all keys of the stream are put into the filter.
     ///
     /// - Parameter load: the pages of the state's keys.
     mutating func noteLookup(

@@ -11,7 +11,9 @@ extension LiveStore {
         try state(of: stream, through: head.seq)
     }
 
-    /// The state as far as it was folded so far: later events wait in the tail. Nil when the stored one is damaged.
+    /// The state as far as it was folded so far: later events wait in the tail.
+    ///
+    /// Nil when the stored one is damaged.
     mutating func folded(_ stream: LiveStream) throws -> CachedState? {
         if let state = stream.states.committed { return state }
         do {
@@ -185,7 +187,9 @@ extension LiveStore {
     }
 }
 
-/// The past as the writing process has it: the tail and the states in memory, and the file. Used with the lock held.
+/// The past as the writing process has it: the tail and the states in memory, and the file.
+///
+/// Used with the lock held.
 private struct LiveStoreHistory: FoldHistory {
     let store: LiveStore
     let stream: UInt32

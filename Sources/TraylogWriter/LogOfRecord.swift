@@ -4,8 +4,9 @@ import TraylogPlatform
 import TraylogQueries
 import TraylogStates
 
-/// The log of record of a store that is one copy of it among several. What the store decides goes there first, and becomes
-/// part of the store only once it stands there.
+/// The log of record of a store that is one copy of it among several.
+///
+/// What the store decides goes there first, and becomes part of the store only once it stands there.
 ///
 /// The store decides a group of events, as many as have gathered. It hands them over, and waits; queries go on, and the
 /// next commands gather. Then it makes the group durable together with its position, publishes it and answers. If the log
@@ -98,7 +99,9 @@ extension WriterLoop {
         try logOfRecord.wait { () throws(StoreFailure) in try await logOfRecord.confirmEnd(at: head) }
     }
 
-    /// Makes sure that answers without an event are those of the log's end. A group with events proves that by itself.
+    /// Makes sure that answers without an event are those of the log's end.
+    ///
+    /// A group with events proves that by itself.
     func confirmAnswers() throws {
         guard logOfRecord != nil, memory.withLock({ $0.transaction.batch.isEmpty }) else { return }
         do {

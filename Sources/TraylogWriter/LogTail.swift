@@ -8,7 +8,9 @@ import TraylogStates
 /// It alone knows which events are not stored, whose they are and in which order, and which of them are durable. Each event
 /// leads to the next one of the same stream, so that a state catches up without searching.
 struct LogTail {
-    /// The newest durable event. Later ones are of the transaction in the making.
+    /// The newest durable event.
+    ///
+    /// Later ones are of the transaction in the making.
     private(set) var head: EventLog.Head
     /// No event of any topic is newer.
     private(set) var lastTopicEvent: UInt64
@@ -81,7 +83,9 @@ struct LogTail {
     /// The next event of the same stream; 0 when there is none.
     func next(after seq: UInt64) -> UInt64 { chains.next(after: seq) }
 
-    /// An event's fact, and the next event of the same stream; 0 when there is none. Nil when it must be read from the log.
+    /// An event's fact, and the next event of the same stream; 0 when there is none.
+    ///
+    /// Nil when it must be read from the log.
     func link(at seq: UInt64) -> (fact: Fact, next: UInt64)? {
         guard seq >= first else { return nil }
         let (compact, next) = chains.link(at: seq)

@@ -89,7 +89,9 @@ struct StreamDirectory {
         if stream.keep(tray) { answered.insert(stream.number) }
     }
 
-    /// The tray of the stream's user is about to change. Nearly all streams keep none, and need no look at themselves.
+    /// The tray of the stream's user is about to change.
+    ///
+    /// Nearly all streams keep none, and need no look at themselves.
     mutating func forgetTray(of number: UInt32) {
         guard answered.contains(number) else { return }
         answered.remove(number)
@@ -163,7 +165,9 @@ struct StreamDirectory {
     }
 }
 
-/// Streams by number. Numbers have no gaps, so an array does, in pages that are given back when empty.
+/// Streams by number.
+///
+/// Numbers have no gaps, so an array does, in pages that are given back when empty.
 struct StreamPages {
     private static let pageStreams = 256
 

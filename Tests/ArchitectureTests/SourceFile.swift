@@ -42,7 +42,9 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
     }
 
     /// Whether a plain comment stands above the line, attributes in between or not, or opens the braces that the line
-    /// opens. A doc comment is none: it says what something is, not why a promise about it holds.
+    /// opens.
+    ///
+    /// A doc comment is none: it says what something is, not why a promise about it holds.
     func hasReason(besideLine number: Int) -> Bool {
         let isReason = { (line: Substring) in line.contains(/^\s*\/\/(?!\/)\s*\S/) }
         let above = lines[..<(number - 1)].last { !$0.contains(/^\s*(@\w+(\([^)]*\))?\s*)+$/) }

@@ -30,7 +30,7 @@ import TraylogDomain
     private func check(_ path: String) throws -> Int {
         let store = try Store.open(path)
         defer { store.close() }
-        let events = try store.events()
+        let events = try store.events(limit: .max).events
         for stored in try store.storedProjections() {
             #expect(stored.damage == nil)
             #expect(stored.position.rawValue <= UInt64(events.count))

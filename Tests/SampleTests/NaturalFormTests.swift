@@ -3,8 +3,9 @@ import Testing
 import Traylog
 import TraylogFoundation
 
-/// What somebody writes who has not read the documentation yet. These tests have no access to the package: they see what any
-/// program sees.
+/// What somebody writes who has not read the documentation yet.
+///
+/// These tests have no access to the package: they see what any program sees.
 @Suite struct NaturalFormTests {
     private struct Build: Codable, Equatable { var number: Int }
 

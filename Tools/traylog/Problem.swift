@@ -1,7 +1,9 @@
 import ArgumentParser
 import Traylog
 
-/// The exit status and the message of an error. No other place decides them.
+/// The exit status and the message of an error.
+///
+/// No other place decides them.
 struct Problem {
     let status: ExitStatus
     /// The name that JSON carries as `error`.

@@ -30,7 +30,9 @@ public struct Archives: Sendable {
 
     let contents: ArchiveSet
 
-    /// The last floor of the archives. No archive has an event above it.
+    /// The last floor of the archives.
+    ///
+    /// No archive has an event above it.
     var through: UInt64 { contents.summaries.last?.header.through ?? 0 }
 }
 
@@ -58,60 +60,17 @@ extension BlockingQueries {
     package func identity() throws(TraylogError) -> StoreIdentity {
         try queries.answer { $0.record.identity }
     }
-
-    /// A user's own events from `from` on, oldest first, at most `limit`, with archived ones.
-    ///
-    /// - Complexity: O(events in the archives between the first and the last one returned), and that of
-    ///   ``history(of:from:limit:asOf:)``.
-    public func history(
-        of user: String, from: Seq = 1, limit: Int = .max, asOf: Moment? = nil, including archives: Archives
-    ) throws(TraylogError) -> [Event] {
-        let last = try end(asOf)
-        try queries.translatingErrors { _ in try Limits.check(identifier: user, "user") }
-        var log = try MergedLog(queries, archives, of: user, from: from.rawValue, through: last)
-        return try log.events(limit: limit)
-    }
-
-    /// Events of the log from `from` on, at most `limit`, with archived ones. There are fewer only at the head, or at the
-    /// moment `asOf`. Events that a compaction dropped without an archive are missing.
-    public func events(
-        from: Seq = 1, limit: Int = .max, asOf: Moment? = nil, including archives: Archives
-    ) throws(TraylogError) -> [Event] {
-        var log = try MergedLog(queries, archives, of: nil, from: from.rawValue, through: try end(asOf))
-        return try log.events(limit: limit)
-    }
-
-    private func end(_ asOf: Moment?) throws(TraylogError) -> UInt64 {
-        guard let asOf else { return try head().rawValue }
-        return try seq(of: asOf).rawValue
-    }
 }
 
-// The same queries for tasks.
 extension TrayQueries {
     /// Opens the archives of this store in `directory`.
+    ///
+    /// ```swift
+    /// let archives = try await store.archives(in: "/var/lib/shop/archives")
+    /// let first = try await store.events(limit: 10, including: archives)
+    /// ```
     public func archives(in directory: String) async throws(TraylogError) -> Archives {
         let store = view
         return try await queries.pool.run { () throws(TraylogError) in try store.archives(in: directory) }
-    }
-
-    /// A user's own events, with archived ones.
-    public func history(
-        of user: String, from: Seq = 1, limit: Int = .max, asOf: Moment? = nil, including archives: Archives
-    ) async throws(TraylogError) -> [Event] {
-        let store = view
-        return try await queries.pool.run { () throws(TraylogError) in
-            try store.history(of: user, from: from, limit: limit, asOf: asOf, including: archives)
-        }
-    }
-
-    /// Events of the log, with archived ones.
-    public func events(
-        from: Seq = 1, limit: Int = .max, asOf: Moment? = nil, including archives: Archives
-    ) async throws(TraylogError) -> [Event] {
-        let store = view
-        return try await queries.pool.run { () throws(TraylogError) in
-            try store.events(from: from, limit: limit, asOf: asOf, including: archives)
-        }
     }
 }

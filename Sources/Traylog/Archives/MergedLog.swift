@@ -4,8 +4,9 @@ import TraylogLog
 import TraylogQueries
 import TraylogStates
 
-/// The log of a store and its archives as one run of events. Of an event in both, the log's version counts, because it may
-/// have been erased since it was archived.
+/// The log of a store and its archives as one run of events.
+///
+/// Of an event in both, the log's version counts, because it may have been erased since it was archived.
 struct MergedLog {
     private let queries: Queries
     /// The user whose own events are read; nil for all events.
@@ -13,7 +14,9 @@ struct MergedLog {
     /// The user's stream; 0 for an unknown user.
     private let stream: UInt32
     private let last: UInt64
-    /// The store's floor when the archives were opened. They have the events that left the log before.
+    /// The store's floor when the archives were opened.
+    ///
+    /// They have the events that left the log before.
     private var floor: Floor
     private var archives: Archives
     private var archived: ArchiveSetCursor
@@ -47,7 +50,9 @@ struct MergedLog {
         }
     }
 
-    /// Opens the archives again. If the newest one is not there, its events are missing like those never archived.
+    /// Opens the archives again.
+    ///
+    /// If the newest one is not there, its events are missing like those never archived.
     private mutating func openArchives() throws {
         let identity = try queries.answer { $0.record.identity }
         archives = Archives(contents: try ArchiveSet.open(archives.directory, store: identity))

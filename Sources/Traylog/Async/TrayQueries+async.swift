@@ -11,19 +11,35 @@ extension TrayQueries {
     }
 
     /// The seq of a moment: the newest event that a query `asOf` it sees.
+    ///
+    /// ```swift
+    /// let midnight = try await store.seq(of: .time(Timestamp(milliseconds: 1_767_225_600_000)))
+    /// ```
     public func seq(of moment: Moment) async throws(TraylogError) -> Seq {
         try await asking { store throws(TraylogError) in try store.seq(of: moment) }
     }
 
-    /// One user's summary. An unknown user has an empty tray.
+    /// One user's summary.
+    ///
+    /// An unknown user has an empty tray.
     ///
     /// The tray of somebody who is in memory is answered at once; else a thread of the store reads it.
+    ///
+    /// ```swift
+    /// let badge = try await store.tray(of: "ann").unseen
+    /// let yesterday = try await store.tray(of: "ann", asOf: .time(.now - .seconds(86_400)))
+    /// ```
     public func tray(of user: String, asOf: Moment? = nil) async throws(TraylogError) -> Tray {
         if asOf == nil, let known = try queries.knownTray(of: user) { return known }
         return try await asking { store throws(TraylogError) in try store.tray(of: user, asOf: asOf) }
     }
 
     /// One page of a user's items, newest position first.
+    ///
+    /// ```swift
+    /// var page = try await store.inbox(of: "ann", InboxQuery(onlyUnread: true))
+    /// while let next = page.next { page = try await store.inbox(of: "ann", InboxQuery(cursor: next)) }
+    /// ```
     public func inbox(
         of user: String, _ query: InboxQuery = InboxQuery(), asOf: Moment? = nil
     ) async throws(TraylogError) -> InboxPage {
@@ -31,6 +47,10 @@ extension TrayQueries {
     }
 
     /// One page of a user's groups, the group with the newest item first.
+    ///
+    /// ```swift
+    /// for group in try await store.threads(of: "ann").threads { print(group.count, group.summary ?? "") }
+    /// ```
     public func threads(
         of user: String, limit: Int = Limits.defaultPageItems, cursor: TraylogDomain.Cursor? = nil,
         asOf: Moment? = nil
@@ -40,34 +60,68 @@ extension TrayQueries {
         }
     }
 
-    /// A user's own events from `from` on, oldest first, at most `limit`.
+    /// A user's own events, some at a time; nothing is hidden.
+    ///
+    /// ``allEvents(matching:newestFirst:including:)`` goes through all.
+    ///
+    /// ```swift
+    /// let newest = try await store.history(of: "ann", newestFirst: true, limit: 20)
+    /// for event in newest.events { print(event.seq, event.kind.name) }
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
     public func history(
-        of user: String, from: Seq = 1, limit: Int = .max, asOf: Moment? = nil
-    ) async throws(TraylogError) -> [Event] {
+        of user: String, newestFirst: Bool = false, from: Seq? = nil, limit: Int = EventPage.defaultLimit,
+        asOf: Moment? = nil, including archives: Archives? = nil
+    ) async throws(TraylogError) -> EventPage {
         try await asking(atLength: true) { store throws(TraylogError) in
-            try store.history(of: user, from: from, limit: limit, asOf: asOf)
+            try store.history(
+                of: user, newestFirst: newestFirst, from: from, limit: limit, asOf: asOf, including: archives)
         }
     }
 
-    /// Events of the log from `from` on, at most `limit`. There are fewer only at the head.
+    /// Events of the log, some at a time.
+    ///
+    /// What a compaction took is passed over.
+    ///
+    /// ```swift
+    /// let page = try await store.events(from: 100, limit: 50)
+    /// let following = try await store.events(from: page.next, limit: 50)
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
     public func events(
-        from: Seq = 1, limit: Int = .max, asOf: Moment? = nil
-    ) async throws(TraylogError) -> [Event] {
+        newestFirst: Bool = false, from: Seq? = nil, limit: Int = EventPage.defaultLimit, asOf: Moment? = nil,
+        including archives: Archives? = nil
+    ) async throws(TraylogError) -> EventPage {
         try await asking(atLength: true) { store throws(TraylogError) in
-            try store.events(from: from, limit: limit, asOf: asOf)
+            try store.events(newestFirst: newestFirst, from: from, limit: limit, asOf: asOf, including: archives)
         }
     }
 
-    /// The names of users after `name` that begin with `prefix`, in byte order, at most `limit`.
+    /// Names of users after `name` that begin with `prefix`, in byte order, some at a time.
+    ///
+    /// ``allUsers(prefix:asOf:)`` goes through all.
+    ///
+    /// ```swift
+    /// var page = try await store.users(prefix: "team/", limit: 50)
+    /// while let next = page.next { page = try await store.users(after: next, prefix: "team/", limit: 50) }
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`; failed.
     public func users(
-        after name: String? = nil, prefix: String = "", limit: Int = .max, asOf: Moment? = nil
-    ) async throws(TraylogError) -> [String] {
+        after name: String? = nil, prefix: String = "", limit: Int = UserPage.defaultLimit, asOf: Moment? = nil
+    ) async throws(TraylogError) -> UserPage {
         try await asking(atLength: true) { store throws(TraylogError) in
             try store.users(after: name, prefix: prefix, limit: limit, asOf: asOf)
         }
     }
 
     /// One item of a user's tray, in whatever state.
+    ///
+    /// ```swift
+    /// let item = try await store.item("build-17", of: "ann")
+    /// ```
     public func item(
         _ item: ItemReference, of user: String, asOf: Moment? = nil
     ) async throws(TraylogError) -> Item {
@@ -75,6 +129,10 @@ extension TrayQueries {
     }
 
     /// One item with what was done to it, by whom and when.
+    ///
+    /// ```swift
+    /// for event in try await store.life(of: "build-17", of: "ann").events { print(event.kind.name, event.recordedAt) }
+    /// ```
     public func life(
         of item: ItemReference, of user: String, asOf: Moment? = nil
     ) async throws(TraylogError) -> ItemLife {

@@ -11,7 +11,9 @@ public struct AuditReport: Hashable, Sendable {
     public var from: Seq
     /// The last event of the range.
     public var through: Seq
-    /// The head of the log's tree. Every proof of the report leads to it.
+    /// The head of the log's tree.
+    ///
+    /// Every proof of the report leads to it.
     public var treeHead: TreeHead
     /// The counts before ``from``.
     public var before: TrayCounts

@@ -3,8 +3,9 @@ import TraylogLog
 import TraylogQueries
 import TraylogStates
 
-/// The salt and the payload of an event. Its leaf commits to them: the last 32 bytes of the leaf are SHA-256(salt ‖ payload)
-/// (Docs/format.md, "Leaf").
+/// The salt and the payload of an event.
+///
+/// Its leaf commits to them: the last 32 bytes of the leaf are SHA-256(salt ‖ payload) (Docs/format.md, "Leaf").
 ///
 /// Give it only to those who may read the event: without the salt, the leaf reveals nothing.
 public struct EventDisclosure: Hashable, Sendable {
@@ -47,6 +48,10 @@ extension BlockingQueries {
 
 extension TrayQueries {
     /// The same, while the task waits.
+    ///
+    /// ```swift
+    /// if let disclosure = try await store.disclosure(of: 17) { print(disclosure.payload.count) }
+    /// ```
     public func disclosure(of seq: Seq) async throws(TraylogError) -> EventDisclosure? {
         try await asking { store throws(TraylogError) in try store.disclosure(of: seq) }
     }

@@ -63,7 +63,9 @@ extension BlockingQueries {
 
 // The tree is read in transactions of its own, some of them on another thread: no leaf of it ever changes.
 extension Queries {
-    /// The size of the tree at a moment. The tree knows no floor: of events that left the log it has the hashes.
+    /// The size of the tree at a moment.
+    ///
+    /// The tree knows no floor: of events that left the log it has the hashes.
     fileprivate func treeSize(_ moment: Moment?) throws(TraylogError) -> UInt64 {
         try answer { store in
             guard case .seq(let seq)? = moment else { return try store.seq(of: moment) }
@@ -111,6 +113,11 @@ extension SnapshotSource {
 
 extension TrayQueries {
     /// Size and root of the Merkle tree over the log through a moment, or through the head.
+    ///
+    /// ```swift
+    /// let head = try await store.treeHead()
+    /// print(head.size, head.root)
+    /// ```
     public func treeHead(asOf: Moment? = nil) async throws(TraylogError) -> TreeHead {
         try await asking { store throws(TraylogError) in try store.treeHead(asOf: asOf) }
     }
@@ -123,16 +130,31 @@ extension TrayQueries {
     }
 
     /// The proof that an event is in the log as it was at a moment.
+    ///
+    /// ```swift
+    /// let proof = try await store.proof(of: 17)
+    /// print(proof.inclusion.proves(proof.leafHash, in: proof.head))
+    /// ```
     public func proof(of seq: Seq, asOf: Moment? = nil) async throws(TraylogError) -> EventProof {
         try await asking { store throws(TraylogError) in try store.proof(of: seq, asOf: asOf) }
     }
 
     /// The proof that the log after `second` begins with all of the log after `first`.
+    ///
+    /// ```swift
+    /// let growth = try await store.treeGrowth(from: 1_000)
+    /// print(growth.consistency.proves(from: growth.first, to: growth.second))
+    /// ```
     public func treeGrowth(from first: Seq, to second: Seq? = nil) async throws(TraylogError) -> TreeGrowth {
         try await asking { store throws(TraylogError) in try store.treeGrowth(from: first, to: second) }
     }
 
     /// Every event that touched a user's tray, with its effect on the counts.
+    ///
+    /// ```swift
+    /// let report = try await store.audit(of: "ann", from: .time(.now - .seconds(86_400)))
+    /// print("\(report.steps.count) steps")
+    /// ```
     public func audit(
         of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false
     ) async throws(TraylogError) -> AuditReport {
@@ -156,6 +178,11 @@ extension TrayQueries {
     }
 
     /// Compares a user's tray right after one moment with the tray right after another.
+    ///
+    /// ```swift
+    /// let difference = try await store.difference(of: "ann", from: .seq(100), to: .seq(200))
+    /// print(difference.before.unread, difference.after.unread)
+    /// ```
     public func difference(
         of user: String, from: Moment, to: Moment? = nil
     ) async throws(TraylogError) -> TrayDifference {
@@ -165,6 +192,10 @@ extension TrayQueries {
 
 extension Store {
     /// Stores the Merkle tree through the head, on a thread of the store.
+    ///
+    /// ```swift
+    /// print(try await store.storeTree().root)
+    /// ```
     @discardableResult
     public func storeTree() async throws(TraylogError) -> TreeHead {
         try await queries.pool.run { [self] () throws(TraylogError) in try storeTree() }

@@ -19,6 +19,10 @@ extension BlockingQueries {
 
 extension TrayQueries {
     /// The same, while the task waits.
+    ///
+    /// ```swift
+    /// for (event, undo) in try await store.voidedEvents(of: "ann") { print("\(event) was undone by \(undo)") }
+    /// ```
     public func voidedEvents(of user: String) async throws(TraylogError) -> [Seq: Seq] {
         try await asking { store throws(TraylogError) in try store.voidedEvents(of: user) }
     }

@@ -26,7 +26,9 @@ extension BlockingQueries {
 }
 
 extension TrayQueries {
-    /// Copies the store into `directory` on another thread, while the task waits. Cancelling the task does not end it.
+    /// Copies the store into `directory` on another thread, while the task waits.
+    ///
+    /// Cancelling the task does not end it.
     @discardableResult
     public func backup(
         to directory: String, progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Void)? = nil

@@ -105,7 +105,7 @@ extension [LogRecord] {
 }
 
 extension TrayQueries {
-    /// The same on another thread, while the task waits. Cancelling the task does not end it.
+    /// The same on another thread, while the task waits; cancelling the task does not end it.
     ///
     /// - Parameters:
     ///   - directory: where a backup is.

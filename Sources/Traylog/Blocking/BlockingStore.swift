@@ -12,7 +12,9 @@ extension Store {
     public var blocking: BlockingStore { BlockingStore(store: self) }
 }
 
-/// A store's commands and queries for threads. It keeps the store.
+/// A store's commands and queries for threads.
+///
+/// It keeps the store.
 public struct BlockingStore: BlockingQueries {
     private let store: Store
 
@@ -22,6 +24,11 @@ public struct BlockingStore: BlockingQueries {
     public var queries: Queries { store.queries }
 
     /// Performs one command and returns when it is durable.
+    ///
+    /// ```swift
+    /// let receipt = try store.blocking.perform(.notify("ann", title: "From a thread"))
+    /// print(receipt.seq ?? 0)
+    /// ```
     ///
     /// - Throws: ``TraylogError/refused(_:)``; ``TraylogError/failed(_:)``, after which nothing was stored as far as
     ///   the store knows (after a power loss in between, the command's ``Command/key`` tells).
@@ -37,6 +44,10 @@ public struct BlockingStore: BlockingQueries {
 
     /// Performs commands that do not depend on each other's success, in order and with one sync for all.
     ///
+    /// ```swift
+    /// print(try store.blocking.performEach(commands).count)
+    /// ```
+    ///
     /// - Parameters:
     ///   - commands: performed in this order.
     ///   - stopAtRefusal: ends with the first refusal. What came before it stays.
@@ -49,6 +60,10 @@ public struct BlockingStore: BlockingQueries {
     }
 
     /// Wakes and expires everything that is due at a time, the system's clock when nil.
+    ///
+    /// ```swift
+    /// print(try store.blocking.tick().woken)
+    /// ```
     ///
     /// - Throws: ``TraylogError/failed(_:)``.
     @discardableResult
@@ -125,5 +140,9 @@ public struct BlockingStore: BlockingQueries {
     }
 
     /// Brings the stored states up to the log and gives the store free, as ``Store/close()`` does.
+    ///
+    /// ```swift
+    /// store.blocking.close()
+    /// ```
     public func close() { store.close() }
 }

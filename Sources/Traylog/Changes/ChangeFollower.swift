@@ -5,7 +5,7 @@ extension TrayQueries {
     /// A user's changes after `seq`, and then each new one when any process commits it.
     ///
     /// ```swift
-    /// for try await changes in store.followChanges(of: "ann", after: known) { known = changes.through }
+    /// for try await changes in store.followChanges(of: "ann", after: 100) { print(changes.through) }
     /// ```
     ///
     /// The first element comes at once, even if it has no events; each later one has some. The sequence keeps the store open,
@@ -25,7 +25,9 @@ extension TrayQueries {
 /// It reads pages on demand, so that a slow reader takes no memory and delays nothing. It ends when the task is cancelled or
 /// the store is closed. It throws ``TraylogError`` as ``TrayQueries/changes(of:after:limit:)`` does, and has ended then, too.
 public struct ChangeFollower: AsyncSequence, Sendable {
+    /// What it gives.
     public typealias Element = Changes
+    /// What it throws.
     public typealias Failure = TraylogError
 
     let store: any TrayQueries
@@ -33,6 +35,7 @@ public struct ChangeFollower: AsyncSequence, Sendable {
     let first: Seq
     let stopper: Stopper?
 
+    /// Starts to go through it, for one task.
     public func makeAsyncIterator() -> Iterator { Iterator(store: store, user: user, through: first, stopper: stopper) }
 
     /// Goes through the changes; for one task.

@@ -25,7 +25,9 @@ extension BlockingQueries {
         }
     }
 
-    /// Names what a user's tray holds now. It changes with each event that ``changes(of:after:limit:)`` shows, and with no other.
+    /// Names what a user's tray holds now.
+    ///
+    /// It changes with each event that ``changes(of:after:limit:)`` shows, and with no other.
     ///
     /// - Complexity: O(events of the user's topics after the user's last own event).
     public func version(of user: String) throws(TraylogError) -> TrayVersion {

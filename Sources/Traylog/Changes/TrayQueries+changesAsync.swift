@@ -4,6 +4,11 @@ import TraylogReplica
 // The same queries for tasks.
 extension TrayQueries {
     /// A user's own events and the visible ones of topics after `seq`, in order.
+    ///
+    /// ```swift
+    /// let changes = try await store.changes(of: "ann", after: 100)
+    /// print(changes.events.count, changes.through)
+    /// ```
     public func changes(
         of user: String, after seq: Seq = .zero, limit: Int = 1_000
     ) async throws(TraylogError) -> Changes {
@@ -11,11 +16,22 @@ extension TrayQueries {
     }
 
     /// Names what a user's tray holds now.
+    ///
+    /// ```swift
+    /// let version = try await store.version(of: "ann")
+    /// ```
     public func version(of user: String) async throws(TraylogError) -> TrayVersion {
         try await asking { store throws(TraylogError) in try store.version(of: user) }
     }
 
     /// One page of a user's tray as it was right after an event.
+    ///
+    /// ```swift
+    /// let snapshot = try await store.snapshot(of: "ann")
+    /// var replica = try TrayReplica([snapshot])
+    /// let changes = try await store.changes(of: "ann", after: snapshot.asOf)
+    /// try replica.apply(changes.events, through: changes.through)
+    /// ```
     public func snapshot(
         of user: String, asOf: Moment? = nil, cursor: SnapshotCursor? = nil, limit: Int = 10_000, contents: Int = 200
     ) async throws(TraylogError) -> TraySnapshot {
@@ -30,6 +46,10 @@ extension TrayQueries {
     }
 
     /// Identifies the store, in 32 characters.
+    ///
+    /// ```swift
+    /// print(try await store.storeIdentity())
+    /// ```
     public func storeIdentity() async throws(TraylogError) -> String {
         try await asking { store throws(TraylogError) in try store.storeIdentity() }
     }

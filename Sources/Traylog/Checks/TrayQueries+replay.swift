@@ -32,7 +32,9 @@ extension BlockingQueries {
 }
 
 extension TrayQueries {
-    /// The same on a thread of its own, while the task waits. Cancelling the task gives it up.
+    /// The same on a thread of its own, while the task waits.
+    ///
+    /// Cancelling the task gives it up.
     ///
     /// - Parameter progress: told on that thread how many events are folded, of how many.
     public func replay(

@@ -27,7 +27,9 @@ extension BlockingQueries {
 }
 
 extension TrayQueries {
-    /// Checks on a thread of its own, while the task waits. Cancelling the task does not end it.
+    /// Checks on a thread of its own, while the task waits.
+    ///
+    /// Cancelling the task does not end it.
     public func verify(
         archives: String? = nil, progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> VerificationReport {

@@ -14,7 +14,9 @@ extension Store {
         try compact(before: moment, archive: archive, isDryRun: isDryRun, progress: { _, _ in })
     }
 
-    /// Moves the floor up to a moment. Events below the floor leave the log, if no query at the floor or above needs them.
+    /// Moves the floor up to a moment.
+    ///
+    /// Events below the floor leave the log, if no query at the floor or above needs them.
     ///
     /// Items that are gone or deleted leave, and everything below the floor that the states hold by then. The content of
     /// items that somebody may still see stays. Every answer about the floor and later is unchanged; the compaction checks
@@ -26,6 +28,11 @@ extension Store {
     /// after.
     ///
     /// It runs on another thread, while the task waits. Cancelling the task cancels the compaction, and changes nothing.
+    ///
+    /// ```swift
+    /// let report = try await store.compact(before: .daysAgo(90), archive: "/var/lib/shop/archives")
+    /// print(report.json)
+    /// ```
     ///
     /// - Parameters:
     ///   - moment: the floor, or a time; then the floor is the newest event that a query of that time sees. At or below the

@@ -14,8 +14,10 @@ extension Store {
         try erase(user, actor: actor, device: device, archives: archives, progress: { _, _ in })
     }
 
-    /// Erases a person. Afterwards no file of the store or its archives has the user's name or the content of the user's
-    /// own events (texts, keys, actors, devices), not even in free pages.
+    /// Erases a person.
+    ///
+    /// Afterwards no file of the store or its archives has the user's name or the content of the user's own events
+    /// (texts, keys, actors, devices), not even in free pages.
     ///
     /// Kind and time of each event stay, under a pseudonym. Earlier proofs and tree heads still hold. A newcomer can get the
     /// name, with an empty tray. Answers about other users do not change, so what their events say about this person stays.
@@ -25,6 +27,11 @@ extension Store {
     /// the memory of readers are out of reach.
     ///
     /// It runs on another thread, while the task waits. Cancelling the task does not end it.
+    ///
+    /// ```swift
+    /// let report = try await store.erase("ann", actor: "support")
+    /// print(report.json)
+    /// ```
     ///
     /// - Parameters:
     ///   - user: who is erased.

@@ -5,8 +5,13 @@ import TraylogStates
 import TraylogWriter
 
 extension Store {
-    /// Holds a user: until a release no event of the user leaves the log in a compaction, and nobody can erase the user. A
-    /// compaction that is under way ends with `busy` and takes nothing away. The name may be new.
+    /// Holds a user: until a release no event of the user leaves the log in a compaction, and nobody can erase the user.
+    ///
+    /// A compaction that is under way ends with `busy` and takes nothing away. The name may be new.
+    ///
+    /// ```swift
+    /// try await store.hold("ann", actor: "legal")
+    /// ```
     ///
     /// - Parameters:
     ///   - user: whose tray it is.
@@ -25,6 +30,10 @@ extension Store {
     }
 
     /// Ends a hold.
+    ///
+    /// ```swift
+    /// try await store.release("ann", actor: "legal")
+    /// ```
     ///
     /// - Parameters:
     ///   - user: whose tray it is.
@@ -77,6 +86,10 @@ extension BlockingQueries {
 
 extension TrayQueries {
     /// Whether a user is held (``Store/hold(_:actor:device:)``).
+    ///
+    /// ```swift
+    /// print(try await store.isHeld("ann"))
+    /// ```
     ///
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     /// - Complexity: O(the user's events).

@@ -5,7 +5,9 @@ import TraylogLog
 import TraylogQueries
 import TraylogStates
 
-/// Writes the log as lines of JSON, some at a time. ``LogRestore`` makes the same log from them.
+/// Writes the log as lines of JSON, some at a time.
+///
+/// ``LogRestore`` makes the same log from them.
 public struct LogExport {
     /// The lines of some events, each with its newline.
     public struct Lines {
@@ -15,14 +17,18 @@ public struct LogExport {
         public var last: Seq
     }
 
-    /// Goes on behind an event that cannot be read, and puts a line for the gap in its place. Erased events and those that
-    /// left the log have such lines, too, so that ``LogRestore`` takes what is left of any store.
+    /// Goes on behind an event that cannot be read, and puts a line for the gap in its place.
+    ///
+    /// Erased events and those that left the log have such lines, too, so that ``LogRestore`` takes what is left of any
+    /// store.
     public var skipsDamage = false
     /// The events that could not be read, ascending, as ranges.
     public private(set) var lost: [ClosedRange<UInt64>] = []
     /// Met behind lines that were still good.
     private var damage: TraylogError?
-    /// Leaves out what does not match. What is left cannot be restored.
+    /// Leaves out what does not match.
+    ///
+    /// What is left cannot be restored.
     public var filter: EventFilter?
     /// The event of the last line; below the first one when there is nothing to export.
     public let last: Seq
@@ -35,7 +41,9 @@ public struct LogExport {
     /// The log and its archives; nil without archives.
     private var merged: MergedLog?
 
-    /// How many events one ``take()`` looks at, at most; 1 or more. It limits the life of a read transaction.
+    /// How many events one ``take()`` looks at, at most; 1 or more.
+    ///
+    /// It limits the life of a read transaction.
     public var eventsAtOnce = 1_000 {
         didSet { eventsAtOnce = max(eventsAtOnce, 1) }
     }
@@ -63,7 +71,9 @@ public struct LogExport {
         }
     }
 
-    /// Begins an export of what can be found in a store that is too damaged to be opened. It skips damage.
+    /// Begins an export of what can be found in a store that is too damaged to be opened.
+    ///
+    /// It skips damage.
     ///
     /// - Parameters: as above.
     /// - Throws: ``TraylogError/failed(_:)``: `notFound`, `foreignFile` when no page has an event.

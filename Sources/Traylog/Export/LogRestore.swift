@@ -7,8 +7,9 @@ import TraylogPages
 import TraylogRewrite
 import TraylogStates
 
-/// Restores the log of an export byte for byte, line by line, in a store that is missing or empty. Then it derives the
-/// states from the log.
+/// Restores the log of an export byte for byte, line by line, in a store that is missing or empty.
+///
+/// Then it derives the states from the log.
 ///
 /// Until the restore is finished the store is marked as unfinished, and cannot be opened. A restore replaces what an
 /// earlier one left that failed or was killed. For one thread.
@@ -63,7 +64,9 @@ public final class LogRestore {
         close()
     }
 
-    /// Closes the store. Without ``finish(progress:)`` it stays unfinished, unless nothing was stored.
+    /// Closes the store.
+    ///
+    /// Without ``finish(progress:)`` it stays unfinished, unless nothing was stored.
     public func close() {
         environment?.close()
     }

@@ -1,4 +1,3 @@
-import TraylogChecks
 import TraylogDomain
 import TraylogJSON
 import TraylogQueries
@@ -64,55 +63,41 @@ extension JSONWriter {
         member("head", report.head)
         endObject()
     }
-
-    /// Writes what a replay found.
-    public mutating func write(_ report: ReplayReport) {
-        beginObject()
-        member("events", report.events)
-        member("users", report.users)
-        // To the millisecond; a number's shortest text is JSON.
-        member("seconds", raw: "\((report.seconds * 1_000).rounded() / 1_000)")
-        member("eventsPerSecond", report.eventsPerSecond)
-        member("identical", report.identical)
-        member("difference", report.difference)
-        endObject()
-    }
 }
 
 // The writer has the forms; these conformances lend them to encoders.
 
-extension StoreStatistics: JSONForm {
-    public func write(to writer: inout JSONWriter) { writer.write(self) }
-}
-
 extension TickReport: JSONForm {
+    /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
 extension BackupReport: JSONForm {
+    /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
 extension CompactionReport: JSONForm {
+    /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
 extension ErasureReport: JSONForm {
-    public func write(to writer: inout JSONWriter) { writer.write(self) }
-}
-
-extension ReplayReport: JSONForm {
+    /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
 extension AuditReport: JSONForm {
+    /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
 extension AuditEntry: JSONForm {
+    /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
 extension TrayCounts: JSONForm {
+    /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }

@@ -9,13 +9,16 @@ import TraylogObservation
 /// It ends when the task is cancelled or the store is closed. It throws ``TraylogError`` when an event cannot be read, and
 /// has ended then, too.
 public struct LogFollower: AsyncSequence, Sendable {
+    /// What it gives.
     public typealias Element = Event
+    /// What it throws.
     public typealias Failure = TraylogError
 
     let store: any TrayQueries
     let first: Seq?
     let stopper: Stopper?
 
+    /// Starts to go through it, for one task.
     public func makeAsyncIterator() -> Iterator { Iterator(store: store, next: first, stopper: stopper) }
 
     /// Goes through the events; for one task.
@@ -64,7 +67,7 @@ public struct LogFollower: AsyncSequence, Sendable {
             if nextSeq == nil { nextSeq = try await store.head() + 1 }
             while let from = nextSeq, !Task.isCancelled, !observation.signal.isEnded {
                 if let event = read.popFirst() { return event }
-                read = try await store.events(from: from, limit: Self.chunk)[...]
+                read = try await store.events(from: from, limit: Self.chunk).events[...]
                 if let last = read.last {
                     nextSeq = last.seq + 1
                 } else {

@@ -16,7 +16,9 @@ public final class Stopper: Sendable {
     /// Makes one that has stopped nothing.
     public init() {}
 
-    /// Ends all sequences, also those that begin later. It may be called from any thread, and again.
+    /// Ends all sequences, also those that begin later.
+    ///
+    /// It may be called from any thread, and again.
     public func stop() {
         let signals = state.withLock { state in
             defer { state = State(isStopped: true) }

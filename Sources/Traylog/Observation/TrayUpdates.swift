@@ -5,7 +5,7 @@ extension TrayQueries {
     /// A user's tray now, and again whenever it changes.
     ///
     /// ```swift
-    /// for try await tray in store.trayUpdates(of: "ann") { badge = tray.unseen }
+    /// for try await tray in store.trayUpdates(of: "ann") { print(tray.unseen) }
     /// ```
     ///
     /// The sequence keeps the store open, and ends when it is closed.
@@ -19,6 +19,10 @@ extension TrayQueries {
 
     /// The events of the log from `first` on, and then each new one.
     ///
+    /// ```swift
+    /// for try await event in store.follow() { print(event.json) }
+    /// ```
+    ///
     /// - Parameters:
     ///   - first: may be beyond the head; nil begins after the head at the time of the first `next()`.
     ///   - stopper: ends the sequence earlier.
@@ -27,6 +31,10 @@ extension TrayQueries {
     }
 
     /// The events of the log after `position`, and then each new one: to go on where an earlier run has stopped.
+    ///
+    /// ```swift
+    /// for try await event in store.follow(after: 100) { print(event.json) }
+    /// ```
     public func follow(after position: Seq) -> LogFollower { follow(from: position + 1) }
 }
 
@@ -38,13 +46,16 @@ extension TrayQueries {
 /// It ends when the task is cancelled or the store is closed. It throws ``TraylogError`` when the tray cannot be read, and
 /// has ended then, too.
 public struct TrayUpdates: AsyncSequence, Sendable {
+    /// What it gives.
     public typealias Element = Tray
+    /// What it throws.
     public typealias Failure = TraylogError
 
     let store: any TrayQueries
     let user: String
     let stopper: Stopper?
 
+    /// Starts to go through it, for one task.
     public func makeAsyncIterator() -> Iterator { Iterator(store: store, user: user, stopper: stopper) }
 
     /// Goes through the states of the tray; for one task.

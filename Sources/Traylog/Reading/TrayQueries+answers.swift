@@ -19,6 +19,10 @@ extension BlockingQueries {
 
     /// One user's summary; somebody unknown has an empty tray.
     ///
+    /// ```swift
+    /// let badge = try store.blocking.tray(of: "ann").unseen
+    /// ```
+    ///
     /// - Parameters:
     ///   - user: whose tray it is.
     ///   - asOf: a moment of the past; without it, now.
@@ -29,6 +33,10 @@ extension BlockingQueries {
     }
 
     /// One page of a user's items, newest position first.
+    ///
+    /// ```swift
+    /// let newest = try store.blocking.inbox(of: "ann").items
+    /// ```
     ///
     /// - Complexity: O(page) from the cursor on, and what the filters pass over.
     public func inbox(
@@ -57,64 +65,63 @@ extension BlockingQueries {
         }
     }
 
-    /// A user's own events from `from` on, oldest first, at most `limit`; nothing is hidden.
+    /// A user's own events, some at a time; nothing is hidden.
     ///
-    /// Broadcasts are events of their topics, and not among them. Long answers are read in parts: a compaction or an
-    /// erasure that ends meanwhile shows in those that come after it.
+    /// Broadcasts are events of their topics, and not among them.
     ///
-    /// - Complexity: O(events returned).
-    public func history(
-        of user: String, from: Seq = 1, limit: Int = .max, asOf: Moment? = nil
-    ) throws(TraylogError) -> [Event] {
-        var events: [Event] = []
-        var end: UInt64?
-        var next: UInt64? = from.rawValue
-        repeat {
-            let (first, rest, known) = (next ?? 0, max(limit - events.count, 0), end)
-            let part = try queries.answer(.now, of: user) { now in
-                let end = try known ?? now.store.seq(of: asOf)
-                return (try now.events(from: first, through: end, limit: rest), end)
-            }
-            events += part.0.events
-            (next, end) = (part.0.next, part.1)
-        } while next != nil && events.count < limit
-        return events
-    }
-
-    /// Events of the log from `from` on, at most `limit`; fewer only at the head, or at the moment `asOf`.
-    ///
-    /// What a compaction took is passed over. Long answers are read in parts: a compaction or an erasure that ends
-    /// meanwhile shows in those that come after it.
-    public func events(
-        from: Seq = 1, limit: Int = .max, asOf: Moment? = nil
-    ) throws(TraylogError) -> [Event] {
-        var events: [Event] = []
-        var end: UInt64?
-        var next = max(from.rawValue, 1)
-        repeat {
-            let (first, rest, known) = (next, max(limit - events.count, 0), end)
-            let part = try queries.answer { store in
-                let end = try known ?? store.seq(of: asOf)
-                return (try store.events(from: first, through: end, limit: rest), end)
-            }
-            events += part.0.events
-            (next, end) = (part.0.next, part.1)
-        } while next <= end ?? 0 && events.count < limit
-        return events
-    }
-
-    /// Names of users in byte order, those after `name`, at most `limit`.
+    /// ```swift
+    /// var page = try store.blocking.history(of: "ann", newestFirst: true)
+    /// while let next = page.next {
+    ///     page = try store.blocking.history(of: "ann", newestFirst: true, from: next)
+    /// }
+    /// ```
     ///
     /// - Parameters:
-    ///   - name: goes on after this one; nil for the first.
+    ///   - user: whose events.
+    ///   - newestFirst: goes from the end to the beginning.
+    ///   - from: where to begin: ``EventPage/next`` of the page before; nil for the oldest event, or the newest one.
+    ///   - limit: the greatest number of events, 1 or more. A page is in memory as a whole.
+    ///   - asOf: a moment of the past; without it, now.
+    ///   - archives: are read, too, as if nothing had left the log.
+    /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
+    /// - Complexity: O(events returned); with archives, of all that they have of the log between the first and the last one.
+    public func history(
+        of user: String, newestFirst: Bool = false, from: Seq? = nil, limit: Int = EventPage.defaultLimit,
+        asOf: Moment? = nil, including archives: Archives? = nil
+    ) throws(TraylogError) -> EventPage {
+        try queries.translatingErrors { _ in try Limits.check(identifier: user, "user") }
+        return try page(of: user, newestFirst, from, limit, asOf, archives)
+    }
+
+    /// Events of the log, some at a time.
+    ///
+    /// What a compaction took is passed over.
+    ///
+    /// - Throws: as ``history(of:newestFirst:from:limit:asOf:including:)``, whose parameters it has.
+    /// - Complexity: as that one's.
+    public func events(
+        newestFirst: Bool = false, from: Seq? = nil, limit: Int = EventPage.defaultLimit, asOf: Moment? = nil,
+        including archives: Archives? = nil
+    ) throws(TraylogError) -> EventPage {
+        try page(of: nil, newestFirst, from, limit, asOf, archives)
+    }
+
+    /// Names of users in byte order, some at a time.
+    ///
+    /// - Parameters:
+    ///   - name: goes on after this one, ``UserPage/next`` of the page before; nil for the first.
     ///   - limit: at most so many.
     ///   - prefix: only names that begin with these bytes of UTF-8.
     ///   - asOf: only those who had an event by then; each user's first event is looked up.
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`; failed.
     /// - Complexity: O(names returned).
     public func users(
-        after name: String? = nil, prefix: String = "", limit: Int = .max, asOf: Moment? = nil
-    ) throws(TraylogError) -> [String] {
-        guard let asOf else { return try users(after: name, prefix, limit: limit) }
+        after name: String? = nil, prefix: String = "", limit: Int = UserPage.defaultLimit, asOf: Moment? = nil
+    ) throws(TraylogError) -> UserPage {
+        func page(_ users: [String]) -> UserPage {
+            UserPage(users: users, next: users.count < limit ? nil : users.last)
+        }
+        guard let asOf else { return page(try users(after: name, prefix, limit: limit)) }
         let end = try seq(of: asOf).rawValue
         var found: [String] = []
         var last = name
@@ -126,7 +133,7 @@ extension BlockingQueries {
                 if try queries.answer(.now, of: user, { try $0.hadEvent(by: end) }) { found.append(user) }
             }
         }
-        return found
+        return page(found)
     }
 
     private func users(after name: String?, _ prefix: String, limit: Int) throws(TraylogError) -> [String] {

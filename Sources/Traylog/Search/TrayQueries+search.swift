@@ -2,28 +2,14 @@ import TraylogDomain
 import TraylogQueries
 import TraylogStates
 
-/// Some of the events that a search found.
-public struct EventPage: Hashable, Sendable {
-    /// In the order of the search.
-    public var events: [Event]
-    /// The first event that was not looked at, where the search goes on; nil at its end.
-    public var next: Seq?
-
-    /// Makes one of its parts.
-    public init(events: [Event], next: Seq?) {
-        self.events = events
-        self.next = next
-    }
-}
-
 extension BlockingQueries {
     /// Events that match a filter, in one scan of the log.
     ///
     /// ```swift
     /// var filter = EventFilter()
     /// filter.device = "phone"
-    /// var page = try store.search(filter, newestFirst: true, limit: 50)
-    /// while let next = page.next { page = try store.search(filter, newestFirst: true, from: next, limit: 50) }
+    /// var page = try store.blocking.search(filter, newestFirst: true)
+    /// while let next = page.next { page = try store.blocking.search(filter, newestFirst: true, from: next) }
     /// ```
     ///
     /// - Parameters:
@@ -50,7 +36,8 @@ extension BlockingQueries {
             }
         }
         var scan = EventScan(
-            queries: queries, archives: archives, user: filter.user, range: range, newestFirst: newestFirst)
+            queries: queries, archives: archives, user: filter.user, range: range, newestFirst: newestFirst,
+            window: 1_000)
         var page = EventPage(events: [], next: nil)
         while let part = try scan.next() {
             for event in part where filter.matches(event) {
@@ -71,85 +58,16 @@ extension TrayQueries {
         _ filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100,
         including archives: Archives? = nil
     ) async throws(TraylogError) -> EventPage {
-        try await asking { store throws(TraylogError) in
+        try await asking(atLength: true) { store throws(TraylogError) in
             try store.search(filter, newestFirst: newestFirst, from: from, limit: limit, including: archives)
         }
     }
 }
 
-/// A range of events, in one direction, in parts that are read in snapshots of their own.
-private struct EventScan {
-    /// Seqs that one part spans.
-    private static let window: UInt64 = 1_000
-
-    let queries: Queries
-    let archives: Archives?
-    let user: String?
-    /// The part of the log that the search has not read yet.
-    var range: (first: UInt64, last: UInt64)
-    let newestFirst: Bool
-
-    init(queries: Queries, archives: Archives?, user: String?, range: (first: UInt64, last: UInt64), newestFirst: Bool)
-    {
-        self.queries = queries
-        self.archives = archives
-        self.user = user
-        self.range = range
-        self.newestFirst = newestFirst
-    }
-
-    /// The events of the next part, in order; nil at the end.
-    mutating func next() throws(TraylogError) -> [Event]? {
-        guard range.first <= range.last else { return nil }
-        var part = range
-        if newestFirst {
-            part.first = try start(endingWith: range.last)
-            range.last = part.first - 1
-        } else {
-            part.last = try end(beginningWith: range.first)
-            range.first = part.last + 1
-        }
-        let events = try read(part.first, part.last)
-        return newestFirst ? events.reversed() : events
-    }
-
-    /// The last seq of a part. Of a user without archives it spans a window of the user's own events.
-    private func end(beginningWith first: UInt64) throws(TraylogError) -> UInt64 {
-        guard let user, archives == nil else { return min(range.last, first + Self.window - 1) }
-        let last = range.last
-        return try queries.answer(.now, of: user) { now in
-            let seqs = try now.state.events(from: first, through: last, limit: Int(Self.window), stored: now.pages)
-            return seqs.count == Int(Self.window) ? seqs[seqs.count - 1] : last
-        }
-    }
-
-    private func start(endingWith last: UInt64) throws(TraylogError) -> UInt64 {
-        guard let user, archives == nil else {
-            return max(range.first, last >= Self.window ? last - Self.window + 1 : 1)
-        }
-        let first = range.first
-        return try queries.answer(.now, of: user) { now in
-            let seqs = try now.state.events(from: first, through: last, stored: now.pages)
-            return seqs.count > Int(Self.window) ? seqs[seqs.count - Int(Self.window)] : first
-        }
-    }
-
-    private func read(_ first: UInt64, _ last: UInt64) throws(TraylogError) -> [Event] {
-        if let archives {
-            var log = try MergedLog(queries, archives, of: user, from: first, through: last)
-            return try log.events(limit: .max)
-        }
-        if let user {
-            return try queries.answer(.now, of: user) { now in
-                try now.events(from: first, through: last, limit: .max).events
-            }
-        }
-        return try queries.answer { try $0.events(from: first, through: last, limit: .max).events }
-    }
-}
-
 extension StoreSnapshot {
-    /// The events that can be of the filter's times. Those below the floor may be in archives, whatever their times.
+    /// The events that can be of the filter's times.
+    ///
+    /// Those below the floor may be in archives, whatever their times.
     fileprivate func range(of filter: EventFilter) throws -> (first: UInt64, last: UInt64) {
         func bound(_ find: () throws -> UInt64, below: UInt64) throws -> UInt64 {
             do { return try find() } catch Refusal.compacted { return below }

@@ -24,7 +24,9 @@ struct ArchiveDirectory: Hashable, Sendable {
 
     func path(of name: String) -> String { "\(path)/\(name)" }
 
-    /// Creates the directory (0700) if it is missing. Its parent must exist.
+    /// Creates the directory (0700) if it is missing.
+    ///
+    /// Its parent must exist.
     func create() throws(ArchiveError) {
         let isNew: Bool
         do {
@@ -49,7 +51,9 @@ struct ArchiveDirectory: Hashable, Sendable {
         try names().filter { $0.hasSuffix(Self.ending) }
     }
 
-    /// Deletes the unfinished files of processes that were killed. Those of running processes are locked, and stay.
+    /// Deletes the unfinished files of processes that were killed.
+    ///
+    /// Those of running processes are locked, and stay.
     func removeLeftovers() throws(ArchiveError) {
         for name in try names() where name.hasPrefix("traylog-") && name.hasSuffix(Self.ending + Self.partialEnding) {
             let file = path(of: name)

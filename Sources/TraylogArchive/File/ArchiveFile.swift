@@ -1,6 +1,8 @@
 import TraylogPlatform
 
-/// An open file, closed with the last reference. Reads are at an offset, writes at the end.
+/// An open file, closed with the last reference.
+///
+/// Reads are at an offset, writes at the end.
 final class ArchiveFile: Sendable {
     let path: String
     private let file: FileDescriptor
@@ -80,7 +82,9 @@ final class ArchiveFile: Sendable {
 }
 
 extension [UInt8] {
-    /// Changes the size, and keeps the memory if it is large enough. New bytes are 0.
+    /// Changes the size, and keeps the memory if it is large enough.
+    ///
+    /// New bytes are 0.
     mutating func resize(to count: Int) {
         if self.count > count {
             removeLast(self.count - count)

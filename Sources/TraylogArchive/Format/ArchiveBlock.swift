@@ -8,7 +8,9 @@ struct ArchiveBlock: Hashable, Sendable {
     static let byteCount = 32
     /// The size of the frame before the compressed bytes.
     static let frameBytes = 24
-    /// A block is closed when it has this many bytes. Only a large event makes it much larger.
+    /// A block is closed when it has this many bytes.
+    ///
+    /// Only a large event makes it much larger.
     static let usualRawBytes = 256 << 10
     /// The size of a block that is nearly full and then gets the largest event.
     static let largestRawBytes =
@@ -58,8 +60,10 @@ struct ArchiveBlock: Hashable, Sendable {
     }
 }
 
-/// One event in the bytes of a block: `seq u64 | record u32 | payload u32`, then the record as in the log, and the payload
-/// if the log keeps it in chunks. The two numbers are their sizes.
+/// One event in the bytes of a block: `seq u64 | record u32 | payload u32`, then the record as in the log, and the
+/// payload if the log keeps it in chunks.
+///
+/// The two numbers are their sizes.
 struct ArchivedEvent: Hashable, Sendable {
     static let prefixBytes = 16
 

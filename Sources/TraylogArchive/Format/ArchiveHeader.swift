@@ -11,7 +11,9 @@ package struct ArchiveHeader: Hashable, Sendable {
     private static let checkedBytes = 60
 
     package let store: StoreIdentity
-    /// The floor that the compaction moved the store to. Every event in the archive is at or below it.
+    /// The floor that the compaction moved the store to.
+    ///
+    /// Every event in the archive is at or below it.
     package let through: UInt64
 
     package init(store: StoreIdentity, through: UInt64) {

@@ -1,6 +1,8 @@
 import CTraylogZstd
 
-/// Compresses to zstd frames. It keeps its memory, about 2 MB, between calls.
+/// Compresses to zstd frames.
+///
+/// It keeps its memory, about 2 MB, between calls.
 @safe final class ZstdCompressor {
     // The context is created once, never shared, and freed with the object.
     // Higher levels take more time and gain little; see Docs/decisions/0086.
@@ -36,7 +38,9 @@ extension ZstdFailure {
     init(code: Int) { reason = unsafe String(cString: ZSTD_getErrorName(code)) }
 }
 
-/// Decompresses zstd frames. Any bytes give a result or an error.
+/// Decompresses zstd frames.
+///
+/// Any bytes give a result or an error.
 @safe final class ZstdDecompressor {
     // The context is created once, never shared, and freed with the object.
     private let context: OpaquePointer

@@ -18,7 +18,9 @@ public struct NotePublicKey: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Reads the text of a key. Space around it is ignored.
+    /// Reads the text of a key.
+    ///
+    /// Space around it is ignored.
     ///
     /// - Throws: ``NoteError``.
     public init(_ text: String) throws(NoteError) {
@@ -66,7 +68,9 @@ extension String {
     }
 }
 
-/// Signs notes. Its text is `PRIVATE+KEY+NAME+ID+KEY`; keep it secret, because it is all that is needed to sign.
+/// Signs notes.
+///
+/// Its text is `PRIVATE+KEY+NAME+ID+KEY`; keep it secret, because it is all that is needed to sign.
 public struct NotePrivateKey: Sendable {
     private static let prefix = "PRIVATE+KEY+"
 
@@ -92,7 +96,9 @@ public struct NotePrivateKey: Sendable {
         publicKey = try NotePublicKey(name: name, bytes: key)
     }
 
-    /// Reads the text of a key. Space around it is ignored.
+    /// Reads the text of a key.
+    ///
+    /// Space around it is ignored.
     ///
     /// - Throws: ``NoteError``.
     public init(_ text: String) throws(NoteError) {
@@ -141,6 +147,7 @@ public enum NoteError: Error, Hashable, Sendable {
 }
 
 extension NoteError: CustomStringConvertible {
+    /// The text for a person.
     public var description: String {
         switch self {
         case .malformedKey(let what): "not a key: \(what)"

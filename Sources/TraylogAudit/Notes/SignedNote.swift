@@ -13,7 +13,9 @@ public struct SignedNote: Hashable, Sendable {
     private static let longest = 1 << 20
     private static let mostSignatures = 100
 
-    /// The signed text. It ends with a line feed.
+    /// The signed text.
+    ///
+    /// It ends with a line feed.
     public let body: String
     /// The signatures, in the order of the text.
     public private(set) var signatures: [Signature] = []
@@ -62,7 +64,9 @@ public struct SignedNote: Hashable, Sendable {
         signatures.append(Signature(name: key.publicKey.name, bytes: key.publicKey.id + (try key.sign(body))))
     }
 
-    /// Checks that the holder of `key` signed this text. Signatures of other keys are ignored.
+    /// Checks that the holder of `key` signed this text.
+    ///
+    /// Signatures of other keys are ignored.
     ///
     /// - Throws: ``NoteError`` `unsigned`, `wrongSignature`.
     public func verify(with key: NotePublicKey) throws(NoteError) {
@@ -80,7 +84,9 @@ public struct Checkpoint: Hashable, Sendable {
     public var origin: String
     /// The tree head that the checkpoint states.
     public var head: TreeHead
-    /// Further lines. They have no meaning here, and are kept.
+    /// Further lines.
+    ///
+    /// They have no meaning here, and are kept.
     public var extensions: [String]
 
     /// Makes one of its parts.

@@ -36,7 +36,9 @@ public struct EventLeaf: Hashable, Sendable {
         self.digest = digest
     }
 
-    /// Whether the event had this content. `traylog export` prints the salt and the payload.
+    /// Whether the event had this content.
+    ///
+    /// `traylog export` prints the salt and the payload.
     public func commits(toPayload payload: [UInt8], salt: [UInt8]) -> Bool {
         digest == .sha256(RawSpan(_elements: salt.span), RawSpan(_elements: payload.span))
     }

@@ -127,7 +127,9 @@ extension UInt64 {
     }
 }
 
-/// Computes the head of a tree leaf by leaf, in memory for a few hashes. An auditor uses it on an exported log.
+/// Computes the head of a tree leaf by leaf, in memory for a few hashes.
+///
+/// An auditor uses it on an exported log.
 public struct MerkleAccumulator: Sendable {
     /// How many leaves were added.
     public private(set) var size: UInt64 = 0

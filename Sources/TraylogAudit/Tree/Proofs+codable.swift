@@ -10,6 +10,7 @@ extension MerkleHash: Codable {
         self = hash
     }
 
+    /// Writes its JSON form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(hex)
@@ -46,6 +47,7 @@ extension EventProof: Codable {
         self.leaf = leaf
     }
 
+    /// Writes its JSON form.
     public func encode(to encoder: any Encoder) throws {
         try head.encode(to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)
@@ -78,6 +80,7 @@ extension TreeGrowth: Codable {
                 first: first.size, second: second.size, path: try container.decode([MerkleHash].self, forKey: .path)))
     }
 
+    /// Writes its JSON form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(first.size, forKey: .first)

@@ -85,8 +85,9 @@ public struct ConsistencyProof: Hashable, Sendable {
     }
 }
 
-/// Proves that an event is in a log, by the hash of its leaf, a tree head, and the path between them. It can be verified
-/// without the log.
+/// Proves that an event is in a log, by the hash of its leaf, a tree head, and the path between them.
+///
+/// It can be verified without the log.
 public struct EventProof: Hashable, Sendable {
     /// The leaf of the event; nil for an event that left the log, of which only ``leafHash`` is left.
     public var leaf: EventLeaf?
@@ -112,19 +113,24 @@ public struct EventProof: Hashable, Sendable {
         self.inclusion = inclusion
     }
 
-    /// The event's number. Leaves are counted from 0, events from 1.
+    /// The event's number.
+    ///
+    /// Leaves are counted from 0, events from 1.
     public var seq: UInt64 { inclusion.leafIndex &+ 1 }
 
-    /// Whether the leaf is in its place in the tree of ``head``. That says something only about a head that you trust:
-    /// compare it with one that was kept elsewhere. Without ``leaf`` it says that an event with ``leafHash`` was there, and
-    /// nothing about what happened.
+    /// Whether the leaf is in its place in the tree of ``head``.
+    ///
+    /// That says something only about a head that you trust: compare it with one that was kept elsewhere. Without
+    /// ``leaf`` it says that an event with ``leafHash`` was there, and nothing about what happened.
     public var isValid: Bool {
         if let leaf, leaf.hash != leafHash || leaf.index != inclusion.leafIndex { return false }
         return inclusion.proves(leafHash, in: head)
     }
 }
 
-/// Proves that a log was only appended to between two tree heads. It can be verified without the log.
+/// Proves that a log was only appended to between two tree heads.
+///
+/// It can be verified without the log.
 public struct TreeGrowth: Hashable, Sendable {
     /// The earlier tree head.
     public var first: TreeHead

@@ -39,7 +39,9 @@ package enum ExportedLine {
     }
 }
 
-/// An event read from a line of an export. Its readable members and its stored bytes agree.
+/// An event read from a line of an export.
+///
+/// Its readable members and its stored bytes agree.
 package struct ExportedEvent {
     package let event: Event
     package let stored: StoredForm
@@ -51,7 +53,9 @@ package struct ExportedEvent {
 
     private static let storedName = "stored"
 
-    /// Every member that an event of some kind has. Others come from a later version, and are ignored.
+    /// Every member that an event of some kind has.
+    ///
+    /// Others come from a later version, and are ignored.
     private static let knownNames: Set<String> = [
         "seq", "recordedAt", "occurredAt", "kind", "user", "key", "actor", "device", "thread", "category", "title",
         "body", "summaryArgument", "summaryCount", "silent", "level", "expiresAt", "collapseKey", "data", "topic",
@@ -137,7 +141,9 @@ extension StoredForm {
     }
 }
 
-/// The stored bytes of an event. With its readable members they are enough to restore the record byte for byte.
+/// The stored bytes of an event.
+///
+/// With its readable members they are enough to restore the record byte for byte.
 package struct StoredForm: Hashable, Sendable {
     package var stream: UInt32
     package var salt: Salt

@@ -16,7 +16,9 @@ extension Outbox {
         }
     }
 
-    /// Sends an entry, the first time or again. The attempt is stored before anything leaves the device.
+    /// Sends an entry, the first time or again.
+    ///
+    /// The attempt is stored before anything leaves the device.
     private func begin(_ entry: OutboxEntry) {
         do throws(DeviceFailure) {
             try record(.attempted(id: entry.id, attempts: entry.attempts + 1))
@@ -138,7 +140,9 @@ extension Outbox {
         tell(entry.id)
     }
 
-    /// Forgets what is under way in a lane. An answer that still comes is not looked at.
+    /// Forgets what is under way in a lane.
+    ///
+    /// An answer that still comes is not looked at.
     func giveUp(_ lane: String) {
         lanes[lane]?.task?.cancel()
         lanes[lane]?.attempt += 1
@@ -196,6 +200,10 @@ extension Outbox {
 
     /// The system says that a connection may be back, or the user wants to try: looks for it at once, and lets lanes go on
     /// that wait for credentials.
+    ///
+    /// ```swift
+    /// await outbox.retryNow()
+    /// ```
     public func retryNow() {
         for lane in lanes.keys { lanes[lane]?.awaitsCredentials = false }
         guard !isOnline, !isStopped else { return pump() }
@@ -205,6 +213,10 @@ extension Outbox {
     }
 
     /// Stops all sending until it is called with false: what is under way goes back to the queue.
+    ///
+    /// ```swift
+    /// await outbox.setOffline(true)
+    /// ```
     public func setOffline(_ isOffline: Bool) {
         guard isOffline != isStopped, !isClosed else { return }
         isStopped = isOffline

@@ -12,6 +12,7 @@ import TraylogPlatform
 /// let outcome = await outbox.outcome(of: entry.id)
 /// ```
 public actor Outbox {
+    /// The settings that it was opened with.
     public nonisolated let options: OutboxOptions
     let thread: DeviceThread
     let storage: CheckedStorage
@@ -49,7 +50,9 @@ public actor Outbox {
         case storageFailed(DeviceFailure)
     }
 
-    /// What is under way in a lane. Nothing of it is stored.
+    /// What is under way in a lane.
+    ///
+    /// Nothing of it is stored.
     struct Lane: Sendable {
         var task: Task<Void, Never>?
         /// The entry under way.
@@ -61,9 +64,12 @@ public actor Outbox {
         var isWaiting = false
     }
 
+    /// The device's thread, on which the outbox runs.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
 
-    /// Opens the outbox in `directory`, and creates it where it is missing. It blocks for some milliseconds.
+    /// Opens the outbox in `directory`, and creates it where it is missing.
+    ///
+    /// It blocks for some milliseconds.
     ///
     /// Nothing is sent before ``start()``.
     ///
@@ -100,7 +106,13 @@ public actor Outbox {
         try files.removeAll(except: Set(opened.state.listed.filter { !$0.isOver }.map(\.id)))
     }
 
-    /// Begins to send. Later calls do nothing.
+    /// Begins to send.
+    ///
+    /// Later calls do nothing.
+    ///
+    /// ```swift
+    /// await outbox.start()
+    /// ```
     public func start() {
         for lane in state.laneNames where lanes[lane] == nil { lanes[lane] = Lane() }
         pump()
@@ -108,9 +120,16 @@ public actor Outbox {
 
     // MARK: Queries
 
-    /// All entries, oldest first. Synced ones leave the list when the log is compacted.
+    /// All entries, oldest first.
+    ///
+    /// Synced ones leave the list when the log is compacted.
     public var entries: [OutboxEntry] { state.listed }
 
+    /// One entry in whatever state; nil when it was never there, or is over and not listed any more.
+    ///
+    /// ```swift
+    /// if let entry = await outbox.entry(id) { print(entry.state) }
+    /// ```
     public func entry(_ id: String) -> OutboxEntry? { state.entries[id] }
 
     /// Whether anything is on its way.
@@ -129,6 +148,10 @@ public actor Outbox {
     private func removeListener(_ number: Int) { listeners[number] = nil }
 
     /// Waits until an entry is synced, failed or discarded.
+    ///
+    /// ```swift
+    /// if case .failed(let problem) = await outbox.outcome(of: id) { print(problem.message) }
+    /// ```
     public func outcome(of id: String) async -> OutboxOutcome {
         guard let entry = state.entries[id] else { return .over }
         if let outcome = entry.outcome { return outcome }
@@ -137,7 +160,13 @@ public actor Outbox {
 
     // MARK: Commands
 
-    /// Stores an entry at the end of its lane. When this returns, it survives a power cut.
+    /// Stores an entry at the end of its lane.
+    ///
+    /// When this returns, it survives a power cut.
+    ///
+    /// ```swift
+    /// let entry = try await outbox.enqueue(Array("Hello".utf8), lane: "text")
+    /// ```
     ///
     /// - Parameters:
     ///   - payload: what the transport sends.
@@ -168,7 +197,13 @@ public actor Outbox {
         return entry
     }
 
-    /// Sends a failed entry again, from the end of its lane and under the same key. Its time stays.
+    /// Sends a failed entry again, from the end of its lane and under the same key.
+    ///
+    /// Its time stays.
+    ///
+    /// ```swift
+    /// try await outbox.resend(id)
+    /// ```
     public func resend(_ id: String) throws(OutboxRefusal) {
         guard !isClosed else { throw .closed }
         guard let entry = state.entries[id] else { throw .unknownEntry(id) }
@@ -178,13 +213,23 @@ public actor Outbox {
         pump()
     }
 
-    /// Removes an entry that is not over. One that is under way may arrive nonetheless.
+    /// Removes an entry that is not over.
+    ///
+    /// One that is under way may arrive nonetheless.
+    ///
+    /// ```swift
+    /// try await outbox.discard(id)
+    /// ```
     public func discard(_ id: String) throws(OutboxRefusal) {
         guard let entry = state.entries[id], !entry.isOver else { throw .unknownEntry(id) }
         try discard([entry])
     }
 
     /// Removes all failed entries.
+    ///
+    /// ```swift
+    /// print("\(try await outbox.discardFailed()) removed")
+    /// ```
     ///
     /// - Returns: how many there were.
     @discardableResult
@@ -210,12 +255,20 @@ public actor Outbox {
     // MARK: The end
 
     /// Ends all sending; entries stay for the next time.
+    ///
+    /// ```swift
+    /// await outbox.close()
+    /// ```
     public func close() {
         stopAll()
         storage.storage.close()
     }
 
     /// Ends all sending and removes the outbox, and whatever else is in its storage.
+    ///
+    /// ```swift
+    /// try await outbox.logOut()
+    /// ```
     public func logOut() throws(OutboxRefusal) {
         stopAll()
         try attempt { () throws(DeviceFailure) in
@@ -251,7 +304,9 @@ public actor Outbox {
         state.apply(event, row: row)
     }
 
-    /// The changes that take out of the log what is over. The fold of what remains is the same state without it.
+    /// The changes that take out of the log what is over.
+    ///
+    /// The fold of what remains is the same state without it.
     private func compaction() -> [DeviceChange] {
         for entry in state.entries.values where entry.isOver && !isNeeded(entry) { state.remove(entry.id) }
         let rows = state.takeDeadRows()

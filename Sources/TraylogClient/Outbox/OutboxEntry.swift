@@ -2,6 +2,7 @@ import TraylogDomain
 
 /// One thing that the device's user did, on its way to the server.
 public struct OutboxEntry: Hashable, Sendable, Identifiable {
+    /// How an entry stands.
     public enum State: String, Hashable, Sendable {
         /// Waits for its turn, or for a connection.
         case queued
@@ -17,12 +18,17 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
 
     /// The idempotency key, made on the device: however often the entry is sent, it is stored once.
     public var id: String
+    /// The lane that it belongs to.
+    ///
+    /// Entries of one lane arrive in order.
     public var lane: String
+    /// How it stands.
     public var state: State
     /// What the transport sends.
     public var payload: [UInt8]
     /// By the device's clock; a resend does not change it.
     public var createdAt: Timestamp
+    /// The file that goes with it.
     public var attachment: Attachment?
     /// How often it was sent since it was queued or resent; not counting while there was no connection.
     public var attempts: Int
@@ -37,6 +43,7 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
     public struct Attachment: Hashable, Sendable {
         /// The last part of the path that it was given with.
         public var name: String
+        /// The size of the file.
         public var byteCount: Int
         /// In hex.
         public var sha256: String
@@ -44,13 +51,18 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
         public var location: String?
     }
 
+    /// Why an entry failed or waits.
     public struct Problem: Hashable, Sendable {
-        /// A word for programs: `timeout`, `server`, the name of a refusal …
+        /// A word for programs: `timeout`, `server`, or the name of a refusal.
         public var code: String
+        /// For a person: what happened, and what to do next.
         public var message: String
-        /// Whether the server may have stored it nonetheless. Sent again under its key, it is stored once.
+        /// Whether the server may have stored it nonetheless.
+        ///
+        /// Sent again under its key, it is stored once.
         public var isOutcomeUnknown: Bool
 
+        /// Makes one of its parts.
         public init(code: String, message: String, isOutcomeUnknown: Bool = false) {
             self.code = code
             self.message = message
@@ -76,13 +88,17 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
 
 /// The end of an entry, for now: a failed one can be resent.
 public enum OutboxOutcome: Hashable, Sendable {
+    /// It arrived; the transport's receipt.
     case synced(receipt: [UInt8])
+    /// It was given up until it is resent.
     case failed(OutboxEntry.Problem)
     /// Discarded, or over so long that it is not listed any more.
     case over
 }
 
-/// Why the outbox refuses a call. Nothing is lost or changed.
+/// Why the outbox refuses a call.
+///
+/// Nothing is lost or changed.
 public enum OutboxRefusal: Error, Hashable, Sendable {
     /// ``OutboxOptions/entryLimit`` is reached: discard failed entries, or wait until some are sent.
     case outboxFull(limit: Int)
@@ -96,6 +112,7 @@ public enum OutboxRefusal: Error, Hashable, Sendable {
     case notFailed(String)
     /// An entry with this id is there already.
     case repeatedID(String)
+    /// The outbox was closed, or the user logged out.
     case closed
     /// The storage failed; nothing was stored.
     case storage(DeviceFailure)
@@ -116,6 +133,7 @@ public enum OutboxRefusal: Error, Hashable, Sendable {
 }
 
 extension OutboxRefusal: CustomStringConvertible {
+    /// For a person: what is refused, and what to do next.
     public var description: String {
         switch self {
         case .outboxFull(let limit):

@@ -1,7 +1,9 @@
 import TraylogDomain
 import TraylogJSON
 
-/// A fact about the outbox. Its state is a fold of these.
+/// A fact about the outbox.
+///
+/// Its state is a fold of these.
 enum OutboxEvent: Hashable, Sendable {
     /// Stored before anybody is told that it is.
     case queued(OutboxEntry)

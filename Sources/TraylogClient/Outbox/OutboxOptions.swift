@@ -8,6 +8,7 @@ public struct OutboxOptions: Hashable, Sendable {
         case resume
     }
 
+    /// What a restart does with entries that were under way.
     public var restart: Restart = .fail
     /// Lanes that resume whatever ``restart`` says: it does no harm to do these twice.
     public var resumingLanes: Set<String> = ["marks"]
@@ -24,5 +25,6 @@ public struct OutboxOptions: Hashable, Sendable {
     /// The log is compacted when entries that are over have left so many events in it.
     public var compactionEvents = 1_000
 
+    /// The usual settings.
     public init() {}
 }

@@ -1,4 +1,6 @@
-/// Brings entries to where they belong. An app may write its own.
+/// Brings entries to where they belong.
+///
+/// An app may write its own.
 ///
 /// Both functions are called for one entry of a lane at a time, each time with the same id, and may be cancelled.
 public protocol OutboxTransport: Sendable {
@@ -23,12 +25,14 @@ public protocol OutboxTransport: Sendable {
 }
 
 extension OutboxTransport {
+    /// Rejects every attachment.
     public func upload(
         _ entry: OutboxEntry, file path: String, progress: @escaping @Sendable (Double) -> Void
     ) async throws(OutboxFailure) -> String {
         throw .reject(code: "noUpload", "This transport uploads no attachments.")
     }
 
+    /// Leaves it to the entry itself.
     public func isReachable() async -> Bool { true }
 }
 

@@ -1,11 +1,15 @@
 /// A request to the service, without its credentials.
 public struct ServiceRequest: Hashable, Sendable {
+    /// `GET`, `POST`, or another method of HTTP.
     public var method: String
     /// Path and query, percent-encoded, from `/` on.
     public var path: String
+    /// Header fields, whatever the case of their names.
     public var headers: [String: String] = [:]
+    /// The body, JSON where there is one.
     public var body: [UInt8]?
 
+    /// Makes one of its parts.
     public init(_ method: String, _ path: String, headers: [String: String] = [:], body: [UInt8]? = nil) {
         (self.method, self.path, self.headers, self.body) = (method, path, headers, body)
     }
@@ -13,11 +17,14 @@ public struct ServiceRequest: Hashable, Sendable {
 
 /// The service's answer, whatever its status.
 public struct ServiceResponse: Sendable {
+    /// The status code of HTTP.
     public var status: Int
     /// By names in lower case.
     public var headers: [String: String]
+    /// The whole body.
     public var body: [UInt8]
 
+    /// Makes one of its parts.
     public init(status: Int, headers: [String: String] = [:], body: [UInt8] = []) {
         (self.status, self.headers, self.body) = (status, headers, body)
     }
@@ -25,10 +32,14 @@ public struct ServiceResponse: Sendable {
 
 /// An answer that goes on: the chunks of its body as they come.
 public struct ServiceStream: Sendable {
+    /// The status code of HTTP.
     public var status: Int
+    /// Header fields, their names in lower case.
     public var headers: [String: String]
+    /// The body as it comes; it ends with the connection.
     public var chunks: AsyncThrowingStream<[UInt8], any Error>
 
+    /// Makes one of its parts.
     public init(status: Int, headers: [String: String] = [:], chunks: AsyncThrowingStream<[UInt8], any Error>) {
         (self.status, self.headers, self.chunks) = (status, headers, chunks)
     }
@@ -42,7 +53,9 @@ public enum ServiceFailure: Error, Hashable, Sendable {
     case interrupted(String)
 }
 
-/// Carries requests to one server. `TraylogClientHTTP` has one on `URLSession`.
+/// Carries requests to one server.
+///
+/// `TraylogClientHTTP` has one on `URLSession`.
 public protocol ServiceTransport: Sendable {
     /// Waits at most 30 s for each next byte.
     func perform(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceResponse
@@ -79,9 +92,11 @@ public struct ClientError: Error, Hashable, Sendable {
         case server
     }
 
+    /// How an app shows it.
     public var group: Group
     /// A word for programs: `offline`, `interrupted`, `rateLimit`, `unauthorized`, a refusal's name, or `http` and a status.
     public var code: String
+    /// For a person.
     public var message: String
     /// Whether the same request may succeed later by itself.
     public var mayPass: Bool

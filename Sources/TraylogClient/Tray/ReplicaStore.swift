@@ -110,8 +110,9 @@ struct ReplicaStore: Sendable {
         try storage.write([.put(.state, key: Row.meta, value: meta.bytes)])
     }
 
-    func remove() throws(DeviceFailure) {
-        try storage.write(DeviceTable.allCases.filter { $0 != .outbox }.map { .clear($0) })
+    /// What is known beside the tray, where the rest is damaged.
+    func openMeta() -> ReplicaMeta? {
+        (try? storage.value(Row.meta, in: .state)).flatMap { $0 }.flatMap { try? ReplicaMeta($0) }
     }
 
     private static func changes(_ packed: PackedReplica) -> [DeviceChange] {

@@ -35,6 +35,10 @@ extension TrayClient {
     // MARK: Live
 
     /// Follows the server, or stops to.
+    ///
+    /// ```swift
+    /// await client.setLive(false)
+    /// ```
     public func setLive(_ isOn: Bool) {
         wantsLive = isOn
         if isOn {
@@ -139,6 +143,10 @@ extension TrayClient {
 
     /// Asks the server again and again, while it is not followed.
     ///
+    /// ```swift
+    /// print("asks every \(await client.poll(everySeconds: 300)) seconds")
+    /// ```
+    ///
     /// - Parameter seconds: raised to ``TrayClientOptions/shortestPollSeconds``; 0 ends it. A second call replaces the
     ///   first.
     /// - Returns: the interval in force.
@@ -167,6 +175,10 @@ extension TrayClient {
     // MARK: Connection
 
     /// Works without the server until it is called with false.
+    ///
+    /// ```swift
+    /// await client.setOffline(true)
+    /// ```
     public func setOffline(_ isOffline: Bool) {
         outbox.here { $0.setOffline(isOffline) }
         updateStatus()
@@ -181,6 +193,10 @@ extension TrayClient {
     }
 
     /// Waits until a goal is reached.
+    ///
+    /// ```swift
+    /// if await client.wait(for: .synced, seconds: 10) { print("up to date") }
+    /// ```
     ///
     /// - Returns: false when the time ran out.
     public func wait(for goal: Goal, seconds: Double) async -> Bool {

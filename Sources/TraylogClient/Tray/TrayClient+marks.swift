@@ -17,6 +17,10 @@ extension TrayClient {
 
     /// The user looked at the tray: everything that was shown is seen.
     ///
+    /// ```swift
+    /// try await client.see()
+    /// ```
+    ///
     /// - Parameter upTo: the newest position that was on the screen; all that this client shows when nil.
     /// - Returns: the entry of the outbox.
     @discardableResult
@@ -25,12 +29,20 @@ extension TrayClient {
     }
 
     /// Marks 1 to 1,000 items.
+    ///
+    /// ```swift
+    /// try await client.mark(.read, [.seq(item.seq)])
+    /// ```
     @discardableResult
     public func mark(_ mark: Mark, _ items: [ItemReference]) throws(TrayClientRefusal) -> OutboxEntry {
         try perform(.mark(mark, items))
     }
 
     /// Marks all items that match and were shown.
+    ///
+    /// ```swift
+    /// try await client.markAll(.read, Selection(thread: "ci"))
+    /// ```
     @discardableResult
     public func markAll(_ mark: BulkMark, _ selection: Selection = Selection()) throws(TrayClientRefusal) -> OutboxEntry
     {
@@ -39,17 +51,29 @@ extension TrayClient {
         return try perform(.markAll(mark, selection))
     }
 
+    /// Hides an item until a time.
+    ///
+    /// ```swift
+    /// try await client.snooze(.seq(item.seq), until: .now + .seconds(3_600))
+    /// ```
     @discardableResult
     public func snooze(_ item: ItemReference, until: Timestamp) throws(TrayClientRefusal) -> OutboxEntry {
         try perform(.snooze(item, until: until))
     }
 
+    /// Ends an item's snooze.
     @discardableResult
     public func wake(_ item: ItemReference) throws(TrayClientRefusal) -> OutboxEntry { try perform(.wake(item)) }
 
+    /// Items of a thread or a category that come from now on are not counted.
+    ///
+    /// ```swift
+    /// try await client.mute(.thread("ci"))
+    /// ```
     @discardableResult
     public func mute(_ scope: MuteScope) throws(TrayClientRefusal) -> OutboxEntry { try perform(.mute(scope)) }
 
+    /// Ends a mute; what came meanwhile stays uncounted.
     @discardableResult
     public func unmute(_ scope: MuteScope) throws(TrayClientRefusal) -> OutboxEntry { try perform(.unmute(scope)) }
 
@@ -59,6 +83,9 @@ extension TrayClient {
         try perform(.subscribe(topic: topic))
     }
 
+    /// Where the server allows it to users.
+    ///
+    /// What was received stays.
     @discardableResult
     public func unsubscribe(from topic: String) throws(TrayClientRefusal) -> OutboxEntry {
         try perform(.unsubscribe(topic: topic))
@@ -66,6 +93,11 @@ extension TrayClient {
 
     /// Takes back what the user did: an entry that was not sent is removed; for one that was, or is under way, an undo is
     /// queued behind it.
+    ///
+    /// ```swift
+    /// let entry = try await client.mark(.deleted, [.seq(item.seq)])
+    /// try await client.undo(entry.id)
+    /// ```
     ///
     /// - Returns: the id of the removed entry, or of the new one.
     @discardableResult
@@ -86,6 +118,10 @@ extension TrayClient {
 
     /// Sends an item to another user; the token needs the scope `publish`.
     ///
+    /// ```swift
+    /// try await client.send(to: "bob", Content(title: "Lunch?"))
+    /// ```
+    ///
     /// - Parameters:
     ///   - path: a file that is uploaded first; its address, size and SHA-256 then stand in the item's `data.attachment`.
     @discardableResult
@@ -97,7 +133,7 @@ extension TrayClient {
         return try enqueue(.command(try valid(command)), lane: lane, attachment: path)
     }
 
-    private func perform(_ action: Command.Action) throws(TrayClientRefusal) -> OutboxEntry {
+    func perform(_ action: Command.Action) throws(TrayClientRefusal) -> OutboxEntry {
         let command = Command(user: user, action, occurredAt: clock.now, device: options.device)
         return try enqueue(.command(try valid(command)), lane: Self.marksLane)
     }

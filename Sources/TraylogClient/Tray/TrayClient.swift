@@ -6,13 +6,16 @@ import TraylogReplica
 /// ```swift
 /// let client = try TrayClient(user: "ann", directory: path, transport: http, tokens: tokens)
 /// await client.start()
-/// for await view in await client.trays { bell.badge = view.tray.unread }
+/// for await view in await client.trays { print(view.tray.unread) }
 /// ```
 ///
 /// An app with several accounts has a client for each, with a directory for each.
 public actor TrayClient {
+    /// Whose tray it is.
     public nonisolated let user: String
+    /// The settings that it was opened with.
     public nonisolated let options: TrayClientOptions
+    /// What the user did and sent here, with how each entry stands.
     public nonisolated let outbox: Outbox
     let thread: DeviceThread
     let store: ReplicaStore
@@ -26,6 +29,8 @@ public actor TrayClient {
     /// The entries that are in ``shown``, or would be if they changed anything: the user's own marks in order.
     var marks: [PendingMark] = []
     var isClosed = false
+    /// Whether a part of the stored replica was found damaged, so that it is fetched anew.
+    var isDamaged = false
     var isForeground = true
 
     // Refreshing.
@@ -38,6 +43,7 @@ public actor TrayClient {
     var wantsLive = false
     var isLive = false
     var polling: Task<Void, Never>?
+    /// The interval of polling in force; nil without polling.
     public internal(set) var pollSeconds: Int?
     var credentials: Task<Void, Never>?
     /// The answer that a conditional request names, and the offset that it belongs to.
@@ -53,9 +59,12 @@ public actor TrayClient {
     var withdrawalListeners = Broadcast<[Seq]>()
     var toldStatus: TrayStatus?
 
+    /// The device's thread, on which the client runs.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
 
-    /// Opens the tray of `user` that `directory` keeps, or begins an empty one. It blocks for some milliseconds.
+    /// Opens the tray of `user` that `directory` keeps, or begins an empty one.
+    ///
+    /// It blocks for some milliseconds.
     ///
     /// Nothing is asked of the server before ``start()``.
     ///
@@ -95,8 +104,9 @@ public actor TrayClient {
             (confirmed, meta) = (opened?.replica, opened?.meta)
         } catch {
             guard error.code == .damaged else { throw error }
-            // The outbox is another table, and stays.
-            (confirmed, meta) = (nil, nil)
+            // The outbox is another file, and stays. What else is known of the server stays, too.
+            (confirmed, meta) = (nil, store.openMeta().flatMap { $0.user.hasSameBytes(as: user) ? $0 : nil })
+            try storage.storage.discardReplica()
         }
         let sender = ActionTransport(session: session)
         outbox = try Outbox(
@@ -106,6 +116,10 @@ public actor TrayClient {
     }
 
     /// Begins to send, to refresh and, unless ``TrayClientOptions/live`` is false, to follow the server.
+    ///
+    /// ```swift
+    /// await client.start()
+    /// ```
     public func start() {
         outbox.here { outbox in
             outbox.observer = { [weak self] change in self?.assumeIsolated { $0.outboxChanged(change) } }
@@ -134,14 +148,20 @@ public actor TrayClient {
     /// Entries of the outbox that are on their way.
     var pendingEntries: [OutboxEntry] { outbox.here { $0.entries.filter(\.isPending) } }
 
-    /// One page of the inbox as it is shown. Contents that are not kept here are asked of the server, if there is a
-    /// connection; without one such items have no title.
+    /// One page of the inbox as it is shown.
+    ///
+    /// Contents that are not kept here are asked of the server, if there is a connection; without one such items have
+    /// no title.
+    ///
+    /// ```swift
+    /// let page = try await client.inbox(InboxQuery(onlyUnread: true))
+    /// ```
     public func inbox(_ query: InboxQuery = InboxQuery()) async throws -> InboxPage {
-        let page = try localInbox(query)
+        let page = try reading { try localInbox(query) }
         let missing = page.items.filter { (try? store.hasContent($0.seq)) == false }.map(\.seq)
         guard !missing.isEmpty else { return page }
         await fetchContents(missing, query)
-        return try localInbox(query)
+        return try reading { try localInbox(query) }
     }
 
     private func localInbox(_ query: InboxQuery) throws -> InboxPage {
@@ -152,6 +172,10 @@ public actor TrayClient {
     }
 
     /// One page of the threads as they are shown.
+    ///
+    /// ```swift
+    /// for group in try await client.threads().threads { print(group.count) }
+    /// ```
     public func threads(limit: Int = Limits.defaultPageItems, cursor: Cursor? = nil) async throws -> ThreadsPage {
         func local() throws -> ThreadsPage {
             guard let shown else { return ThreadsPage(user: user, asOf: .zero, threads: [], next: nil) }
@@ -159,17 +183,21 @@ public actor TrayClient {
             page.asOf = confirmed?.through ?? .zero
             return page
         }
-        let page = try local()
+        let page = try reading(local)
         let missing = page.threads.map(\.newest.seq).filter { (try? store.hasContent($0)) == false }
         guard !missing.isEmpty else { return page }
         await fetchContents(missing, nil)
-        return try local()
+        return try reading(local)
     }
 
     /// One item as it is shown, in any state.
+    ///
+    /// ```swift
+    /// print(try await client.item("build-17").isRead)
+    /// ```
     public func item(_ reference: ItemReference) throws -> Item {
         guard let shown else { throw Refusal.unknownItem(reference) }
-        return try shown.item(reference)
+        return try reading { try shown.item(reference) }
     }
 
     /// The tray now, then each change, never two equal ones; a slow reader gets the newest.
@@ -187,7 +215,14 @@ public actor TrayClient {
         return newest > meta?.shownThrough ?? .zero
     }
 
-    /// The app shows the tray: its dot goes out. Nothing is marked.
+    /// The app shows the tray: its dot goes out.
+    ///
+    /// Nothing is marked.
+    ///
+    /// ```swift
+    /// await client.trayWasShown()
+    /// print(await client.dot)
+    /// ```
     public func trayWasShown() {
         guard var meta, let newest = try? shown?.tray().newestCounted, newest > meta.shownThrough else { return }
         meta.shownThrough = min(newest, meta.through)
@@ -201,12 +236,20 @@ public actor TrayClient {
     // MARK: The end
 
     /// Ends everything; what is stored stays.
+    ///
+    /// ```swift
+    /// await client.close()
+    /// ```
     public func close() {
         stopAll()
         outbox.here { $0.close() }
     }
 
     /// Ends everything and removes the replica and the outbox from the device.
+    ///
+    /// ```swift
+    /// try await client.logOut()
+    /// ```
     public func logOut() throws(OutboxRefusal) {
         stopAll()
         (confirmed, shown, meta, marks) = (nil, nil, nil, [])

@@ -6,6 +6,7 @@ public struct TrayView: Hashable, Sendable {
     public var tray: Tray
     /// Entries of the outbox that are on their way.
     public var pending: [OutboxEntry]
+    /// How the client stands with the server.
     public var status: TrayStatus
 }
 
@@ -43,24 +44,34 @@ public enum TrayStatus: Hashable, Sendable {
     }
 }
 
-/// Why the app asks for a refresh. Any number of triggers make one request.
+/// Why the app asks for a refresh.
+///
+/// Any number of triggers make one request.
 public enum RefreshTrigger: Hashable, Sendable, CaseIterable {
+    /// The app's moments: it started, came to the front, shows the tray, was pulled down, has nothing to do, or got a push.
     case launch, foreground, trayVisible, pull, idle, push
 }
 
 /// An item that came, and how to present it.
 public struct Arrival: Hashable, Sendable {
+    /// The item as it came.
     public var item: Item
+    /// What the app does about it.
     public var presentation: Presentation
 }
 
 /// How to present an item that came.
 public struct Presentation: OptionSet, Hashable, Sendable {
+    /// One bit for each way.
     public let rawValue: UInt8
+    /// Makes one of its bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+    /// Show it over what is on the screen.
     public static let alert = Presentation(rawValue: 1)
+    /// Play a sound.
     public static let sound = Presentation(rawValue: 2)
+    /// Count it on the app's icon.
     public static let badge = Presentation(rawValue: 4)
 
     /// By level, mute, silence, and whether the app is in front.
@@ -81,6 +92,7 @@ public struct TrayClientOptions: Sendable {
     public var itemLimit = 10_000
     /// Whether tree heads are kept and compared, so that a server that rewrote its log is noticed.
     public var witness = false
+    /// The settings of the outbox.
     public var outbox = OutboxOptions()
     /// How an item that came is presented.
     public var presentation: @Sendable (Item, _ isForeground: Bool) -> Presentation = {
@@ -89,6 +101,7 @@ public struct TrayClientOptions: Sendable {
     /// The shortest interval of polling.
     public var shortestPollSeconds = 120
 
+    /// The usual settings.
     public init() {}
 }
 
@@ -96,9 +109,12 @@ public struct TrayClientOptions: Sendable {
 public enum TrayClientRefusal: Error, Hashable, Sendable {
     /// Nothing was loaded yet, so that nothing was shown that could be marked.
     case notLoaded
+    /// The rules forbid it, whatever the server's state.
     case refused(Refusal)
+    /// The outbox cannot take it.
     case outbox(OutboxRefusal)
 
+    /// The name that JSON carries as `error`.
     public var name: String {
         switch self {
         case .notLoaded: "notLoaded"
@@ -109,6 +125,7 @@ public enum TrayClientRefusal: Error, Hashable, Sendable {
 }
 
 extension TrayClientRefusal: CustomStringConvertible {
+    /// For a person.
     public var description: String {
         switch self {
         case .notLoaded: "The tray was not loaded yet: connect to the server once."

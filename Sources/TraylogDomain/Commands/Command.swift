@@ -3,15 +3,19 @@
 /// A command is refused (``Refusal``, nothing stored), unchanged (nothing stored), a duplicate of an earlier
 /// one with the same key (nothing stored), or it appends exactly one event.
 public struct Command: Hashable, Sendable {
-    /// The owner of the tray. Required, except by `broadcast` and by `edit` and `retract` of a broadcast.
+    /// The owner of the tray.
+    ///
+    /// Required, except by `broadcast` and by `edit` and `retract` of a broadcast.
     public var user: String?
     /// The kind of command, with its fields.
     public var action: Action
     /// Idempotency key, scoped to the user (a broadcast's: to the topic).
     public var key: String?
-    /// When it happened, as the caller claims. Kept and shown; it does not affect the order of events.
+    /// When it happened, as the caller claims.
+    ///
+    /// Kept and shown; it does not affect the order of events.
     public var occurredAt: Timestamp?
-    /// Who acted. When absent, the user did.
+    /// Who acted; when absent, the user did.
     public var actor: String?
     /// The device that the actor used.
     public var device: String?
@@ -31,7 +35,9 @@ public struct Command: Hashable, Sendable {
 }
 
 extension Command {
-    /// The kinds of command, each with its own fields. `Docs/choices.md` has the rules that leave room for doubt.
+    /// The kinds of command, each with its own fields.
+    ///
+    /// `Docs/choices.md` has the rules that leave room for doubt.
     #if hasAttribute(nonexhaustive)
         @nonexhaustive
     #endif

@@ -8,7 +8,7 @@ public enum InterruptionLevel: UInt8, Hashable, Sendable, CaseIterable {
 ///
 /// The limits are in ``Limits``. They are checked when the command is performed.
 public struct Content: Hashable, Sendable {
-    /// The conversation or object that the item belongs to. Without one, it is in the app-level group.
+    /// The conversation or object that the item belongs to; without one, it is in the app-level group.
     public var thread: String?
     /// What kind of notification it is, for counts, muting and filters.
     public var category: String?
@@ -26,7 +26,7 @@ public struct Content: Hashable, Sendable {
     public var level: InterruptionLevel
     /// The time from which a tick may expire the item.
     public var expiresAt: Timestamp?
-    /// The item supersedes live items of the same user with the same collapse key. Not allowed in a broadcast.
+    /// The item supersedes live items of the same user with the same collapse key; not allowed in a broadcast.
     public var collapseKey: String?
     /// A JSON value as text, kept byte for byte.
     public var data: String?

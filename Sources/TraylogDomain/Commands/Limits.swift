@@ -1,7 +1,9 @@
-/// How large the parts of a command may be. A command over a limit is refused as ``Refusal/invalid(field:reason:)``.
+/// How large the parts of a command may be; a command over a limit is refused as ``Refusal/invalid(field:reason:)``.
 public enum Limits {
     /// The size of user, topic, thread, category, key, collapseKey, actor, device and summaryArgument, in bytes of
-    /// UTF-8. They must not be empty or have control characters (U+0000…U+001F, U+007F…U+009F).
+    /// UTF-8.
+    ///
+    /// They must not be empty or have control characters (U+0000…U+001F, U+007F…U+009F).
     public static let identifierBytes = 256
     /// The size of a title, in bytes of UTF-8.
     public static let titleBytes = 1_024
@@ -36,7 +38,7 @@ extension Limits {
         if let identifier { try check(identifier: identifier, field) }
     }
 
-    /// Refuses a text that is too long. It may be empty and have any characters.
+    /// Refuses a text that is too long; it may be empty and have any characters.
     package static func check(text: String?, atMost limit: Int, _ field: String) throws(Refusal) {
         guard let text, text.utf8.count > limit else { return }
         throw .invalid(field: field, reason: "is longer than \(limit) bytes")

@@ -76,6 +76,7 @@ extension Refusal {
 }
 
 extension Refusal: CustomStringConvertible {
+    /// The text for a person.
     public var description: String { "\(name): \(message)" }
 }
 

@@ -2,7 +2,7 @@
 public struct Event: Hashable, Sendable {
     /// Its number: 1, 2, 3 … along the log.
     public var seq: Seq
-    /// The time of recording, by the store's clock. It never decreases along the log.
+    /// The time of recording, by the store's clock; it never decreases along the log.
     public var recordedAt: Timestamp
     /// The time that the caller claimed.
     public var occurredAt: Timestamp?
@@ -16,7 +16,7 @@ public struct Event: Hashable, Sendable {
     public var device: String?
     /// What happened.
     public var body: Body
-    /// The encoded fields that this version does not know. They are kept on every round trip.
+    /// The encoded fields that this version does not know; they are kept on every round trip.
     package var unknownFields: [UInt8]
     /// Identifies the command that caused a keyed event; 0 without a key.
     package var commandFingerprint: UInt64
@@ -52,7 +52,7 @@ public struct Event: Hashable, Sendable {
 }
 
 extension Event {
-    /// The fact that the event states. Items and events are named by seq.
+    /// The fact that the event states; items and events are named by seq.
     #if hasAttribute(nonexhaustive)
         @nonexhaustive
     #endif
@@ -102,7 +102,7 @@ extension Event {
     }
 }
 
-/// The kind of an event. The raw values are stored and never reused.
+/// The kind of an event; the raw values are stored and never reused.
 #if hasAttribute(nonexhaustive)
     @nonexhaustive
 #endif

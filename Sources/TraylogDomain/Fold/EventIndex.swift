@@ -1,9 +1,11 @@
 /// The seqs of one stream's events, packed as differences: the newest in memory, older ones in sealed pages.
 package struct EventIndex: Hashable, Sendable {
-    /// A run of seqs. Once full, it never changes.
+    /// A run of seqs.
+    ///
+    /// Once full, it never changes.
     package struct Page: Hashable, Sendable {
         package var first: UInt64
-        /// The difference of each seq to the one before, as varints. The first is a difference to ``first``.
+        /// The difference of each seq to the one before, as varints; the first is a difference to ``first``.
         package var packed: [UInt8]
         /// The newest seq, once sealed; not stored.
         package var last: UInt64 = 0

@@ -19,8 +19,9 @@ package struct Fact: Hashable, Sendable {
     package var collapse: UInt64 = 0
     /// The idempotency key's identity.
     package var key: UInt64 = 0
-    /// The one number that the event refers to. Its meaning depends on the kind: see ``upTo``, ``item``, ``undoneEvent``
-    /// and ``topic``, which name it.
+    /// The one number that the event refers to.
+    ///
+    /// Its meaning depends on the kind: see ``upTo``, ``item``, ``undoneEvent`` and ``topic``, which name it.
     package var target: UInt64 = 0
     /// `marked`: the items that change, ascending.
     package var items: [UInt64] = []
@@ -59,7 +60,7 @@ package struct Fact: Hashable, Sendable {
     }
 }
 
-/// The fields of an item that later events can replace. The raw values are stored.
+/// The fields of an item that later events can replace; the raw values are stored.
 package struct ContentFields: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -11,7 +11,9 @@ package struct IdentityHasher: Hashable, Sendable {
         self.key1 = key1
     }
 
-    /// The use of a string. Equal strings in different roles have unrelated identities.
+    /// The use of a string.
+    ///
+    /// Equal strings in different roles have unrelated identities.
     package enum Role: UInt64, Sendable {
         case thread = 1
         case category = 2

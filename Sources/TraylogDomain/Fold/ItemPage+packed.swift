@@ -91,12 +91,16 @@ extension ItemPage {
     }
 }
 
-/// The distinct identities of one page, in the order of their first use. Entries refer to them by number, from 1.
+/// The distinct identities of one page, in the order of their first use.
+///
+/// Entries refer to them by number, from 1.
 private struct IdentityTable {
     private(set) var identities: [UInt64] = []
     /// Three numbers for each entry, for thread, category and argument; 0 for none.
     private(set) var numbers: [UInt32] = []
-    /// Numbers by the low bits of the identity, which are random; 0 is free. Identities beyond ``placed`` are searched.
+    /// Numbers by the low bits of the identity, which are random; 0 is free.
+    ///
+    /// Identities beyond ``placed`` are searched.
     private var places = InlineArray<256, UInt8>(repeating: 0)
     private static let placed = 128
 

@@ -1,6 +1,6 @@
-/// A run of a user's items in ascending position. It is loaded, changed and stored as a whole.
+/// A run of a user's items in ascending position; it is loaded, changed and stored as a whole.
 package struct ItemPage: Hashable, Sendable {
-    /// The position of the first entry. It names the page among those of the user.
+    /// The position of the first entry; it names the page among those of the user.
     package var first: UInt64
     /// The seq of the newest range mark that was applied to the entries.
     package var markedThrough: UInt64 = 0
@@ -12,14 +12,18 @@ package struct ItemPage: Hashable, Sendable {
 
     package init(first: UInt64) { self.first = first }
 
-    /// The index of the entry at `position`; nil when there is none. O(log n).
+    /// The index of the entry at `position`; nil when there is none.
+    ///
+    /// O(log n).
     package func index(at position: UInt64) -> Int? {
         let index = firstIndex(atOrAbove: position)
         guard index < entries.count, entries[index].position == position else { return nil }
         return index
     }
 
-    /// The number of entries below `position`. O(log n).
+    /// The number of entries below `position`.
+    ///
+    /// O(log n).
     package func firstIndex(atOrAbove position: UInt64) -> Int {
         entries.bisect { $0.position < position }
     }
@@ -93,9 +97,7 @@ struct IdentityFilter {
     func mayHold(_ identity: UInt64) -> Bool { bits[Int(identity >> 6 & 15)] >> (identity & 63) & 1 != 0 }
 }
 
-/// One item in a tray: its position, its flags, and the identities that counts need.
-///
-/// The content stays in the log.
+/// One item in a tray: its position, its flags, and the identities that counts need; the content stays in the log.
 package struct ItemEntry: Hashable, Sendable {
     package var seq: UInt64
     package var position: UInt64
@@ -116,7 +118,7 @@ package struct ItemEntry: Hashable, Sendable {
     }
 }
 
-/// The state bits of an item. The raw values are stored.
+/// The state bits of an item; the raw values are stored.
 package struct ItemFlags: OptionSet, Hashable, Sendable {
     package let rawValue: UInt16
     package init(rawValue: UInt16) { self.rawValue = rawValue }

@@ -15,8 +15,10 @@ package struct KeyIndex: Hashable, Sendable {
         package var first: UInt64
         package var changedBy: UInt64 = 0
         package var entries: [Entry] = []
-        /// Of ``TrayState/tallies``: what the entries count, one for each, and the seq of the newest range mark that they
-        /// show. Their identities are threads, their seqs categories.
+        /// Of ``TrayState/tallies``: what the entries count, one for each, and the seq of the newest range mark that
+        /// they show.
+        ///
+        /// Their identities are threads, their seqs categories.
         package var tallies: [Tally] = []
         package var markedThrough: UInt64 = 0
 
@@ -53,7 +55,7 @@ package struct KeyIndex: Hashable, Sendable {
         return found
     }
 
-    /// Adds an entry of event `seq`. A full list of recent entries moves into the pages.
+    /// Adds an entry of event `seq`; a full list of recent entries moves into the pages.
     package mutating func insert(_ identity: UInt64, seq: UInt64, load: (UInt64) throws -> Page?) throws {
         recent.append(Entry(identity: identity, seq: seq))
         guard recent.count >= KeyIndex.recentLimit else { return }
@@ -146,7 +148,9 @@ package struct KeyIndex: Hashable, Sendable {
 }
 
 extension KeyIndex.Page {
-    /// The number of entries with smaller identities. O(log n).
+    /// The number of entries with smaller identities.
+    ///
+    /// O(log n).
     func firstIndex(of identity: UInt64) -> Int { entries.bisect { $0.identity < identity } }
 
     func holds(_ identity: UInt64) -> Bool {
@@ -174,7 +178,9 @@ extension KeyIndex.Page {
 }
 
 extension KeyIndex {
-    /// Appends the page count and the recent entries. Pages are stored separately.
+    /// Appends the page count and the recent entries.
+    ///
+    /// Pages are stored separately.
     func packRecent(into bytes: inout [UInt8]) {
         bytes.appendVarint(pageCount)
         bytes.appendVarint(UInt64(recent.count))

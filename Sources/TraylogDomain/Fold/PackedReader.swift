@@ -4,7 +4,7 @@ package enum PackedError: Error, Hashable, Sendable {
     case newer(version: UInt8)
 }
 
-/// Reads packed integers in order. Every read is checked, so that no bytes make it trap.
+/// Reads packed integers in order; every read is checked, so that no bytes make it trap.
 package struct PackedReader {
     private let bytes: [UInt8]
     private var offset = 0
@@ -63,8 +63,9 @@ package struct PackedReader {
     @inline(__always)
     package func word(at offset: Int) -> UInt64 { bytes.span.word(at: offset) }
 
-    /// Reads a count of things that take at least `minimumBytes` each. A damaged count cannot ask for more memory than
-    /// the bytes that are left.
+    /// Reads a count of things that take at least `minimumBytes` each.
+    ///
+    /// A damaged count cannot ask for more memory than the bytes that are left.
     package mutating func count(minimumBytes: Int = 1) throws(PackedError) -> Int {
         let count = try varint()
         guard count <= UInt64(remaining / minimumBytes) else { throw .damaged("count too large") }

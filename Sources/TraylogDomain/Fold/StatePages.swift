@@ -103,7 +103,7 @@ package struct Voiding: Hashable, Sendable {
     }
 }
 
-/// The content of a stored page of a state. The raw values are stored.
+/// The content of a stored page of a state; the raw values are stored.
 package enum PageSpace: UInt8, Hashable, Sendable, CaseIterable {
     case items = 1
     /// Seqs of the stream's own events.
@@ -132,7 +132,9 @@ extension ItemPage: StatePage {}
 extension KeyIndex.Page: StatePage {}
 
 extension Array {
-    /// The number of elements that are in front, all of which come first. O(log n).
+    /// The number of elements that are in front, all of which come first.
+    ///
+    /// O(log n).
     @inline(__always)
     package func bisect(_ isInFront: (borrowing Element) -> Bool) -> Int {
         var (low, high) = (0, count)
@@ -145,7 +147,9 @@ extension Array {
 }
 
 extension Array where Element: StatePage {
-    /// The page with the greatest `first` at or below `number`. O(log n).
+    /// The page with the greatest `first` at or below `number`.
+    ///
+    /// O(log n).
     @inline(__always)
     func index(atOrBelow number: UInt64) -> Int? {
         let index = bisect { $0.first <= number } - 1

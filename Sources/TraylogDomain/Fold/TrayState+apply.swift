@@ -1,5 +1,7 @@
 extension TrayState {
-    /// Folds one event of the stream in. An event that the state holds already changes nothing.
+    /// Folds one event of the stream in.
+    ///
+    /// An event that the state holds already changes nothing.
     ///
     /// This is the only fold: live appends, catching up, replay and recovery all come here, by way of
     /// ``catchUp(own:through:stored:history:skipping:next:landmark:)``. An `undone` is only noted here; `catchUp` carries
@@ -179,7 +181,7 @@ extension TrayState {
 }
 
 extension Mark {
-    /// Changes the flags of an item. Items that are gone stay as they are.
+    /// Changes the flags of an item; items that are gone stay as they are.
     package func apply(to flags: inout ItemFlags) {
         guard !flags.contains(.gone) else { return }
         switch self {

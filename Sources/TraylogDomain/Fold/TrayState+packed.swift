@@ -51,7 +51,7 @@ extension TrayState {
     /// No item is above this position.
     private var lastPosition: UInt64 { tail.entries.last?.position ?? appliedSeq }
 
-    /// Reads a state that ``pack(into:)`` wrote. Its sealed pages stay in the store.
+    /// Reads a state that ``pack(into:)`` wrote; its sealed pages stay in the store.
     package init(from reader: inout PackedReader) throws(PackedError) {
         let version = try reader.byte()
         guard version >= TrayState.packedVersion else { throw .damaged("of an unreleased version") }

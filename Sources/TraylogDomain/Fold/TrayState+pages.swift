@@ -71,7 +71,9 @@ extension TrayState {
         }
     }
 
-    /// Changes one item in place and keeps the counts right. An item that was never in the tray is left alone.
+    /// Changes one item in place and keeps the counts right.
+    ///
+    /// An item that was never in the tray is left alone.
     ///
     /// - Parameter growing: the page may take more bytes than before, which other flags alone do not bring about.
     mutating func change(
@@ -119,7 +121,7 @@ extension TrayState {
         }
     }
 
-    /// Brings a snoozed item back to the newest position. An item that is gone stays where it is.
+    /// Brings a snoozed item back to the newest position; an item that is gone stays where it is.
     mutating func wake(_ item: UInt64, at seq: UInt64, stored: some StatePages) throws {
         guard let found = try entry(of: item, stored: stored), !found.flags.contains(.gone),
             var (entry, overrides) = try takeOut(found, by: seq, stored: stored)
@@ -151,7 +153,7 @@ extension TrayState {
         return taken
     }
 
-    /// Holds a changed sealed page until it is stored. A page that has become too large is split.
+    /// Holds a changed sealed page until it is stored; a page that has become too large is split.
     mutating func keep(_ page: ItemPage) {
         guard page.entries.count > 1, page.packedByteBound > ItemPage.packedByteLimit else { return replace(page) }
         var lower = page

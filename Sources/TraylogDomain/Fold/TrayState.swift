@@ -42,7 +42,9 @@ package struct TrayState: Hashable, Sendable {
     package var topics: [Subscription] = []
     /// Range marks that some sealed pages may lack, oldest first.
     package internal(set) var rangeMarks: [RangeMark] = []
-    /// While range marks are being applied to all pages, so that they can go: pages from here on have them. 0 otherwise.
+    /// While range marks are being applied to all pages, so that they can go: pages from here on have them.
+    ///
+    /// 0 otherwise.
     package internal(set) var sweepBelow: UInt64 = 0
     /// The newest range mark that goes then.
     package internal(set) var sweepThrough: UInt64 = 0
@@ -94,7 +96,7 @@ package struct ObsoletePage: Hashable, Sendable {
     }
 }
 
-/// Unseen and unread items of one category. A state has one only where either is above 0.
+/// Unseen and unread items of one category; a state has one only where either is above 0.
 package struct CategoryCount: Hashable, Sendable {
     /// The category's identity.
     package var category: UInt64
@@ -108,8 +110,10 @@ package struct CategoryCount: Hashable, Sendable {
 package struct Subscription: Hashable, Sendable {
     /// The topic's identity (``IdentityHasher``).
     package var topic: UInt64
-    /// Whether the user receives broadcasts. An inactive topic stays known while the tray has items from it, because they
-    /// can still be edited, retracted and expired.
+    /// Whether the user receives broadcasts.
+    ///
+    /// An inactive topic stays known while the tray has items from it, because they can still be edited, retracted and
+    /// expired.
     package var isActive: Bool
     /// Whether any item of the tray came from the topic.
     package var hasItems = false
@@ -135,7 +139,7 @@ extension TrayState {
         }
     }
 
-    /// Ends a subscription. Items that were received stay, and then the topic stays known.
+    /// Ends a subscription; items that were received stay, and then the topic stays known.
     mutating func unsubscribe(from topic: UInt64) {
         guard let index = subscription(to: topic) else { return }
         topics[index].isActive = false

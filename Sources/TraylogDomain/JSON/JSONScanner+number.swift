@@ -58,7 +58,9 @@ extension JSONScanner {
 /// A JSON number in its parts: digits without zeros around them, times a power of ten.
 struct JSONDecimal {
     private var isNegative = false
-    /// The significant digits without leading zeros. Once they pass 2⁶⁴ it is some number above 0, and ``isLong`` is set.
+    /// The significant digits without leading zeros.
+    ///
+    /// Once they pass 2⁶⁴ it is some number above 0, and ``isLong`` is set.
     private var digits: UInt64 = 0
     private var isLong = false
     /// Zeros after ``digits``, which count only when another digit follows.

@@ -127,7 +127,7 @@ package struct JSONFault: Error, Hashable, Sendable {
 }
 
 extension JSONFault: CustomStringConvertible {
-    /// A clause for an error message. It counts bytes from 1.
+    /// A clause for an error message; it counts bytes from 1.
     package var description: String {
         let what =
             switch reason {

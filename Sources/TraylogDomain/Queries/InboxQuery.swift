@@ -149,6 +149,6 @@ public struct Cursor: Hashable, Sendable {
 }
 
 extension Cursor: CustomStringConvertible {
-    /// The text to give to a client and to take back. It has only letters, digits and `-`.
+    /// The text to give to a client and to take back; it has only letters, digits and `-`.
     public var description: String { "c1-" + String(before.rawValue, radix: 36) }
 }

@@ -1,4 +1,4 @@
-/// One item of a page, as the state holds it. A query adds its content from the log.
+/// One item of a page, as the state holds it; a query adds its content from the log.
 package struct ShownItem: Hashable, Sendable {
     package var entry: ItemEntry
     package var isSeen: Bool

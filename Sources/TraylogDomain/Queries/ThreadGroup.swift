@@ -29,7 +29,7 @@ public struct ThreadGroup: Hashable, Sendable {
         self.names = names
     }
 
-    /// ``more`` and ``names`` in English: "5 more notifications from Alice and Me". Nil when ``more`` is 0.
+    /// ``more`` and ``names`` in English: "5 more notifications from Alice and Me"; nil when ``more`` is 0.
     public var summary: String? {
         guard more > 0 else { return nil }
         let start = more == 1 ? "1 more notification" : "\(more) more notifications"

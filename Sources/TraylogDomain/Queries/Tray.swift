@@ -1,4 +1,4 @@
-/// One user's summary, for a bell icon. All counts are exact.
+/// One user's summary, for a bell icon; all counts are exact.
 public struct Tray: Hashable, Sendable {
     /// Unseen and unread of one category.
     public struct CategoryCounts: Hashable, Sendable {
@@ -33,7 +33,7 @@ public struct Tray: Hashable, Sendable {
     public var seenAt: Timestamp?
     /// The position of the newest listed item, muted ones included.
     public var newest: Seq?
-    /// The position of the newest counted item: listed and not muted. A dot goes by it.
+    /// The position of the newest counted item: listed and not muted; a dot goes by it.
     public var newestCounted: Seq?
     /// The categories that have unseen or unread items, in the byte order of their names.
     ///
@@ -87,7 +87,7 @@ extension TrayState {
         }
     }
 
-    /// The tray of this state. The names of the categories come from the log.
+    /// The tray of this state; the names of the categories come from the log.
     package func tray(of user: String, asOf: Seq, source: some StateSource) throws -> Tray {
         var tray = Tray(
             user: user, asOf: asOf, unseen: Int(clamping: unseen), unread: Int(clamping: unread),

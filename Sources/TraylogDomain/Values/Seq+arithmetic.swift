@@ -1,10 +1,10 @@
 extension Seq {
-    /// The event so many after this one. It stops at the largest number.
+    /// The event so many after this one; it stops at the largest number.
     public static func + (seq: Seq, count: Int) -> Seq {
         count < 0 ? seq - Int(clamping: count.magnitude) : Seq(seq.rawValue.addingSaturated(UInt64(count)))
     }
 
-    /// The event so many before this one. It stops at 0.
+    /// The event so many before this one; it stops at 0.
     public static func - (seq: Seq, count: Int) -> Seq {
         if count < 0 { return Seq(seq.rawValue.addingSaturated(UInt64(count.magnitude))) }
         return Seq(seq.rawValue - min(seq.rawValue, UInt64(count)))
@@ -15,7 +15,7 @@ extension Seq {
 }
 
 extension Timestamp {
-    /// The time so much later, to the millisecond. It stops at the first and last time that there are.
+    /// The time so much later, to the millisecond; it stops at the first and last time that there are.
     public static func + (time: Timestamp, duration: Duration) -> Timestamp {
         let (sum, overflow) = time.milliseconds.addingReportingOverflow(duration.milliseconds)
         return Timestamp(milliseconds: overflow ? (duration < .zero ? .min : .max) : sum)

@@ -2,6 +2,7 @@
 ///
 /// An item's id is the seq of the event that brought it. Its position in the inbox is a seq, too.
 public struct Seq: RawRepresentable, Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral {
+    /// The number itself.
     public var rawValue: UInt64
 
     /// Makes one of its parts.
@@ -22,11 +23,13 @@ public struct Seq: RawRepresentable, Hashable, Comparable, Sendable, Expressible
     /// The highest seq that a file may name, so that sums do not overflow: a million events a second for 2,000 years.
     package static let highest: UInt64 = (1 << 56) - 1
 
+    /// Whether the left one comes first.
     @inlinable
     public static func < (left: Seq, right: Seq) -> Bool { left.rawValue < right.rawValue }
 }
 
 extension Seq: CustomStringConvertible {
+    /// The number in digits.
     public var description: String { String(rawValue) }
 }
 

@@ -1,5 +1,6 @@
 /// A moment in milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
 public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable {
+    /// Milliseconds since 1970.
     public var rawValue: Int64
 
     /// Makes one of its parts.
@@ -14,6 +15,7 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable {
     @inlinable
     public var milliseconds: Int64 { rawValue }
 
+    /// Whether the left one comes first.
     @inlinable
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.rawValue < right.rawValue }
 }
@@ -75,6 +77,7 @@ extension Timestamp {
 }
 
 extension Timestamp: CustomStringConvertible {
+    /// The time in RFC 3339, UTC, with milliseconds.
     public var description: String { rfc3339 }
 }
 

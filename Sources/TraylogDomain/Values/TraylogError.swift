@@ -7,6 +7,7 @@ public enum TraylogError: Error, Hashable, Sendable {
 }
 
 extension TraylogError: CustomStringConvertible {
+    /// The text for a person.
     public var description: String {
         switch self {
         case .refused(let refusal): refusal.description
@@ -17,8 +18,9 @@ extension TraylogError: CustomStringConvertible {
 
 /// A failure outside of the store's rules, with what to do next.
 public struct StoreFailure: Error, Hashable, Sendable {
-    /// The kind of failure, for a caller that reacts to it. Later versions may have more: a `switch` needs an `@unknown
-    /// default`.
+    /// The kind of failure, for a caller that reacts to it.
+    ///
+    /// Later versions may have more: a `switch` needs an `@unknown default`.
     #if hasAttribute(nonexhaustive)
         @nonexhaustive
     #endif
@@ -108,5 +110,6 @@ extension TraylogError {
 }
 
 extension StoreFailure: CustomStringConvertible {
+    /// The text for a person.
     public var description: String { message }
 }

@@ -8,8 +8,10 @@ public struct ItemLife: Hashable, Sendable {
     public var asOf: Seq
     /// In whatever state: also archived, snoozed, deleted or gone.
     public var item: Item
-    /// The events that changed the item, oldest first: the one that brought it, the user's marks, the publisher's edits, what
-    /// was undone, and what undid it. Each says who did it (``Event/actor``, else the user), from where, and when.
+    /// The events that changed the item, oldest first: the one that brought it, the user's marks, the publisher's
+    /// edits, what was undone, and what undid it.
+    ///
+    /// Each says who did it (``Event/actor``, else the user), from where, and when.
     ///
     /// Events that a compaction took are missing.
     public var events: [Event]

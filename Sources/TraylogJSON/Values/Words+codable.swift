@@ -8,6 +8,7 @@ extension Seq: Codable {
         self.init(try decoder.singleValueContainer().decode(UInt64.self))
     }
 
+    /// Writes its JSON form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(rawValue)
@@ -20,6 +21,7 @@ extension Timestamp: Codable {
         self = try decoder.singleValueContainer().word { Timestamp(rfc3339: $0) }
     }
 
+    /// Writes its JSON form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(rfc3339)
@@ -32,6 +34,7 @@ extension Cursor: Codable {
         self = try decoder.singleValueContainer().word { Cursor($0) }
     }
 
+    /// Writes its JSON form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
@@ -44,6 +47,7 @@ extension Mark: Codable {
         self = try decoder.singleValueContainer().word { Mark(name: $0) }
     }
 
+    /// Writes its JSON form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(name)
@@ -56,6 +60,7 @@ extension BulkMark: Codable {
         self = try decoder.singleValueContainer().word { BulkMark(name: $0) }
     }
 
+    /// Writes its JSON form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(name)
@@ -68,6 +73,7 @@ extension InterruptionLevel: Codable {
         self = try decoder.singleValueContainer().word { InterruptionLevel(name: $0) }
     }
 
+    /// Writes its JSON form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(name)
@@ -80,6 +86,7 @@ extension EventKind: Codable {
         self = try decoder.singleValueContainer().word { EventKind(name: $0) }
     }
 
+    /// Writes its JSON form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(name)
@@ -97,6 +104,7 @@ extension ItemReference: Codable {
         }
     }
 
+    /// Writes its JSON form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {

@@ -1,6 +1,8 @@
 import TraylogDomain
 
-/// The fields of `traylog.v1.Event` (Docs/format/event.proto). Numbers are never reused.
+/// The fields of `traylog.v1.Event` (Docs/format/event.proto).
+///
+/// Numbers are never reused.
 package enum FieldNumber: UInt32, Hashable, Sendable, CaseIterable {
     case user = 1
     case topic = 2
@@ -46,7 +48,9 @@ package enum FieldNumber: UInt32, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// The layout of a field's value in Protocol Buffers. The raw values are stored.
+/// The layout of a field's value in Protocol Buffers.
+///
+/// The raw values are stored.
 package enum WireType: UInt8, Hashable, Sendable {
     case varint = 0
     case fixed64 = 1
@@ -67,8 +71,10 @@ struct FieldSet: OptionSet, Hashable, Sendable {
     @inline(__always)
     func has(_ field: FieldNumber) -> Bool { rawValue >> UInt64(field.rawValue) & 1 != 0 }
 
-    /// The known fields by wire type. They are constants, because the reader tests every field against one of them. A
-    /// test compares them with ``FieldNumber/wireType``.
+    /// The known fields by wire type.
+    ///
+    /// They are constants, because the reader tests every field against one of them. A test compares them with
+    /// ``FieldNumber/wireType``.
     static let texts = FieldSet(rawValue: 0x2_8418_7C3E)
     static let varints = FieldSet(rawValue: 0x5_7B07_8000)
     static let fixed64s = FieldSet(rawValue: 0x40)
@@ -80,7 +86,9 @@ struct FieldSet: OptionSet, Hashable, Sendable {
         .thread, .category, .title, .body, .summaryArgument, .summaryCount, .silent, .level, .expiresAt,
         .collapseKey, .data)
 
-    /// The fields with a meaning in events of `kind`. Others are kept as they are, like unknown ones.
+    /// The fields with a meaning in events of `kind`.
+    ///
+    /// Others are kept as they are, like unknown ones.
     static func meaningful(for kind: EventKind) -> FieldSet {
         switch kind {
         case .notified: notified

@@ -5,7 +5,9 @@ import TraylogDomain
 /// The encoding is canonical: equal events give equal bytes. Fields come in the order of their numbers, defaults are
 /// left out, unknown fields come last and unchanged. Allocates only when the buffer must grow.
 package enum PayloadEncoder {
-    /// Appends the payload of an event. The header holds the rest: seq, times and kind.
+    /// Appends the payload of an event.
+    ///
+    /// The header holds the rest: seq, times and kind.
     ///
     /// - Parameters:
     ///   - commandFingerprint: identifies the keyed command (``CommandFingerprint``); 0 is left out.

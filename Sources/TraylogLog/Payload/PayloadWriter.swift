@@ -1,6 +1,8 @@
 import TraylogDomain
 
-/// Writes Protocol Buffers fields one after the other into bytes that have room for them. Absent values write nothing.
+/// Writes Protocol Buffers fields one after the other into bytes that have room for them.
+///
+/// Absent values write nothing.
 ///
 /// Like ``PayloadReader`` it holds only a position, and every call takes the bytes. (A closure over an `OutputSpan` would
 /// be shorter, but it would copy the captured event, which takes half of the time of an encoding.)
@@ -46,7 +48,9 @@ struct PayloadWriter {
         put(text, &bytes)
     }
 
-    /// Writes length and bytes. Not inlined, because it is most of the code of a text field.
+    /// Writes length and bytes.
+    ///
+    /// Not inlined, because it is most of the code of a text field.
     @inline(never)
     mutating func put(_ text: borrowing String, _ bytes: inout MutableSpan<UInt8>) {
         let size = text.utf8.count
@@ -180,7 +184,9 @@ extension PayloadWriter {
         }
     }
 
-    /// Writes the fields that an edit sets. Unlike in content, defaults are written: an absent field is one to keep.
+    /// Writes the fields that an edit sets.
+    ///
+    /// Unlike in content, defaults are written: an absent field is one to keep.
     mutating func putSet(_ edit: ContentEdit, _ bytes: inout MutableSpan<UInt8>) {
         if case .set(let text) = edit.title { put(.title, some: text, &bytes) }
         if case .set(let text) = edit.body { put(.body, some: text, &bytes) }

@@ -10,7 +10,9 @@ extension RecordCodec {
         case erased(digest: Range<Int>)
     }
 
-    /// The place of the payload. Costs a few comparisons; does not check the checksum.
+    /// The place of the payload.
+    ///
+    /// Costs a few comparisons; does not check the checksum.
     ///
     /// - Throws: ``CodecError`` `damaged` when the length of the record does not fit its header.
     package static func body(

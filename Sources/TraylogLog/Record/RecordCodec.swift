@@ -109,7 +109,9 @@ extension RecordCodec {
         (payloadBytes + chunkBytes - 1) / chunkBytes
     }
 
-    /// The range of chunk `index` in a payload. All chunks but the last are full.
+    /// The range of chunk `index` in a payload.
+    ///
+    /// All chunks but the last are full.
     package static func chunkRange(_ index: Int, of payloadBytes: Int) -> Range<Int> {
         let start = index * chunkBytes
         return start..<min(start + chunkBytes, payloadBytes)

@@ -1,6 +1,8 @@
 import TraylogDomain
 
-/// The fixed part of a record. It stays readable when the payload is erased, so it never holds personal data.
+/// The fixed part of a record.
+///
+/// It stays readable when the payload is erased, so it never holds personal data.
 ///
 /// Its bytes (Docs/format.md):
 /// `crc u32 | version u8 | kind u8 | flags u16 | stream u32 | recordedAt i64 | occurredAt i64 | salt 16`.
@@ -46,7 +48,9 @@ extension RecordHeader {
         }
     }
 
-    /// Reads the header of `record`, which may be longer. Does not check the checksum; see ``RecordCodec``.
+    /// Reads the header of `record`, which may be longer.
+    ///
+    /// Does not check the checksum; see ``RecordCodec``.
     ///
     /// - Throws: ``CodecError``: `truncated` below 44 bytes, `newer` for a format version or flags that this
     ///   version does not know, `damaged` for version 0, for flags that exclude each other, and beyond
@@ -80,7 +84,9 @@ extension RecordHeader {
     }
 }
 
-/// The flags of a record. The raw value is stored.
+/// The flags of a record.
+///
+/// The raw value is stored.
 package struct RecordFlags: OptionSet, Hashable, Sendable {
     package let rawValue: UInt16
     package init(rawValue: UInt16) { self.rawValue = rawValue }
@@ -90,7 +96,9 @@ package struct RecordFlags: OptionSet, Hashable, Sendable {
     /// The payload is gone for good; the record has SHA-256(salt ‖ payload) instead.
     package static let erased = RecordFlags(rawValue: 1 << 1)
 
-    /// The flags that this version can read. A record with any other is newer.
+    /// The flags that this version can read.
+    ///
+    /// A record with any other is newer.
     static let known: RecordFlags = [.chunked, .erased]
 }
 

@@ -84,8 +84,9 @@ package struct SalvagedLog {
         (self.records, self.chunks, self.values, self.rowCount) = (records, chunks, values, rowCount)
     }
 
-    /// The last event that is surely there; 0 when there is none. One with a payload in chunks may come after it: its record
-    /// alone has no checksum that can be checked.
+    /// The last event that is surely there; 0 when there is none.
+    ///
+    /// One with a payload in chunks may come after it: its record alone has no checksum that can be checked.
     package var last: UInt64 {
         records.last { $0.byteCount != RecordHeader.byteCount + 4 }?.seq ?? 0
     }
@@ -106,7 +107,9 @@ package struct SalvagedLog {
         }
     }
 
-    /// Puts a payload together. A chunk has no checksum of its own, so where there are several, they are tried.
+    /// Puts a payload together.
+    ///
+    /// A chunk has no checksum of its own, so where there are several, they are tried.
     private func payload(_ seq: UInt64, _ record: RawSpan, byteCount: Int) throws -> [UInt8]? {
         let all = Self.places(of: seq, in: chunks)
         var choices: [[[UInt8]]] = []
@@ -141,7 +144,9 @@ package struct SalvagedLog {
         return places[start...].prefix(while: { $0.seq == seq })
     }
 
-    /// Whether bytes are the record of an event. Of one with a payload in chunks only the shape can be told.
+    /// Whether bytes are the record of an event.
+    ///
+    /// Of one with a payload in chunks only the shape can be told.
     private static func isRecord(_ seq: UInt64, _ record: RawSpan) -> Bool {
         do throws(CodecError) {
             try RecordCodec.verify(seq: seq, record: record)

@@ -8,23 +8,31 @@
     package var path: String?
     /// One or two sentences for a person: the failure, its place, and the next step.
     package var message: String
+    /// The next step, where it depends on what the file is for: this is that of a store.
+    package var storeAdvice: String?
     /// The process that is in the way, for ``Code/writerLocked``.
     package var holderPID: Int32?
 
     package init(
-        _ code: Code, operation: String, path: String? = nil, message: String, holderPID: Int32? = nil
+        _ code: Code, operation: String, path: String? = nil, message: String, storeAdvice: String? = nil,
+        holderPID: Int32? = nil
     ) {
         self.code = code
         self.operation = operation
         self.path = path
-        self.message = message
+        (self.message, self.storeAdvice) = (message, storeAdvice)
         self.holderPID = holderPID
     }
 }
 
+extension LMDBError {
+    /// What happened, with what to do about it in a store.
+    package var text: String { storeAdvice.map { "\(message) \($0)" } ?? message }
+}
+
 extension LMDBError: CustomStringConvertible {
     @usableFromInline package var description: String {
-        path.map { "\(message) [\(operation), \($0)]" } ?? "\(message) [\(operation)]"
+        path.map { "\(text) [\(operation), \($0)]" } ?? "\(text) [\(operation)]"
     }
 }
 

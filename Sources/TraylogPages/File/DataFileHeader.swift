@@ -56,8 +56,10 @@ package struct DataFileHeader: Sendable {
         return second.transaction > first.transaction ? second : first
     }
 
-    /// Whether the pages are of two commits in a row, as LMDB writes them: even numbers into the first one, odd ones into
-    /// the second. With other numbers it would go by the wrong one.
+    /// Whether the pages are of two commits in a row, as LMDB writes them: even numbers into the first one, odd ones
+    /// into the second.
+    ///
+    /// With other numbers it would go by the wrong one.
     private static func areConsecutive(_ first: DataFileHeader, _ second: DataFileHeader) -> Bool {
         if first.transaction == 0, second.transaction == 0 { return first.root == second.root }
         let (older, newer) = (

@@ -137,8 +137,8 @@ package final class PageMap: @unchecked Sendable {
         LMDBError(
             fault == .beyondEnd ? .truncated : .corrupted, operation: operation, path: path,
             message:
-                "The data file is damaged: page \(page) of \(words(for: table)) \(fault.words). Stop writing, run "
-                + "`traylog verify`, and restore a backup.")
+                "The data file is damaged: page \(page) of \(words(for: table)) \(fault.words).",
+            storeAdvice: Self.advice)
     }
 
     /// The same for what an account of all pages found.
@@ -146,9 +146,10 @@ package final class PageMap: @unchecked Sendable {
         LMDBError(
             .corrupted, operation: "check", path: path,
             message:
-                "The data file is damaged: \(words(for: finding)). Stop writing, run `traylog verify`, and restore a "
-                + "backup.")
+                "The data file is damaged: \(words(for: finding)).", storeAdvice: Self.advice)
     }
+
+    private static let advice = "Stop writing, run `traylog verify`, and restore a backup."
 
     package func words(for finding: PageAccount.Finding) -> String {
         let table = finding.table.map { words(for: $0) }

@@ -35,7 +35,9 @@
         try arrive(unsafe snapshot.last(in: table), orElse: .beforeFirst)
     }
 
-    /// Moves to the next greater key; about 50 ns. False past the last one.
+    /// Moves to the next greater key; about 50 ns.
+    ///
+    /// False past the last one.
     @usableFromInline
     package mutating func next() throws(LMDBError) -> Bool {
         switch position {

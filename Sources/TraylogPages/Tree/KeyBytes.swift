@@ -1,6 +1,8 @@
 import TraylogPlatform
 
-/// A key where it stands: in a page, or in the caller's memory. It must not be kept longer than that lasts.
+/// A key where it stands: in a page, or in the caller's memory.
+///
+/// It must not be kept longer than that lasts.
 @safe
 package struct KeyBytes {
     let base: UnsafeRawPointer?

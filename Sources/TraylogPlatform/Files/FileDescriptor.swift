@@ -162,7 +162,9 @@ extension FileDescriptor {
         }
     }
 
-    /// Whether somebody has the exclusive lock. Takes a shared one for an instant.
+    /// Whether somebody has the exclusive lock.
+    ///
+    /// Takes a shared one for an instant.
     package var isLocked: Bool {
         guard flock(number, LOCK_SH | LOCK_NB) == 0 else { return errno == EWOULDBLOCK }
         unlock()

@@ -44,7 +44,9 @@ import Glibc
         return try unsafe body(&state.pointee)
     }
 
-    /// Wakes every waiting thread, so that each looks at its condition again. Needs no lock.
+    /// Wakes every waiting thread, so that each looks at its condition again.
+    ///
+    /// Needs no lock.
     package func signalAll() {
         unsafe pthread_cond_broadcast(condition)
     }

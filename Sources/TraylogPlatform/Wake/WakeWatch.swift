@@ -16,7 +16,9 @@ package final class WakeWatch: Sendable {
     private let isStopped = Atomic(false)
     private let notifier = Monitor(Notifier())
 
-    /// The watches that inotify was asked for. Only the waiting thread uses them.
+    /// The watches that inotify was asked for.
+    ///
+    /// Only the waiting thread uses them.
     private struct Notifier {
         var descriptor: Int32 = -1
         var watch: Int32 = -1

@@ -64,7 +64,9 @@ package struct StepFold {
     }
 }
 
-/// The past as a ``StepFold`` reads it. It remembers which events belong to topics.
+/// The past as a ``StepFold`` reads it.
+///
+/// It remembers which events belong to topics.
 package final class StepHistory: FoldHistory {
     private let kept: SnapshotHistory
     private var topicSeqs: Set<UInt64> = []

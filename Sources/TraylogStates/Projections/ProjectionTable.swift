@@ -9,7 +9,9 @@ package struct ProjectionTable: Sendable {
 
     package let database: Database
 
-    /// The key of the record. No name has a zero byte, so the rows of one name are together.
+    /// The key of the record.
+    ///
+    /// No name has a zero byte, so the rows of one name are together.
     package static func recordKey(_ name: ProjectionName) -> [UInt8] { name.bytes + [0] }
 
     package static func chunkKey(_ name: ProjectionName, copy: UInt8, index: Int) -> [UInt8] {
@@ -128,7 +130,9 @@ package struct ProjectionTable: Sendable {
     }
 }
 
-/// The description of a stored value. It is written last (Docs/format.md, "Projections").
+/// The description of a stored value.
+///
+/// It is written last (Docs/format.md, "Projections").
 package struct ProjectionRecord: Hashable, Sendable {
     static let format: UInt8 = 1
     /// The size of the largest value that is stored in the record itself.
@@ -179,7 +183,9 @@ package struct ProjectionRecord: Hashable, Sendable {
     }
 }
 
-/// The checked name of a projection. Names are equal when their bytes are.
+/// The checked name of a projection.
+///
+/// Names are equal when their bytes are.
 package struct ProjectionName: Hashable, Sendable {
     static let maximumBytes = 128
 

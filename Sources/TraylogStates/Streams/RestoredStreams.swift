@@ -1,6 +1,8 @@
 import TraylogDomain
 
-/// The streams of a log that is being restored, in the order of their first events. Takes about 60 bytes for each.
+/// The streams of a log that is being restored, in the order of their first events.
+///
+/// Takes about 60 bytes for each.
 package struct RestoredStreams {
     private struct Stream {
         var identity: UInt64
@@ -10,7 +12,9 @@ package struct RestoredStreams {
     private let hasher: IdentityHasher
     private var streams: [Stream] = []
     private var identities: Set<UInt64> = []
-    /// The numbers in the restored log by those of the export. They are the same as long as no event is missing.
+    /// The numbers in the restored log by those of the export.
+    ///
+    /// They are the same as long as no event is missing.
     private var numbers: [UInt32: UInt32] = [:]
     /// Whether events are missing, which may have been the first ones of their streams.
     private var hasGaps = false

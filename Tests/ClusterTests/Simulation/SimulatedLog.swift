@@ -1,8 +1,9 @@
 import Traylog
 import TraylogCluster
 
-/// A replicated log in memory, as honest as the real one has to be: compare-and-set, and duplicates known by their ids. What
-/// happens to messages on their way there and back is ``SimulatedNetwork``'s.
+/// A replicated log in memory, as honest as the real one has to be: compare-and-set, and duplicates known by their ids.
+///
+/// What happens to messages on their way there and back is ``SimulatedNetwork``'s.
 struct SimulatedLog {
     private(set) var messages: [LogMessage] = []
     private var places: [String: LogPosition] = [:]

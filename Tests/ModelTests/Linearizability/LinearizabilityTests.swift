@@ -36,7 +36,7 @@ import TraylogPlatform
             for number in 0..<8 { group.addTask { await task(store, number, seed, recorder) } }
         }
         for thread in threads { thread.join() }
-        recorder.finish(try await store.events(from: 1, limit: .max))
+        recorder.finish(try await store.events(from: 1, limit: .max).events)
         // Closing ends the sequences at once, whatever is still to come.
         for observer in observers { try await observer.reachEnd(of: store) }
         await store.close()

@@ -67,7 +67,7 @@ import TraylogDomain
                 try store.perform([notify, unknown, notify])
             }
             #expect(try store.head() == 0)
-            #expect(try store.users(after: nil, limit: .max).isEmpty)
+            #expect(try store.users(after: nil, limit: .max).users.isEmpty)
             // What was taken back is forgotten whole: the key is free, and seq 1 too.
             #expect(try store.perform([notify, notify]) == [.appended(1), .duplicate(1)])
             store.close()
@@ -118,7 +118,7 @@ import TraylogDomain
             }
             try await group.waitForAll()
         }
-        let naive = NaiveStore(replaying: try await store.events(from: 1, limit: .max))
+        let naive = NaiveStore(replaying: try await store.events(from: 1, limit: .max).events)
         #expect(naive.head > 100)
         var comparison = try Comparison(store, naive, seed: 1)
         try comparison.check(users: naive.users(), depth: .sample(10))

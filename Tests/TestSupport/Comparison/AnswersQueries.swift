@@ -7,15 +7,15 @@ package protocol AnswersQueries: Sendable {
     func tray(of user: String, asOf: Moment?) throws(TraylogError) -> Tray
     func inbox(of user: String, _ query: InboxQuery, asOf: Moment?) throws(TraylogError) -> InboxPage
     func threads(of user: String, limit: Int, cursor: Cursor?, asOf: Moment?) throws(TraylogError) -> ThreadsPage
-    func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> [Event]
-    func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> [Event]
-    func users(after name: String?, prefix: String, limit: Int, asOf: Moment?) throws(TraylogError) -> [String]
+    func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> EventPage
+    func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> EventPage
+    func users(after name: String?, prefix: String, limit: Int, asOf: Moment?) throws(TraylogError) -> UserPage
     func item(_ item: ItemReference, of user: String, asOf: Moment?) throws(TraylogError) -> Item
     func statistics() throws(TraylogError) -> StoreStatistics
 }
 
 extension AnswersQueries {
-    package func events(from: Seq, limit: Int) throws(TraylogError) -> [Event] {
+    package func events(from: Seq, limit: Int) throws(TraylogError) -> EventPage {
         try events(from: from, limit: limit, asOf: nil)
     }
 
@@ -23,8 +23,18 @@ extension AnswersQueries {
         try inbox(of: user, query, asOf: nil)
     }
 
-    package func users(after name: String?, limit: Int) throws(TraylogError) -> [String] {
+    package func users(after name: String?, limit: Int) throws(TraylogError) -> UserPage {
         try users(after: name, prefix: "", limit: limit, asOf: nil)
+    }
+}
+
+extension AnswersQueries where Self: BlockingQueries {
+    package func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> EventPage {
+        try history(of: user, newestFirst: false, from: from, limit: limit, asOf: asOf)
+    }
+
+    package func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> EventPage {
+        try events(newestFirst: false, from: from, limit: limit, asOf: asOf)
     }
 }
 

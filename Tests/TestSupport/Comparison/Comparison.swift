@@ -29,7 +29,7 @@ package struct Comparison {
         self.store = store
         self.naive = naive
         random = SeededRandom(seed: seed)
-        let events = try store.events(from: 1, limit: .max)
+        let events = try store.events(from: 1, limit: .max).events
         try expectSame(naive.log().map(\.comparable), events.map(\.comparable), "events")
         var times: [Timestamp] = []
         for event in events {
@@ -150,36 +150,36 @@ extension Comparison {
             let limit = random.pick([0, 1, 2, 10, 1_000])
             try expectSame(
                 naive.log(from: from, limit: limit, asOf: seq).map(\.comparable),
-                try store.events(from: from, limit: limit, asOf: moment).map(\.comparable),
+                try store.events(from: from, limit: limit, asOf: moment).events.map(\.comparable),
                 "events from \(from) limit \(limit)")
         }
     }
 
     private mutating func checkUsers() throws {
         let expected = naive.users(asOf: seq)
-        try expectSame(expected, try store.users(after: nil, prefix: "", limit: .max, asOf: moment), "users")
+        try expectSame(expected, try store.users(after: nil, prefix: "", limit: .max, asOf: moment).users, "users")
         let after = random.pick(expected + ["", "m", "zzz"])
         try expectSame(
             naive.users(after: after, limit: 2, asOf: seq),
-            try store.users(after: after, prefix: "", limit: 2, asOf: moment),
+            try store.users(after: after, prefix: "", limit: 2, asOf: moment).users,
             "users after \(String(reflecting: after)) limit 2")
         let prefix = String(random.pick(expected + ["m"]).prefix(random.between(1, 2)))
         let start = random.chance(50) ? nil : after
         try expectSame(
             naive.users(after: start, prefix: prefix, limit: 3, asOf: seq),
-            try store.users(after: start, prefix: prefix, limit: 3, asOf: moment),
+            try store.users(after: start, prefix: prefix, limit: 3, asOf: moment).users,
             "users after \(String(reflecting: start)) with prefix \(String(reflecting: prefix))")
     }
 
     private mutating func checkHistory(of user: String) throws {
         try expectSame(
             naive.history(of: user, asOf: seq).map(\.comparable),
-            try store.history(of: user, from: 1, limit: .max, asOf: moment).map(\.comparable), "history")
+            try store.history(of: user, from: 1, limit: .max, asOf: moment).events.map(\.comparable), "history")
         let from = Seq(UInt64(random.between(1, naive.events.count + 2)))
         let limit = random.pick([0, 1, 2, 10, 1_000])
         try expectSame(
             naive.history(of: user, from: from, limit: limit, asOf: seq).map(\.comparable),
-            try store.history(of: user, from: from, limit: limit, asOf: moment).map(\.comparable),
+            try store.history(of: user, from: from, limit: limit, asOf: moment).events.map(\.comparable),
             "history from \(from) limit \(limit)")
     }
 }

@@ -92,18 +92,19 @@ extension NaiveBackedStore {
         } catch { throw .refused(error) }
     }
 
-    package func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> [Event] {
-        naive.history(of: user, from: from, limit: limit, asOf: try seq(asOf))
+    package func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> EventPage {
+        EventPage(events: naive.history(of: user, from: from, limit: limit, asOf: try seq(asOf)), next: nil)
     }
 
-    package func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> [Event] {
-        twist.events(naive.log(from: from, limit: limit, asOf: try seq(asOf)))
+    package func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> EventPage {
+        EventPage(events: twist.events(naive.log(from: from, limit: limit, asOf: try seq(asOf))), next: nil)
     }
 
     package func users(
         after name: String?, prefix: String, limit: Int, asOf: Moment?
-    ) throws(TraylogError) -> [String] {
-        twist.users(naive.users(after: name, prefix: prefix, limit: limit, asOf: try seq(asOf)))
+    ) throws(TraylogError) -> UserPage {
+        UserPage(
+            users: twist.users(naive.users(after: name, prefix: prefix, limit: limit, asOf: try seq(asOf))), next: nil)
     }
 
     package func item(_ item: ItemReference, of user: String, asOf: Moment?) throws(TraylogError) -> Item {

@@ -45,8 +45,8 @@ package struct Questions {
         }
         defer { reader.close() }
         answer("\(phase) head") { "\(try min(reader.head(), head))" }
-        answer("\(phase) users") { "\(try reader.users(after: nil, prefix: "", limit: .max, asOf: now))" }
-        answer("\(phase) events") { "\(try reader.events(from: 1, limit: Int(head.rawValue), asOf: nil))" }
+        answer("\(phase) users") { "\(try reader.users(after: nil, prefix: "", limit: .max, asOf: now).users)" }
+        answer("\(phase) events") { "\(try reader.events(from: 1, limit: Int(head.rawValue), asOf: nil).events)" }
         if phase == "before" { answer("projection") { "\(try reader.projected(MainDigest.self).value)" } }
         answer("\(phase) statistics") {
             let statistics = try reader.statistics()
@@ -70,7 +70,7 @@ package struct Questions {
             "\(try reader.threads(of: user, limit: 100, cursor: nil, asOf: now).threads)"
         }
         answer("\(phase) history \(number)") {
-            "\(try reader.history(of: user, from: 1, limit: .max, asOf: now))"
+            "\(try reader.history(of: user, from: 1, limit: .max, asOf: now).events)"
         }
         for view in [InboxQuery.View.inbox, .archived, .snoozed] {
             answer("\(phase) \(view) \(number)") {
@@ -107,7 +107,7 @@ package struct Questions {
             _ = try reader.backup(to: copy)
             let copied = try StoreReader.open(copy, options: Self.options)
             defer { copied.close() }
-            return "\(try copied.events(from: 1, limit: .max, asOf: nil))"
+            return "\(try copied.events(from: 1, limit: .max, asOf: nil).events)"
         }
     }
 

@@ -64,15 +64,15 @@ extension AcknowledgingStore {
         try store.threads(of: user, limit: limit, cursor: cursor, asOf: asOf)
     }
 
-    func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> [Event] {
+    func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> EventPage {
         try store.history(of: user, from: from, limit: limit, asOf: asOf)
     }
 
-    func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> [Event] {
+    func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> EventPage {
         try store.events(from: from, limit: limit, asOf: asOf)
     }
 
-    func users(after name: String?, prefix: String, limit: Int, asOf: Moment?) throws(TraylogError) -> [String] {
+    func users(after name: String?, prefix: String, limit: Int, asOf: Moment?) throws(TraylogError) -> UserPage {
         try store.users(after: name, prefix: prefix, limit: limit, asOf: asOf)
     }
 

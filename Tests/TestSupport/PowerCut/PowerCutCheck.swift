@@ -31,8 +31,8 @@ package struct PowerCutCheck {
         defer { reader.close() }
         log =
             recording.workload == .compacting
-            ? try reader.events(from: 1, limit: .max, including: reader.archives(in: recording.archives))
-            : try reader.events(from: 1, limit: .max)
+            ? try reader.events(from: 1, limit: .max, including: reader.archives(in: recording.archives)).events
+            : try reader.events(from: 1, limit: .max).events
         try expectSame(commits.max(), UInt64(log.count), "what was acknowledged at the end")
     }
 
@@ -159,7 +159,7 @@ extension PowerCutCheck {
         }
         let model = try model(head, store)
         let left = log.prefix(Int(head)).filter { !model.dropped.contains($0.seq) }
-        try expectSame(left, try store.events(from: 1, limit: .max), "events")
+        try expectSame(left, try store.events(from: 1, limit: .max).events, "events")
         var comparison = try Comparison(store, model, seed: random.next())
         try comparison.check(users: [random.pick(model.users() + ["nobody"])], depth: .sample(1))
         for user in model.users() { try expectSame(model.tray(of: user).total, try store.tray(of: user).total, user) }

@@ -5,8 +5,10 @@ import Testing
 
 /// What each command comes to, given a state; spec.md, section 4.
 @Suite struct DecideTests {
-    /// Items 1 (plain), 2 (retracted), 3 (deleted), 4 (archived, read), 5 (keyed, in a thread, muted since);
-    /// 6 is another user's; 7…11 say what became of the items. Seen up to 1.
+    /// Items 1 (plain), 2 (retracted), 3 (deleted), 4 (archived, read), 5 (keyed, in a thread, muted since); 6 is
+    /// another user's; 7…11 say what became of the items.
+    ///
+    /// Seen up to 1.
     private func script() throws -> Script {
         var script = Script()
         try script.notify(4, Content(title: "hi", summaryArgument: "Ann"))

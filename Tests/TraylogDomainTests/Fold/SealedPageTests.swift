@@ -2,7 +2,9 @@ import Testing
 
 @testable import TraylogDomain
 
-/// What happens to items that have left the tail. Every history is checked with all pages at hand and with none.
+/// What happens to items that have left the tail.
+///
+/// Every history is checked with all pages at hand and with none.
 @Suite struct SealedPageTests {
     private func expectCounts(
         _ script: Script, total: Int, unseen: Int, unread: Int, _ location: SourceLocation = #_sourceLocation

@@ -4,7 +4,9 @@ import Testing
 @testable import TraylogDomain
 
 /// One history in three forms: the naive model, a state with all its pages at hand, and one that is flushed and
-/// reloaded at random moments. All three must decide the same.
+/// reloaded at random moments.
+///
+/// All three must decide the same.
 struct TrayRun {
     let seed: UInt64
     let hasher: IdentityHasher

@@ -1,6 +1,8 @@
 import TraylogDomain
 
-/// The events of the golden fixtures of format 1. Never changed: a new format gets new ones beside them.
+/// The events of the golden fixtures of format 1.
+///
+/// Never changed: a new format gets new ones beside them.
 enum GoldenEvents {
     static let all: [(name: String, event: Event)] = [
         ("notified", event(1, .notified(content), key: "message-17", fingerprint: 0x0123_4567_89AB_CDEF)),

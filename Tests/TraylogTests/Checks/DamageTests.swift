@@ -174,8 +174,9 @@ extension DamageTests {
 
     private func expectNamed(_ seq: UInt64, by store: some BlockingQueries) throws {
         let failures = [
-            try failure { try store.events() }, try failure { try store.events(from: Seq(seq), limit: 1) },
-            try failure { try store.history(of: "ann") },
+            try failure { try store.events(limit: .max).events },
+            try failure { try store.events(from: Seq(seq), limit: 1).events },
+            try failure { try store.history(of: "ann", limit: .max).events },
             try failure { try store.inbox(of: "ann", InboxQuery(limit: 3, cursor: Cursor(before: Seq(seq + 1)))) },
         ]
         for failure in failures {
@@ -183,8 +184,8 @@ extension DamageTests {
             #expect(failure.map { [.damaged, .newerFormat].contains($0.code) } == true)
             #expect(failure?.message.contains("event \(seq)") == true, "\(failure?.message ?? "no failure")")
         }
-        #expect(try store.events(from: 1, limit: Int(seq) - 1).count == Int(seq) - 1)
-        #expect(try store.events(from: Seq(seq + 1)).count == 320 - Int(seq))
+        #expect(try store.events(from: 1, limit: Int(seq) - 1).events.count == Int(seq) - 1)
+        #expect(try store.events(from: Seq(seq + 1), limit: .max).events.count == 320 - Int(seq))
     }
 }
 
@@ -306,7 +307,7 @@ private struct AnyBytes {
     private func ask(_ store: some BlockingQueries) {
         _ = try? store.tray(of: "ann")
         _ = try? store.threads(of: "ann")
-        _ = try? store.history(of: "ann")
+        _ = try? store.history(of: "ann", limit: .max).events
         _ = try? store.inbox(of: "ann", InboxQuery(view: .archived, includeSilent: true, limit: 100))
         _ = try? store.inbox(of: "ann", InboxQuery(includeSilent: true, limit: 100))
         _ = try? store.inbox(of: "ann", InboxQuery(limit: 100, cursor: Cursor(before: 30)))

@@ -22,7 +22,7 @@ import TraylogPlatform
                         do {
                             let total = try reader.tray(of: "user\(number)").total
                             if total != 150 { wrong.withLock { $0.append("total \(total)") } }
-                            let users = try reader.users().count
+                            let users = try reader.users(limit: .max).users.count
                             if users != 10 { wrong.withLock { $0.append("\(users) users") } }
                             let deep = try reader.inbox(of: "user\(number)", InboxQuery(cursor: Cursor(before: 300)))
                             if deep.items.count != 20 { wrong.withLock { $0.append("a page of \(deep.items.count)") } }

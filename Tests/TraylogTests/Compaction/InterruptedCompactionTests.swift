@@ -149,7 +149,7 @@ import TraylogPlatform
             let archive = path + "-archive"
             try withStore(path, options(tailEvents: 4)) { store throws in
                 try fill(store)
-                let events = try store.events()
+                let events = try store.events(limit: .max).events
                 var now = 0
                 let failed = try failure {
                     try store.compact(before: .seq(31), archive: archive, isDryRun: false) { _, _ throws in
@@ -160,7 +160,7 @@ import TraylogPlatform
                 guard now > step else { return }
                 #expect(failed?.code == .cancelled, "step \(step)")
                 #expect(try store.statistics().floor == .zero)
-                #expect(try store.events() == events)
+                #expect(try store.events(limit: .max).events == events)
                 let left = (try? FileManager.default.contentsOfDirectory(atPath: archive)) ?? []
                 // A beginning, states, the log; then the archive is finished, and stays when the check is given up.
                 #expect(left.filter { !$0.hasPrefix(".") }.count <= (step > 2 ? 1 : 0), "step \(step)")
@@ -184,7 +184,7 @@ import TraylogPlatform
             task.cancel()
             await #expect(throws: TraylogError.self) { try await task.value }
             #expect(try await store.statistics().floor == .zero)
-            #expect(try await store.events(from: 1, limit: 10).count == 10)
+            #expect(try await store.events(from: 1, limit: 10).events.count == 10)
             #expect(try await store.compact(before: .seq(3_000)).floor == 3_000)
         }
     }

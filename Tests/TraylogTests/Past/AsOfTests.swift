@@ -22,9 +22,9 @@ import TestSupport
             archived = try queries.inbox(of: "ann", InboxQuery(view: .archived), asOf: asOf).items
             snoozed = try queries.inbox(of: "ann", InboxQuery(view: .snoozed), asOf: asOf).items
             threads = try queries.threads(of: "ann", limit: 2, asOf: asOf)
-            history = try queries.history(of: "ann", asOf: asOf)
-            log = try queries.events(asOf: asOf)
-            users = try queries.users(asOf: asOf)
+            history = try queries.history(of: "ann", limit: .max, asOf: asOf).events
+            log = try queries.events(limit: .max, asOf: asOf).events
+            users = try queries.users(limit: .max, asOf: asOf).users
         }
     }
 
@@ -72,9 +72,15 @@ import TestSupport
             }
             for (time, seq) in [(Int64.min, Seq(0)), (0, 0), (.max, 18)] {
                 #expect(try store.tray("ann", asOf: .time(.at(time))).asOf == seq)
-                #expect(try store.ask { try $0.history(of: "ann", asOf: .time(.at(time))).count } == Int(seq.rawValue))
-                #expect(try store.ask { try $0.events(asOf: .time(.at(time))).count } == Int(seq.rawValue))
-                #expect(try store.ask { try $0.users(asOf: .time(.at(time))) } == (seq == 0 ? [] : ["ann"]))
+                #expect(
+                    try store.ask { try $0.history(of: "ann", limit: .max, asOf: .time(.at(time))).events.count }
+                        == Int(seq.rawValue))
+                #expect(
+                    try store.ask { try $0.events(limit: .max, asOf: .time(.at(time))).events.count }
+                        == Int(seq.rawValue))
+                #expect(
+                    try store.ask { try $0.users(limit: .max, asOf: .time(.at(time))).users }
+                        == (seq == 0 ? [] : ["ann"]))
             }
         }
     }
@@ -90,10 +96,10 @@ import TestSupport
                         #expect(throws: refused) { try queries.tray(of: user, asOf: .seq(seq)) }
                         #expect(throws: refused) { try queries.inbox(of: user, asOf: .seq(seq)) }
                         #expect(throws: refused) { try queries.threads(of: user, asOf: .seq(seq)) }
-                        #expect(throws: refused) { try queries.history(of: user, asOf: .seq(seq)) }
+                        #expect(throws: refused) { try queries.history(of: user, limit: .max, asOf: .seq(seq)).events }
                     }
-                    #expect(throws: refused) { try queries.events(asOf: .seq(seq)) }
-                    #expect(throws: refused) { try queries.users(asOf: .seq(seq)) }
+                    #expect(throws: refused) { try queries.events(limit: .max, asOf: .seq(seq)).events }
+                    #expect(throws: refused) { try queries.users(limit: .max, asOf: .seq(seq)).users }
                     #expect(throws: refused) { try queries.seq(of: .seq(seq)) }
                     #expect(try queries.tray(of: "nobody", asOf: .seq(1)) == Tray(user: "nobody", asOf: 1))
                 }

@@ -18,7 +18,7 @@ import TraylogPlatform
                 #expect(try await projector.value().events >= UInt64(count))
                 #expect(try await projector.value(through: receipt.seq).last >= UInt64(count))
             }
-            #expect(try await projector.value() == MainDigest.folded(try store.events()))
+            #expect(try await projector.value() == MainDigest.folded(try store.events(limit: .max).events))
             #expect(projector.latest.position == 50)
             #expect(projector.progress.origin == .new)
             #expect(projector.progress.failure == nil)
@@ -101,7 +101,7 @@ import TraylogPlatform
             _ = try second.value()
             let third = try store.project(ThirdDigest.self)
             for thread in threads { thread.join() }
-            let events = try store.events()
+            let events = try store.events(limit: .max).events
             #expect(events.count == 800)
             #expect(try main.value() == MainDigest.folded(events))
             #expect(try second.value() == SecondDigest.folded(events))
@@ -161,11 +161,12 @@ import TraylogPlatform
                 let latest = projector.latest
                 #expect(latest.position > 0)
                 #expect(
-                    latest.value.digest == MainDigest.folded(try store.events(limit: Int(latest.position.rawValue))))
+                    latest.value.digest
+                        == MainDigest.folded(try store.events(limit: Int(latest.position.rawValue)).events))
                 #expect(projector.progress.storedPosition == latest.position)
                 let again = try store.project(SlowDigest.self)
                 #expect(again.progress.origin == .resumed(latest.position))
-                #expect(try again.value().digest == MainDigest.folded(try store.events()))
+                #expect(try again.value().digest == MainDigest.folded(try store.events(limit: .max).events))
             }
         }
     }

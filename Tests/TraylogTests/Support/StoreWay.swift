@@ -1,6 +1,8 @@
 import Testing
 
-/// Where the answers to a test's questions come from. They must be the same, whatever it is.
+/// Where the answers to a test's questions come from.
+///
+/// They must be the same, whatever it is.
 enum StoreWay: CaseIterable, Sendable, CustomTestStringConvertible {
     /// The memory of the writing process.
     case atHand

@@ -131,7 +131,7 @@ final class TestedStore {
 
     /// The kinds and items of the events after `seq`, in short.
     func events(after seq: Seq) throws -> [Event] {
-        try ask { try $0.events(from: Seq(seq.rawValue + 1)) }
+        try ask { try $0.events(from: Seq(seq.rawValue + 1), limit: .max).events }
     }
 }
 

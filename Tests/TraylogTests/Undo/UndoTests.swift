@@ -196,7 +196,10 @@ import TestSupport
             #expect(try store.receipt("ann", .markAll(.read), key: "k") == .duplicate(all))
             #expect(try store.refusal("ann", .markAll(.seen), key: "k") == .keyConflict(key: "k", seq: all))
             #expect(try store.tray("ann").unread == 1)
-            #expect(try store.ask { try $0.history(of: "ann").map(\.kind) } == [.notified, .allMarked, .undone])
+            #expect(
+                try store.ask { try $0.history(of: "ann", limit: .max).events.map(\.kind) } == [
+                    .notified, .allMarked, .undone,
+                ])
         }
     }
 }

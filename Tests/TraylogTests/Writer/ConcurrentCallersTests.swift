@@ -76,7 +76,9 @@ import TraylogPlatform
                 let reader = OSThread.start(name: "reader") {
                     var before: Set<String> = []
                     while !isOver.withLock({ $0 }) {
-                        guard let now = (try? store.users(after: "v")).map({ Set($0) }) else { continue }
+                        guard let now = (try? store.users(after: "v", limit: .max).users).map({ Set($0) }) else {
+                            continue
+                        }
                         let gone = before.subtracting(now).sorted()
                         if !gone.isEmpty { missing.withLock { $0 += gone } }
                         before = now
@@ -118,8 +120,8 @@ private struct Readers {
                         head = now
                         #expect(try store.inbox(of: user).items.count >= min(20, total))
                         #expect(try store.threads(of: user).threads.first?.count ?? 0 >= total)
-                        #expect(try store.events(from: 1, limit: 50).count >= min(50, Int(head.rawValue)))
-                        let listed = try store.users().count
+                        #expect(try store.events(from: 1, limit: 50).events.count >= min(50, Int(head.rawValue)))
+                        let listed = try store.users(limit: .max).users.count
                         #expect(listed >= users)
                         users = listed
                         #expect(try store.statistics().head >= head)

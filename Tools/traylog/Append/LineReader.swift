@@ -4,7 +4,9 @@ import Traylog
 ///
 /// Lines end with LF or CR LF; the last one may end with neither.
 struct LineReader {
-    /// The range of a line in ``bytes``, without its newline. Valid until the next ``fill()``.
+    /// The range of a line in ``bytes``, without its newline.
+    ///
+    /// Valid until the next ``fill()``.
     enum Line: Equatable {
         case whole(Range<Int>)
         /// Longer than the limit; its bytes were let go.

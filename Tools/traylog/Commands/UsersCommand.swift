@@ -68,7 +68,8 @@ struct UsersCommand: StoreCommand {
         var last: String?
         while rest > 0 {
             let names = try reader.users(
-                after: last, prefix: prefix, limit: min(Self.chunk, rest), asOf: moment.asOf)
+                after: last, prefix: prefix, limit: min(Self.chunk, rest), asOf: moment.asOf
+            ).users
             guard let newLast = names.last else { break }
             (last, rest) = (newLast, rest - names.count)
             try body(try names.map { try reader.tray(of: $0, asOf: moment.asOf) })

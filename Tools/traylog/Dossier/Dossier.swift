@@ -1,7 +1,9 @@
 import Traylog
 
-/// All that a store holds of a person: items, own events, broadcasts that reached the person, and what the person did in
-/// the trays of others. It fits into memory, as one tray does.
+/// All that a store holds of a person: items, own events, broadcasts that reached the person, and what the person did
+/// in the trays of others.
+///
+/// It fits into memory, as one tray does.
 struct Dossier {
     enum Role: String {
         /// An event of the person's own tray.
@@ -68,11 +70,12 @@ struct Dossier {
         let report = try reader.audit(of: user, asOf: asOf)
         let steps = report.steps + items.filter { $0.topic != nil }.map { AuditStep(seq: $0.seq) }
         for event in try reader.events(of: steps) where !event.isOf(user) { found[event.seq] = (.topic, event) }
-        let logged = try reader.history(of: user, asOf: asOf)
+        let logged = try reader.history(of: user, limit: .max, asOf: asOf).events
         for event in logged { found[event.seq] = (.own, event) }
         var archived: Set<Seq> = []
         if let archives {
-            for event in try reader.history(of: user, asOf: asOf, including: archives) where found[event.seq] == nil {
+            let all = try reader.history(of: user, limit: .max, asOf: asOf, including: archives).events
+            for event in all where found[event.seq] == nil {
                 found[event.seq] = (.own, event)
                 archived.insert(event.seq)
             }
@@ -105,7 +108,9 @@ extension Event {
 }
 
 extension Dossier {
-    /// Writes it as lines of JSON: what it is about, the items, and each event with its proof and what the leaf commits to.
+    /// Writes it as lines of JSON: what it is about, the items, and each event with its proof and what the leaf commits
+    /// to.
+    ///
     /// The last line closes the others.
     func write(to output: Output, _ reader: BlockingReader) throws {
         var chain = LineChain()

@@ -4,6 +4,7 @@ import Traylog
 extension Seq: @retroactive ExpressibleByArgument {}
 
 extension Cursor: @retroactive ExpressibleByArgument {
+    /// Reads the text of a cursor.
     public init?(argument: String) { self.init(argument) }
 }
 

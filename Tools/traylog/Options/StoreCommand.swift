@@ -40,7 +40,9 @@ extension StoreCommand {
         return try body(reader)
     }
 
-    /// Changes a store, which is created where it is missing. Time passes by `tick` alone.
+    /// Changes a store, which is created where it is missing.
+    ///
+    /// Time passes by `tick` alone.
     func writing<Answer>(_ body: (BlockingStore) throws(TraylogError) -> Answer) throws(TraylogError) -> Answer {
         let store = try openForWriting()
         defer { store.close() }
@@ -66,9 +68,9 @@ extension StoreCommand {
 
     /// Says on standard error when nobody of that name has events: the answer would look as if all were well.
     func noteIfUnknown(_ user: String, _ reader: BlockingReader) throws {
-        let names = try reader.users(prefix: user, limit: 1)
+        let names = try reader.users(prefix: user, limit: 1).users
         guard names.first.map({ $0.utf8.elementsEqual(user.utf8) }) != true,
-            try reader.history(of: user, limit: 1).isEmpty
+            try reader.history(of: user, limit: 1).events.isEmpty
         else { return }
         let output = Output(.standardError)
         try output.line("traylog: note: nobody called \(VisibleText(user).text) has events in this store")

@@ -8,7 +8,9 @@ extension CompletionKind {
     }
 }
 
-/// The users whose names begin with what was typed. A shell that asks gets names or nothing, never an error.
+/// The users whose names begin with what was typed.
+///
+/// A shell that asks gets names or nothing, never an error.
 struct UserCompletion {
     private static let most = 100
 
@@ -20,7 +22,7 @@ struct UserCompletion {
             let reader = try? StoreReader.open(directory)
         else { return [] }
         defer { reader.close() }
-        return (try? reader.blocking.users(prefix: prefix, limit: Self.most)) ?? []
+        return (try? reader.blocking.users(prefix: prefix, limit: Self.most).users) ?? []
     }
 
     private static func directory(_ words: [String]) -> String? {

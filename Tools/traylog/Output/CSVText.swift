@@ -25,7 +25,9 @@ extension Event {
         "body", "what",
     ]
 
-    /// In the order of ``csvNames``. Times are UTC.
+    /// In the order of ``csvNames``.
+    ///
+    /// Times are UTC.
     var csvFields: [String?] {
         var (topic, content): (String?, Content?) = (nil, nil)
         switch body {

@@ -46,7 +46,9 @@ struct ProgressBar {
         try? output.write(Array("\r\u{1B}[K\(text)".utf8))
     }
 
-    /// `append  42 % ████████░░░░░░░░░░░░  62,500 commands  210,000/s  0:12  0:16 left`
+    /// The line of a bar.
+    ///
+    /// For example `append  42 % ████████░░░░░░░░░░░░  62,500 commands  210,000/s  0:12  0:16 left`
     static func text(_ label: String, unit: String, at moment: Moment, columns: Int) -> String {
         let seconds = Double(moment.elapsed.components.seconds) + Double(moment.elapsed.components.attoseconds) / 1e18
         let rate = seconds > 0 ? UInt64(min(Double(moment.count) / seconds, 1e18)) : 0

@@ -22,8 +22,10 @@ struct Terminal: Hashable {
         self.usesColor = usesColor
     }
 
-    /// As wide as the window, or as `COLUMNS` says; a pipe or a file without limit, a window that does not know its width
-    /// 80. Colour only in a window, and not with `NO_COLOR`.
+    /// As wide as the window, or as `COLUMNS` says; a pipe or a file without limit, a window that does not know its
+    /// width 80.
+    ///
+    /// Colour only in a window, and not with `NO_COLOR`.
     init(_ descriptor: Descriptor) {
         let wanted = Self.windowColumns(descriptor) ?? Environment.value(of: "COLUMNS").flatMap(Int.init)
         columns = wanted.map { min(max($0, 20), 10_000) } ?? (descriptor.isTerminal ? 80 : Self.unlimitedColumns)

@@ -35,12 +35,8 @@ struct EventSelection: Sendable {
     }
 
     private func fetch(_ reader: BlockingReader, _ from: Seq, _ limit: Int) throws(TraylogError) -> [Event] {
-        switch (user, archives) {
-        case (nil, nil): try reader.events(from: from, limit: limit)
-        case (nil, let archives?): try reader.events(from: from, limit: limit, including: archives)
-        case (let user?, nil): try reader.history(of: user, from: from, limit: limit)
-        case (let user?, let archives?): try reader.history(of: user, from: from, limit: limit, including: archives)
-        }
+        guard let user else { return try reader.events(from: from, limit: limit, including: archives).events }
+        return try reader.history(of: user, from: from, limit: limit, including: archives).events
     }
 
     private func isWanted(_ event: Event) -> Bool {

@@ -6,7 +6,9 @@
     import Glibc
 #endif
 
-/// A blocking call on another thread. The caller can do other work until it needs the result.
+/// A blocking call on another thread.
+///
+/// The caller can do other work until it needs the result.
 struct BackgroundCall<Value: Sendable>: ~Copyable {
     private let thread: pthread_t
     private let call: Call<Value>
@@ -58,7 +60,9 @@ private class AnyCall {
     func run() {}
 }
 
-/// The state that both threads share. The join orders the result after the call.
+/// The state that both threads share.
+///
+/// The join orders the result after the call.
 private final class Call<Value>: AnyCall {
     private let body: @Sendable () -> Value
     private(set) var result: Value?

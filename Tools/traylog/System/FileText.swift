@@ -30,7 +30,9 @@ enum FileText {
 
     static func remove(_ path: String) { _ = unsafe unlink(path) }
 
-    /// Creates a file that must not exist yet. A failure leaves no file.
+    /// Creates a file that must not exist yet.
+    ///
+    /// A failure leaves no file.
     ///
     /// - Parameter isSecret: only its owner can read it.
     static func create(_ path: String, _ text: String, isSecret: Bool) throws(SystemFailure) {

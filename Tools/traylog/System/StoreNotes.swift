@@ -7,7 +7,9 @@ enum StoreNotes {
         case verified = "last-verified"
     }
 
-    /// Notes a deed of now. A store on a medium that is read-only keeps no notes.
+    /// Notes a deed of now.
+    ///
+    /// A store on a medium that is read-only keeps no notes.
     static func note(_ deed: Deed, head: Seq, in directory: String) {
         let path = directory + "/" + deed.rawValue
         try? FileText.replace(path) { try $0.line("\(Timestamp.now.milliseconds) \(head)") }

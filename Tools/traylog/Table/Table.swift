@@ -1,4 +1,6 @@
-/// Rows under headings, as wide as the terminal at most. In a pipe nothing is cut.
+/// Rows under headings, as wide as the terminal at most.
+///
+/// In a pipe nothing is cut.
 ///
 /// It can be printed in parts: the first rows decide the widths, and the rows that follow keep to them.
 struct Table {

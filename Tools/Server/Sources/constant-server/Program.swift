@@ -2,7 +2,9 @@ import Foundation
 import Hummingbird
 import Logging
 
-/// Answers every request with the same bytes: what the server's answers are measured beside. Its argument is how many bytes.
+/// Answers every request with the same bytes: what the server's answers are measured beside.
+///
+/// Its argument is how many bytes.
 @main
 struct Program {
     private struct Constant: HTTPResponder {

@@ -1,7 +1,9 @@
 import Foundation
 import Logging
 
-/// Logs one JSON object a line, on standard error. It never has contents, and names of users only if told so.
+/// Logs one JSON object a line, on standard error.
+///
+/// It never has contents, and names of users only if told so.
 struct ServiceLog: Sendable {
     func write(_ members: [(name: String, value: JSONValue)]) {
         let time = JSONValue.string(Date().formatted(.iso8601.time(includingFractionalSeconds: true)))

@@ -109,7 +109,9 @@ struct APNsResponder: HTTPResponder {
         return (name == "background", name == "voip" ? Self.longestVoIPPayload : Self.longestPayload)
     }
 
-    /// Seconds since 1970. 0 means that Apple keeps nothing for later; a tray keeps it, without a time.
+    /// Seconds since 1970.
+    ///
+    /// 0 means that Apple keeps nothing for later; a tray keeps it, without a time.
     private func expiration(_ text: String?) throws(APNsError) -> Timestamp? {
         guard let text else { return nil }
         guard let seconds = PercentEncoding.number(text), seconds < 1 << 37 else { throw .badExpiration }

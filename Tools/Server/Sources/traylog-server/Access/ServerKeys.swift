@@ -14,7 +14,9 @@ struct ServerKeys: Sendable {
 
     init() {}
 
-    /// Reads a keys file: one JSON object a line, as ``made(scopes:)`` prints it. Blank lines are skipped.
+    /// Reads a keys file: one JSON object a line, as ``made(scopes:)`` prints it.
+    ///
+    /// Blank lines are skipped.
     init(file: String) throws {
         guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
             throw ConfigurationError("\(file) cannot be read")
@@ -59,7 +61,9 @@ struct ServerKeys: Sendable {
 
     mutating func add(line: String) throws { try add(line: Array(line.utf8)) }
 
-    /// Who presents a key; nil for one that is not known. Hashes are compared in constant time.
+    /// Who presents a key; nil for one that is not known.
+    ///
+    /// Hashes are compared in constant time.
     func caller(presenting key: String) -> Caller? {
         let parts = key.split(separator: "_", maxSplits: 2, omittingEmptySubsequences: false)
         let hash = Array(SHA256.hash(data: Array(key.utf8)))

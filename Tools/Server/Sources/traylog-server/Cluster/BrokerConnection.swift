@@ -37,7 +37,9 @@ struct BrokerMessage: Sendable {
     var status: Int?
 }
 
-/// One connection to the brokers, whichever of them answers. It connects again by itself.
+/// One connection to the brokers, whichever of them answers.
+///
+/// It connects again by itself.
 ///
 /// All calls block their thread for as long as they say; ``BrokerQueue`` keeps them off the cooperative pool.
 @safe

@@ -40,7 +40,9 @@ struct UnsafeLog: Error, CustomStringConvertible {
     }
 }
 
-/// Looks at the brokers before anything rests on them. No version is trusted: settings are read, and compare-and-set is tried.
+/// Looks at the brokers before anything rests on them.
+///
+/// No version is trusted: settings are read, and compare-and-set is tried.
 struct BrokerProbe: Sendable {
     let urls: [String]
     let stream: String

@@ -185,7 +185,9 @@ final class Cluster: Sendable {
     }
 }
 
-/// How nodes know each other: by the keys file that they share. Whoever can read that file could make any key valid.
+/// How nodes know each other: by the keys file that they share.
+///
+/// Whoever can read that file could make any key valid.
 struct NodePass: Sendable {
     static let longestAge: Int64 = 60
     private let key: SymmetricKey

@@ -5,7 +5,9 @@ import NIOCore
 import NIOHTTP1
 import Traylog
 
-/// Sends a request on to another node, with its caller's credentials, and its answer back. Bodies are passed on as they come.
+/// Sends a request on to another node, with its caller's credentials, and its answer back.
+///
+/// Bodies are passed on as they come.
 enum Forwarding {
     /// Says that a node has sent the request on: the next one does not.
     static let mark = HTTPField.Name("Traylog-Forwarded")!

@@ -14,7 +14,9 @@ struct Seed {
     /// The copy comes into this directory, and is looked at before it becomes the store.
     private var incoming: String { directory + ".incoming" }
 
-    /// Does nothing where there is a store. A copy that came halfway is removed, and begun again.
+    /// Does nothing where there is a store.
+    ///
+    /// A copy that came halfway is removed, and begun again.
     func plant() async throws {
         let files = FileManager.default
         try? files.removeItem(atPath: incoming)

@@ -85,7 +85,7 @@ enum OverviewPage {
     private static func newest(_ visit: Visit) async throws -> [[String: Any]] {
         let head = try await visit.store.head().rawValue
         let first = head >= UInt64(rows) ? head - UInt64(rows) + 1 : 1
-        let events = try await visit.store.events(from: Seq(first), limit: rows)
+        let events = try await visit.store.events(from: Seq(first), limit: rows).events
         return events.reversed().map { EventRow(event: $0).context }
     }
 }

@@ -28,7 +28,8 @@ enum UserPages {
         let (prefix, sort, store) = (visit.query["prefix"] ?? "", visit.query["sort"] ?? "name", visit.store)
         let isSorted = sort == "unread"
         var names = try await store.users(
-            after: visit.query["after"], prefix: prefix, limit: (isSorted ? mostSorted : pageUsers) + 1)
+            after: visit.query["after"], prefix: prefix, limit: (isSorted ? mostSorted : pageUsers) + 1
+        ).users
         let isCut = names.count > (isSorted ? mostSorted : pageUsers)
         if isCut { names.removeLast() }
         var trays: [Tray] = []
@@ -157,8 +158,10 @@ enum UserPages {
         ]
     }
 
-    /// Every event that touched the tray: first a seq and the unread count before them, then for each event the step from the
-    /// seq before, and that from the count before (zigzag). All are varints, about three bytes an event.
+    /// Every event that touched the tray: first a seq and the unread count before them, then for each event the step
+    /// from the seq before, and that from the count before (zigzag).
+    ///
+    /// All are varints, about three bytes an event.
     private static func moments(_ visit: Visit) async throws -> Response {
         let report = try await visit.store.audit(of: visit.segment("u"))
         var bytes: [UInt8] = []

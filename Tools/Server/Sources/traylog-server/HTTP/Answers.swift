@@ -20,7 +20,9 @@ extension Response {
         return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
-    /// Lines that are made while they are sent. When making them fails, the connection ends without the end of the answer.
+    /// Lines that are made while they are sent.
+    ///
+    /// When making them fails, the connection ends without the end of the answer.
     static func lines(
         _ body: @escaping @Sendable (inout any ResponseBodyWriter) async throws -> Void
     ) -> Response {

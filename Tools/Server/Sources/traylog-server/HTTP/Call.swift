@@ -156,7 +156,9 @@ extension StringProtocol {
 }
 
 enum Deadline {
-    /// What `body` returns; nil when it takes longer. It goes on then, and nobody waits for it.
+    /// What `body` returns; nil when it takes longer.
+    ///
+    /// It goes on then, and nobody waits for it.
     static func abandoning<Value: Sendable>(
         after time: Duration, _ body: @escaping @Sendable () async throws -> Value
     ) async -> Value? {
@@ -173,7 +175,9 @@ enum Deadline {
         return await answers.first { _ in true } ?? nil
     }
 
-    /// What `body` returns; nil when it takes longer. It is cancelled then.
+    /// What `body` returns; nil when it takes longer.
+    ///
+    /// It is cancelled then.
     static func within<Value: Sendable>(
         _ time: Duration, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value? {

@@ -32,7 +32,9 @@ extension Call {
         return try with(headersOf: command)
     }
 
-    /// Adds what headers say: the key, and without a body the device. A token's user is the actor.
+    /// Adds what headers say: the key, and without a body the device.
+    ///
+    /// A token's user is the actor.
     private func with(headersOf command: Command) throws -> Command {
         var command = command
         if let key = try idempotencyKey() {

@@ -88,7 +88,9 @@ struct Responder: HTTPResponder {
             query: query)
     }
 
-    /// Who sends the request; nil where no credentials are asked for. Takes one from the bucket of whoever it is.
+    /// Who sends the request; nil where no credentials are asked for.
+    ///
+    /// Takes one from the bucket of whoever it is.
     private func caller(
         _ request: Request, _ route: Route, _ context: ServiceContext, _ note: RequestNote
     ) throws(Problem) -> Caller? {

@@ -1,7 +1,9 @@
 import HTTPTypes
 import Hummingbird
 
-/// One route: what it is called with, who may, and what it does. The router and `openapi.json` both come from these.
+/// One route: what it is called with, who may, and what it does.
+///
+/// The router and `openapi.json` both come from these.
 final class Route: Sendable {
     enum Body: Sendable {
         case none

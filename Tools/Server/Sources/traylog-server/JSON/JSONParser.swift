@@ -3,8 +3,9 @@ struct JSONError: Error {
     let message: String
 }
 
-/// Reads JSON (RFC 8259), strictly: no member twice, no text after the value, at most 64 levels. The elements of an array may
-/// have what commands may have: 512 levels of `data`, in which members may repeat.
+/// Reads JSON (RFC 8259), strictly: no member twice, no text after the value, at most 64 levels.
+///
+/// The elements of an array may have what commands may have: 512 levels of `data`, in which members may repeat.
 struct JSONParser {
     private let bytes: [UInt8]
     private var index = 0

@@ -217,7 +217,9 @@ struct NovuFilter {
         }
     }
 
-    /// One text, or an array of them. Novu's SDKs write an empty object for nothing.
+    /// One text, or an array of them.
+    ///
+    /// Novu's SDKs write an empty object for nothing.
     private static func texts(_ value: JSONValue, _ name: String) throws -> [String] {
         if let text = value.string { return [text] }
         if case .object(let members) = value {

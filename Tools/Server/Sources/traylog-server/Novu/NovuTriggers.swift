@@ -33,7 +33,7 @@ enum NovuTriggers {
                     await JSONParser.value(call.body()), key: call.idempotencyKey(), isForAll: true)
                 var last: String?
                 while true {
-                    let names = try await call.store.users(after: last, limit: 1_000)
+                    let names = try await call.store.users(after: last, limit: 1_000).users
                     guard let newLast = names.last else { break }
                     last = newLast
                     try await check(call.store.performEach(names.map { trigger.notify($0) }))

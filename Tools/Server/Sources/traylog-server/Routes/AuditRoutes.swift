@@ -26,12 +26,12 @@ enum AuditRoutes {
             return .lines { writer in
                 var (page, left) = (page, limit ?? .max)
                 while true {
-                    let events = page.prefix { $0.seq <= last }
+                    let events = page.events.prefix { $0.seq <= last }
                     try await writer.write(ByteBuffer(bytes: events.flatMap { $0.jsonBytes + [UInt8(ascii: "\n")] }))
-                    left -= page.count
-                    guard let newest = events.last, events.count == eventsAtOnce, left > 0 else { return }
+                    left -= page.events.count
+                    guard let next = page.next, next <= last, left > 0 else { return }
                     page = try await store.history(
-                        of: user, from: Seq(newest.seq.rawValue + 1), limit: min(left, eventsAtOnce), asOf: .seq(end))
+                        of: user, from: next, limit: min(left, eventsAtOnce), asOf: .seq(end))
                 }
             }
         }
@@ -67,7 +67,7 @@ enum AuditRoutes {
             let difference = try await call.store.difference(of: call.user, from: from, to: to)
             let store = call.store
             var events: [Event] = []
-            for step in difference.steps { events += try await store.events(from: step.seq, limit: 1) }
+            for step in difference.steps { events += try await store.events(from: step.seq, limit: 1).events }
             return .json(JSONValue(writing: { $0.write(difference, events) }))
         }
     }

@@ -1,6 +1,8 @@
 import Traylog
 
-/// A place in a feed. As text it sorts within its feed, and is opaque to clients.
+/// A place in a feed.
+///
+/// As text it sorts within its feed, and is opaque to clients.
 struct FeedOffset: Equatable, Sendable, CustomStringConvertible {
     enum Feed: Equatable, Sendable {
         /// The stream of a user; 0 for somebody without events.

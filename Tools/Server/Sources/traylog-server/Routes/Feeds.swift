@@ -82,7 +82,7 @@ struct UserFeed: Feed {
     }
 
     private func isBeforeFirstEvent(_ seq: Seq) async throws -> Bool {
-        guard let first = try await store.history(of: user, limit: 1).first else { return true }
+        guard let first = try await store.history(of: user, limit: 1).events.first else { return true }
         return first.seq > seq
     }
 

@@ -1,6 +1,8 @@
 import Traylog
 
-/// The values of fields, parameters and headers in the description of the API. A name has one meaning everywhere.
+/// The values of fields, parameters and headers in the description of the API.
+///
+/// A name has one meaning everywhere.
 enum OpenAPISchemas {
     static func schema(of name: String) -> JSONValue {
         fields[name] ?? ["type": "string"]

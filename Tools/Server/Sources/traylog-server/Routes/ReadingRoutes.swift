@@ -79,7 +79,8 @@ enum ReadingRoutes {
                 guard after != nil else { throw Problem.invalid("cursor", "is none that a page gave out") }
             }
             let names = try await call.store.users(
-                after: after, prefix: call.query["prefix"] ?? "", limit: limit + 1)
+                after: after, prefix: call.query["prefix"] ?? "", limit: limit + 1
+            ).users
             var trays: [JSONValue] = []
             for name in names.prefix(limit) { trays.append(.raw(try await call.store.tray(of: name).jsonBytes)) }
             let next = names.count > limit ? names[limit - 1] : nil

@@ -1,0 +1,92 @@
+import TraylogDomain
+import TraylogQueries
+
+/// All that a query finds, read page by page as a task goes through it; nothing is kept.
+///
+/// Each iteration asks anew.
+public struct PagedSequence<Element: Sendable>: AsyncSequence, Sendable {
+    /// What it throws.
+    public typealias Failure = TraylogError
+
+    let page: @Sendable (PageCursor?) async throws(TraylogError) -> (elements: [Element], next: PageCursor?)
+
+    /// Starts to go through it, for one task.
+    public func makeAsyncIterator() -> Iterator { Iterator(page: page) }
+
+    /// Goes through the elements; for one task.
+    public struct Iterator: AsyncIteratorProtocol {
+        let page: @Sendable (PageCursor?) async throws(TraylogError) -> (elements: [Element], next: PageCursor?)
+        private var read: ArraySlice<Element> = []
+        private var cursor: PageCursor?
+        private var isAtEnd = false
+
+        init(page: @escaping @Sendable (PageCursor?) async throws(TraylogError) -> ([Element], PageCursor?)) {
+            self.page = page
+        }
+
+        /// The next element; nil at the end, and when the task is cancelled.
+        public mutating func next(
+            isolation actor: isolated (any Actor)? = #isolation
+        ) async throws(TraylogError) -> Element? {
+            while read.isEmpty, !isAtEnd, !Task.isCancelled {
+                let (elements, next) = try await page(cursor)
+                (read, cursor, isAtEnd) = (elements[...], next, next == nil)
+            }
+            return Task.isCancelled ? nil : read.popFirst()
+        }
+    }
+}
+
+/// Where a sequence of pages goes on.
+struct PageCursor: Sendable {
+    var seq: Seq?
+    var name: String?
+    /// The head when the sequence began, so that it ends beside a busy writer.
+    var head = Seq.zero
+}
+
+extension TrayQueries {
+    /// All events that match a filter, through the head at the start.
+    ///
+    /// ```swift
+    /// var filter = EventFilter()
+    /// filter.user = "ann"
+    /// for try await event in store.allEvents(matching: filter) { print(event.json) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - filter: what is looked for.
+    ///   - newestFirst: goes from the end to the beginning.
+    ///   - archives: are read, too, as if nothing had left the log.
+    /// - Complexity: as ``search(_:newestFirst:from:limit:including:)``; one page is in memory.
+    public func allEvents(
+        matching filter: EventFilter = EventFilter(), newestFirst: Bool = false, including archives: Archives? = nil
+    ) -> PagedSequence<Event> {
+        PagedSequence { cursor async throws(TraylogError) in
+            let head = if let cursor { cursor.head } else { try await self.head() }
+            let page = try await self.search(
+                filter, newestFirst: newestFirst, from: cursor?.seq ?? (newestFirst ? head : 1), limit: 256,
+                including: archives)
+            let events = page.events.filter { $0.seq <= head }
+            guard let next = page.next, next <= head else { return (events, nil) }
+            return (events, PageCursor(seq: next, head: head))
+        }
+    }
+
+    /// The names of all users that begin with a prefix, in byte order.
+    ///
+    /// ```swift
+    /// for try await user in store.allUsers(prefix: "team/") { print(user) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - prefix: bytes of UTF-8 that a name begins with.
+    ///   - asOf: only those who had an event by then.
+    /// - Complexity: O(names); one page is in memory.
+    public func allUsers(prefix: String = "", asOf: Moment? = nil) -> PagedSequence<String> {
+        PagedSequence { cursor async throws(TraylogError) in
+            let page = try await self.users(after: cursor?.name, prefix: prefix, asOf: asOf)
+            return (page.users, page.next.map { PageCursor(name: $0) })
+        }
+    }
+}

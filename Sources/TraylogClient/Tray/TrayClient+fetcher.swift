@@ -1,0 +1,74 @@
+import TraylogDomain
+import TraylogReplica
+
+extension TrayClient: MarkableInbox {
+    /// The inbox for a list on a screen, with the rules of the library's fetcher.
+    ///
+    /// What the user marks, through it or otherwise, and what the server refuses, shows after ``InboxFetcher/update()``; ``trays``
+    /// says when there is something new.
+    ///
+    /// ```swift
+    /// let list = try client.fetcher()
+    /// try await list.fetchNew()
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - pageSize: 1…``Limits/pageItems``.
+    ///   - limit: the maximum number of items to keep; 0 for no limit.
+    ///   - filtersSilent: leaves out silent items.
+    ///   - query: its view and filters.
+    /// - Throws: ``TraylogError/refused(_:)`` when the page size or the limit is out of range.
+    public nonisolated func fetcher(
+        pageSize: Int = Limits.defaultPageItems, limit: Int = 200, filtersSilent: Bool = true,
+        query: InboxQuery = InboxQuery()
+    ) throws(TraylogError) -> InboxFetcher<TrayClient> {
+        try InboxFetcher(
+            self, user: user, pageSize: pageSize, limit: limit, filtersSilent: filtersSilent, query: query)
+    }
+
+    /// One page of the inbox as it is shown, for a fetcher.
+    public func page(of user: String, _ query: InboxQuery) async throws(TraylogError) -> InboxPage {
+        do {
+            return try await inbox(query)
+        } catch let refusal as Refusal {
+            throw .refused(refusal)
+        } catch {
+            throw .failed(StoreFailure(error))
+        }
+    }
+
+    /// Items as they are shown, for a fetcher.
+    public func items(_ seqs: [Seq], of user: String) throws(TraylogError) -> [Item] {
+        seqs.compactMap { try? item(.seq($0)) }
+    }
+
+    /// Queues what the user did in a fetcher.
+    public func perform(_ action: Command.Action, by user: String) throws(TraylogError) -> OutboxEntry {
+        do throws(TrayClientRefusal) {
+            if case .markAll(let mark, let selection) = action { return try markAll(mark, selection) }
+            return try perform(action)
+        } catch {
+            if case .refused(let refusal) = error { throw .refused(refusal) }
+            throw .failed(StoreFailure(error))
+        }
+    }
+}
+
+extension StoreFailure {
+    /// The device's storage failed, or its outbox takes nothing at present.
+    fileprivate init(_ error: any Error) {
+        let failure: DeviceFailure? =
+            if case .outbox(.storage(let failure))? = error as? TrayClientRefusal { failure } else {
+                error as? DeviceFailure
+            }
+        let code: Code =
+            switch failure?.code {
+            case .diskFull: .diskFull
+            case .permissionDenied: .permissionDenied
+            case .damaged: .damaged
+            case .closed: .closed
+            default: .inputOutput
+            }
+        self.init(code: code, message: "\(error)")
+    }
+}
