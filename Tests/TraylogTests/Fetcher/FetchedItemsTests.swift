@@ -53,7 +53,7 @@ struct FetchedItemsTests {
         #expect(result.new.map(\.seq) == [11, 10])
         #expect(fetched.endReached)
         // With room again, the next page follows on what is left.
-        fetched.apply(.deleted(10))
+        fetched.apply(.one(.deleted, 10))
         #expect(!fetched.endReached)
         #expect(fetched.next == Cursor(before: 9))
     }

@@ -47,9 +47,10 @@ struct FetcherModelTests {
     }
 
     @Test(arguments: seeds(30, long: 2_000))
-    func aFetcherHasWhatTheListHas(seed: UInt64) throws {
-        try withStorePath { path in
-            try withStore(path) { store in
+    func aFetcherHasWhatTheListHas(seed: UInt64) async throws {
+        try await withStorePath { path in
+            let store = try Store.open(path)
+            do {
                 var random = SeededRandom(seed: seed)
                 let showsSilent = random.chance(20)
                 let (pageSize, limit) = (random.between(1, 8), random.pick([0, 1, 5, 20]))
@@ -60,29 +61,36 @@ struct FetcherModelTests {
                     let inbox = try wholeInbox(store, includeSilent: showsSilent)
                     switch random.below(10) {
                     case 0..<2:
-                        let result = try fetcher.fetchNew()
-                        let expected = try naive.fetchNew(inbox, head: store.head())
+                        let result = try await fetcher.fetchNew()
+                        let expected = naive.fetchNew(inbox, head: try await store.head())
                         #expect(result.new.map(\.seq) == expected.new, "seed \(seed) step \(step)")
                         #expect(result.hasGap == expected.gap, "seed \(seed) step \(step)")
-                    case 2..<4: try fetchNextPage(fetcher, &naive, inbox, try store.head(), "seed \(seed) step \(step)")
-                    case 4: try mark(fetcher, &naive, &random)
+                    case 2..<4:
+                        try await fetchNextPage(
+                            fetcher, &naive, inbox, try await store.head(), "seed \(seed) step \(step)")
+                    case 4: try await mark(fetcher, &naive, &random)
+                    case 5:
+                        try await fetcher.update()
+                        let known = Set(naive.items.map(\.seq))
+                        naive.items = inbox.filter { known.contains($0.seq) }
                     default: try change(store, &random)
                     }
                     #expect(fetcher.items == naive.items, "seed \(seed) step \(step)")
                     #expect(fetcher.endReached == naive.endReached, "seed \(seed) step \(step)")
                 }
             }
+            await store.close()
         }
     }
 
     private func fetchNextPage(
         _ fetcher: InboxFetcher<Store>, _ naive: inout NaiveFetcher, _ inbox: [Item], _ head: Seq, _ label: Comment
-    ) throws {
+    ) async throws {
         guard !naive.endReached else {
-            #expect(throws: FetchError.endReached, label) { try fetcher.fetchNextPage() }
+            await #expect(throws: FetchError.endReached, label) { try await fetcher.fetchNextPage() }
             return
         }
-        let result = try fetcher.fetchNextPage()
+        let result = try await fetcher.fetchNextPage()
         let isFirst = naive.shownUpTo == nil
         let expected = isFirst ? naive.fetchNew(inbox, head: head).new : naive.fetchNextPage(inbox)
         #expect(result.new.map(\.seq) == expected, label)
@@ -90,18 +98,18 @@ struct FetcherModelTests {
 
     private func mark(
         _ fetcher: InboxFetcher<Store>, _ naive: inout NaiveFetcher, _ random: inout SeededRandom
-    ) throws {
+    ) async throws {
         guard !naive.items.isEmpty else { return }
         let index = random.below(naive.items.count)
         switch random.below(3) {
         case 0:
-            try fetcher.markAsDeleted(naive.items[index])
+            try await fetcher.markAsDeleted(naive.items[index])
             naive.items.remove(at: index)
         case 1:
-            try fetcher.markAsRead(naive.items[index])
+            try await fetcher.markAsRead(naive.items[index])
             (naive.items[index].isRead, naive.items[index].isSeen) = (true, true)
         default:
-            try fetcher.markAllAsRead()
+            try await fetcher.markAllAsRead()
             for index in naive.items.indices { (naive.items[index].isRead, naive.items[index].isSeen) = (true, true) }
         }
     }
@@ -109,7 +117,7 @@ struct FetcherModelTests {
     /// What others do to the inbox.
     private func change(_ store: Store, _ random: inout SeededRandom) throws {
         let head = try store.head().rawValue
-        let items = try store.events().filter { $0.kind == .notified && $0.user == "ann" }.map(\.seq)
+        let items = try store.events(limit: .max).events.filter { $0.kind == .notified && $0.user == "ann" }.map(\.seq)
         guard head > 0, !items.isEmpty, random.chance(50) else {
             let content = Content(title: "T", isSilent: random.chance(15))
             _ = try store.perform((0..<random.between(1, 6)).map { _ in Command(user: "ann", .notify(content)) })

@@ -1,27 +1,26 @@
 import TraylogDomain
-import TraylogPlatform
 
 /// The items that a fetcher has loaded, and the rules for merging a page into them.
 ///
 /// They have no gaps from the newest item as of ``shownUpTo`` down to the start of the next page.
-struct FetchedItems: Sendable {
+package struct FetchedItems: Sendable {
     /// The maximum number of items.
-    let limit: Int
+    package let limit: Int
     /// The items, newest position first.
-    private(set) var items: [Item] = []
+    package private(set) var items: [Item] = []
     /// The start of the next page; nil when all older items are loaded.
-    private(set) var next: Cursor?
+    package private(set) var next: Cursor?
     /// The head when the newest page was loaded; nil before that.
-    private(set) var shownUpTo: Seq?
+    package private(set) var shownUpTo: Seq?
 
-    init(limit: Int) { self.limit = limit }
+    package init(limit: Int) { self.limit = limit }
 
-    var endReached: Bool { shownUpTo != nil && (next == nil || room == 0) }
+    package var endReached: Bool { shownUpTo != nil && (next == nil || room == 0) }
     /// How many more items the limit allows.
-    var room: Int { limit - items.count }
+    package var room: Int { limit - items.count }
 
     /// Whether every item of the newest page is new, so that there may be more between the page and these items.
-    func mayHaveGap(below page: InboxPage) -> Bool {
+    package func mayHaveGap(below page: InboxPage) -> Bool {
         guard let shownUpTo, page.next != nil else { return false }
         return page.items.allSatisfy { $0.position > shownUpTo }
     }
@@ -32,7 +31,7 @@ struct FetchedItems: Sendable {
     /// dropped.
     ///
     /// - Parameter hasGap: drops all items first, because the page does not reach down to them.
-    mutating func refresh(with page: InboxPage, hasGap: Bool) -> FetchResult {
+    package mutating func refresh(with page: InboxPage, hasGap: Bool) -> FetchResult {
         let known = Set(items.map(\.seq))
         let isFirst = shownUpTo == nil
         if isFirst || hasGap {
@@ -51,7 +50,7 @@ struct FetchedItems: Sendable {
     }
 
     /// Adds the next page below all other items.
-    mutating func append(_ page: InboxPage) -> FetchResult {
+    package mutating func append(_ page: InboxPage) -> FetchResult {
         let known = Set(items.map(\.seq))
         let appended = Set(page.items.map(\.seq))
         items.removeAll { appended.contains($0.seq) }
@@ -61,55 +60,14 @@ struct FetchedItems: Sendable {
         return FetchResult(new: new, hasGap: false, endReached: endReached)
     }
 
-    mutating func apply(_ mark: PendingMark) { mark.apply(to: &items) }
+    /// Replaces the items by what they are now; those that are not given have left the inbox.
+    package mutating func update(to now: [Item]) { items = now.sorted { $0.position > $1.position } }
+
+    package mutating func apply(_ mark: PendingMark) { mark.apply(to: &items) }
 
     private mutating func trim() {
         guard items.count > limit else { return }
         items.removeSubrange(limit...)
         if let last = items.last { next = Cursor(before: last.position) }
-    }
-}
-
-/// A lock for tasks and threads, which get it in the order of their calls.
-final class Turn: Sendable {
-    private struct State {
-        var isTaken = false
-        var waiting: [@Sendable () -> Void] = []
-    }
-
-    private let state = Monitor(State())
-
-    /// Waits for the turn. The caller must ``give()`` it back.
-    func take() async {
-        await withCheckedContinuation { continuation in
-            enter { continuation.resume() }
-        }
-    }
-
-    /// Waits for the turn, blocking the thread.
-    func takeBlocking() {
-        let isIn = Monitor(false)
-        enter {
-            isIn.withLock { $0 = true }
-            isIn.signalAll()
-        }
-        isIn.wait(timeoutMilliseconds: nil, until: { $0 }, { _ in })
-    }
-
-    func give() {
-        let next = state.withLock { state -> (@Sendable () -> Void)? in
-            state.isTaken = !state.waiting.isEmpty
-            return state.waiting.isEmpty ? nil : state.waiting.removeFirst()
-        }
-        next?()
-    }
-
-    private func enter(_ go: @escaping @Sendable () -> Void) {
-        let isFree = state.withLock { state in
-            if state.isTaken { state.waiting.append(go) }
-            defer { state.isTaken = true }
-            return !state.isTaken
-        }
-        if isFree { go() }
     }
 }

@@ -1,0 +1,39 @@
+import TraylogDomain
+import TraylogReplica
+
+extension InboxSource where Self: TrayQueries {
+    /// One page of a user's inbox, for an ``InboxFetcher``.
+    ///
+    /// - Throws: as ``TrayQueries/inbox(of:_:asOf:)``.
+    public func page(of user: String, _ query: InboxQuery) async throws(TraylogError) -> InboxPage {
+        try await inbox(of: user, query)
+    }
+
+    /// Items as they are now, for an ``InboxFetcher``; without those that a compaction took.
+    ///
+    /// - Throws: ``TraylogError/failed(_:)``.
+    public func items(_ seqs: [Seq], of user: String) async throws(TraylogError) -> [Item] {
+        try await asking { store throws(TraylogError) in
+            var items: [Item] = []
+            for seq in seqs {
+                do throws(TraylogError) {
+                    items.append(try store.item(.seq(seq), of: user))
+                } catch {
+                    guard case .refused = error else { throw error }
+                }
+            }
+            return items
+        }
+    }
+}
+
+extension StoreReader: InboxSource {}
+
+extension Store: MarkableInbox {
+    /// Performs what a user did in an ``InboxFetcher``.
+    ///
+    /// - Throws: as ``perform(_:)-(Command)``.
+    public func perform(_ action: Command.Action, by user: String) async throws(TraylogError) -> Receipt {
+        try await perform(Command(user: user, action))
+    }
+}

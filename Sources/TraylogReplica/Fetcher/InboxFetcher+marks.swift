@@ -1,0 +1,129 @@
+import TraylogDomain
+
+// A mark shows in the fetcher's items at once. If it is refused or fails, it is taken back and the error is thrown.
+
+extension InboxFetcher where Source: MarkableInbox {
+    /// Marks one item: as read, unread, seen, archived, deleted, or takes one of the last two back.
+    ///
+    /// ```swift
+    /// try await fetcher.mark(.archived, item)
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `unknownItem`; failed.
+    @discardableResult
+    public func mark(_ mark: Mark, _ item: Item) async throws(TraylogError) -> Source.Marked {
+        try await perform(.one(mark, item.seq))
+    }
+
+    /// Marks one item as read and seen.
+    ///
+    /// ```swift
+    /// try await fetcher.markAsRead(item)
+    /// ```
+    ///
+    /// - Throws: as ``mark(_:_:)``.
+    @discardableResult
+    public func markAsRead(_ item: Item) async throws(TraylogError) -> Source.Marked { try await mark(.read, item) }
+
+    /// Marks one item as not read; it stays seen.
+    ///
+    /// ```swift
+    /// try await fetcher.markAsUnread(item)
+    /// ```
+    ///
+    /// - Throws: as ``mark(_:_:)``.
+    @discardableResult
+    public func markAsUnread(_ item: Item) async throws(TraylogError) -> Source.Marked { try await mark(.unread, item) }
+
+    /// Archives one item, which removes it from ``items`` of the inbox.
+    ///
+    /// ```swift
+    /// try await fetcher.archive(item)
+    /// ```
+    ///
+    /// - Throws: as ``mark(_:_:)``.
+    @discardableResult
+    public func archive(_ item: Item) async throws(TraylogError) -> Source.Marked { try await mark(.archived, item) }
+
+    /// Marks one item as deleted, which removes it from ``items``.
+    ///
+    /// ```swift
+    /// try await fetcher.markAsDeleted(item)
+    /// ```
+    ///
+    /// - Throws: as ``mark(_:_:)``.
+    @discardableResult
+    public func markAsDeleted(_ item: Item) async throws(TraylogError) -> Source.Marked {
+        try await mark(.deleted, item)
+    }
+
+    /// Marks everything as read that was in the inbox at the last ``fetchNew()``, loaded or not; with a thread or a category in
+    /// ``query``, everything of those.
+    ///
+    /// Items that arrived later stay unread, because nobody has seen them.
+    ///
+    /// ```swift
+    /// try await fetcher.markAllAsRead()
+    /// ```
+    ///
+    /// - Returns: nil before the first fetch: then nothing is marked.
+    /// - Throws: ``TraylogError/failed(_:)``.
+    @discardableResult
+    public func markAllAsRead() async throws(TraylogError) -> Source.Marked? {
+        guard let shownUpTo else { return nil }
+        return try await perform(
+            .allRead(Selection(thread: query.thread, category: query.category, upTo: shownUpTo)))
+    }
+
+    private func perform(_ mark: PendingMark) async throws(TraylogError) -> Source.Marked {
+        let id = begin(mark)
+        // A page that was read before the mark must not be merged after it.
+        await turn.take()
+        defer { turn.give() }
+        do throws(TraylogError) {
+            let marked = try await source.perform(mark.action, by: user)
+            settle(id, isStored: true)
+            return marked
+        } catch {
+            settle(id, isStored: false)
+            throw error
+        }
+    }
+}
+
+/// A mark made through a fetcher.
+///
+/// The items show it before the source has it.
+package enum PendingMark: Hashable, Sendable {
+    case one(Mark, Seq)
+    /// Every loaded item that a bulk mark covers.
+    case allRead(Selection)
+
+    var action: Command.Action {
+        switch self {
+        case .one(let mark, let item): .mark(mark, [.seq(item)])
+        case .allRead(let selection): .markAll(.read, selection)
+        }
+    }
+
+    /// What the mark does to a list; with the next fetch the source says the same.
+    func apply(to items: inout [Item]) {
+        switch self {
+        case .allRead(let selection):
+            let end = selection.upTo ?? .zero
+            for index in items.indices where items[index].position <= end {
+                (items[index].isRead, items[index].isSeen) = (true, true)
+            }
+        case .one(let mark, let seq):
+            guard let index = items.firstIndex(where: { $0.seq == seq }) else { return }
+            switch mark {
+            case .seen: items[index].isSeen = true
+            case .read: (items[index].isRead, items[index].isSeen) = (true, true)
+            case .unread: items[index].isRead = false
+            // These leave the list: it has what is archived, or what is not.
+            case .archived, .unarchived, .deleted: items.remove(at: index)
+            case .restored: break
+            }
+        }
+    }
+}

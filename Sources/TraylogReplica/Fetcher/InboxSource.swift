@@ -1,0 +1,61 @@
+import Synchronization
+import TraylogDomain
+
+/// What an ``InboxFetcher`` loads from: a store, a reader, a device's client, or a test's own.
+public protocol InboxSource: Sendable {
+    /// One page of a user's inbox.
+    func page(of user: String, _ query: InboxQuery) async throws(TraylogError) -> InboxPage
+    /// Items as they are now, without those that the user has no more.
+    func items(_ seqs: [Seq], of user: String) async throws(TraylogError) -> [Item]
+}
+
+/// A source whose items can be marked.
+public protocol MarkableInbox: InboxSource {
+    /// How a mark is acknowledged.
+    associatedtype Marked: Sendable
+    /// Performs what the user did. When it returns, the mark is durable.
+    func perform(_ action: Command.Action, by user: String) async throws(TraylogError) -> Marked
+}
+
+extension Item {
+    func isListed(in view: InboxQuery.View) -> Bool {
+        guard !isDeleted, !isGone else { return false }
+        return switch view {
+        case .inbox: !isArchived && !isSnoozed
+        case .archived: isArchived
+        case .snoozed: isSnoozed
+        }
+    }
+}
+
+/// A lock for tasks, which get it in the order of their calls.
+package final class Turn: Sendable {
+    private struct State {
+        var isTaken = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Waits for the turn.
+    ///
+    /// The caller must ``give()`` it back.
+    package func take() async {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                if state.isTaken { state.waiting.append(continuation) }
+                defer { state.isTaken = true }
+                return !state.isTaken
+            }
+            if isFree { continuation.resume() }
+        }
+    }
+
+    package func give() {
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            state.isTaken = !state.waiting.isEmpty
+            return state.waiting.isEmpty ? nil : state.waiting.removeFirst()
+        }
+        next?.resume()
+    }
+}
