@@ -9,7 +9,9 @@ public protocol StoreObserver: Sendable {
     func observe(_ activity: StoreActivity)
 }
 
-/// What a store did. Later versions may tell of more: a `switch` needs an `@unknown default`.
+/// What a store did.
+///
+/// Later versions may tell of more: a `switch` needs an `@unknown default`.
 #if hasAttribute(nonexhaustive)
     @nonexhaustive
 #endif
@@ -42,4 +44,6 @@ public enum BackgroundWork: String, Hashable, Sendable {
     case sync
     /// Compacting by policy.
     case compaction
+    /// Folding or storing a custom projection; ``StoreFailure/message`` names the file. It is tried again every second.
+    case projection
 }

@@ -43,7 +43,7 @@ struct ProjectionExamples {
         let path = directory.path
         try await expectRunning(path)
         try expectReading(path)
-        try expectManaging(path)
+        try await expectManaging(path)
     }
 
     private func expectRunning(_ path: String) async throws {
@@ -76,15 +76,14 @@ struct ProjectionExamples {
         #expect(hourly.origin == .resumed(1))
     }
 
-    private func expectManaging(_ path: String) throws {
+    private func expectManaging(_ path: String) async throws {
         let store = try Store.open(path)
-        defer { store.close() }
         // example: managing projections
         let hourly = try store.project(HourlyCounts.self)
         print(hourly.progress.origin)  // resumed(1)
-        try hourly.rebuild()
+        try await hourly.rebuild()
         print(hourly.progress.origin)  // rebuilt
-        hourly.stop()
+        await hourly.stop()
         for stored in try store.blocking.storedProjections() {
             print("\(stored.name): version \(stored.version), up to event \(stored.position), \(stored.bytes) bytes")
         }
@@ -93,6 +92,7 @@ struct ProjectionExamples {
 
         #expect(hourly.progress.origin == .rebuilt)
         #expect(hourly.progress.failure == nil)
-        #expect(try store.storedProjections().isEmpty)
+        #expect(try store.blocking.storedProjections().isEmpty)
+        await store.close()
     }
 }

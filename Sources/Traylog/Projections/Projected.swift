@@ -37,7 +37,9 @@ public struct ProjectionProgress: Hashable, Sendable {
     public var storedBytes: Int
     /// Where the value came from.
     public var origin: ProjectionOrigin
-    /// The reason why the value falls behind the log, or the stored value behind the value. It is tried again every second.
+    /// The reason why the value falls behind the log, or the stored value behind the value.
+    ///
+    /// It is tried again every second.
     public var failure: TraylogError?
 }
 

@@ -1,6 +1,8 @@
 import TraylogDomain
 
-/// A custom fold over the log. The store keeps its value up to date, and stores it.
+/// A custom fold over the log.
+///
+/// The store keeps its value up to date, and stores it.
 ///
 /// The value is ``init()`` with ``apply(_:)`` called for every event once, in the order of the log. Equal logs give equal
 /// values, so a stored value can be thrown away and folded again.

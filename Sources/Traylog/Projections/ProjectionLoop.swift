@@ -138,6 +138,7 @@ struct ProjectionLoop<Value: Projection> {
                 return status.takeAllWaiters()
             }
             for waiter in waiters { waiter.answer(.failure(failure)) }
+            run.observer?.observe(.failed(.projection, failure))
         }
     }
 
@@ -153,6 +154,7 @@ struct ProjectionLoop<Value: Projection> {
         } catch {
             let failure = TraylogError(error, in: run.directory)
             for answer in fresh.answers { answer(.failure(failure)) }
+            run.observer?.observe(.failed(.projection, failure))
             return
         }
         guard fresh.projected.position.rawValue == position else {
@@ -177,7 +179,9 @@ struct ProjectionLoop<Value: Projection> {
 
     // MARK: Storing
 
-    /// Stores value and position together. After a failure it is tried again later.
+    /// Stores value and position together.
+    ///
+    /// After a failure it is tried again later.
     private mutating func store() {
         let start = SystemClock.monotonicNanoseconds()
         do {
@@ -206,6 +210,7 @@ struct ProjectionLoop<Value: Projection> {
             storeTime = Self.time(inMilliseconds: Self.retryMilliseconds)
             let failure = TraylogError(error, in: run.directory)
             run.status.withLock { $0.storeFailure = failure }
+            run.observer?.observe(.failed(.projection, failure))
         }
     }
 

@@ -8,7 +8,9 @@ import TraylogWriter
 
 /// The state that the thread of a running projection shares with its callers.
 final class ProjectionRun<Value: Projection>: RunningProjection {
-    /// Orders to the thread. The lock is held only for moments, because the writer takes it.
+    /// Orders to the thread.
+    ///
+    /// The lock is held only for moments, because the writer takes it.
     struct Orders: Sendable {
         /// The newest event that may be folded.
         var head: UInt64
@@ -19,7 +21,9 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
         var rebuilds: [Waiting.Answer<Void>] = []
     }
 
-    /// Results of the thread. The lock is held while a chunk is applied.
+    /// Results of the thread.
+    ///
+    /// The lock is held while a chunk is applied.
     struct Status: Sendable {
         var projected: Projected<Value>
         var origin: ProjectionOrigin
@@ -42,17 +46,19 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
     let name: ProjectionName
     let source: any SnapshotSource
     let writer: Writer
+    let observer: (any StoreObserver)?
     let orders: Monitor<Orders>
     let status: Monitor<Status>
     /// The number of the folding thread (``OSThread/currentNumber``); 0 before it runs.
     let folder = Atomic<UInt>(0)
 
     init(
-        _ name: ProjectionName, found: FoundProjection<Value>, source: any SnapshotSource, writer: Writer
+        _ name: ProjectionName, found: FoundProjection<Value>, source: any SnapshotSource, writer: Writer,
+        observer: (any StoreObserver)? = nil
     ) {
         self.name = name
         self.source = source
-        self.writer = writer
+        (self.writer, self.observer) = (writer, observer)
         orders = Monitor(Orders(head: 0))
         let position = found.projected.position.rawValue
         status = Monitor(
@@ -121,7 +127,9 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
         if let known { answer(known) }
     }
 
-    /// The seq to wait for. One beyond the head is refused, because the wait might never end.
+    /// The seq to wait for.
+    ///
+    /// One beyond the head is refused, because the wait might never end.
     private func reachable(_ seq: Seq?) throws -> UInt64 {
         // Not the head in the orders: the writer publishes a commit a moment before it reports it here.
         let head = try source.head()

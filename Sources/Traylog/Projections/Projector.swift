@@ -5,15 +5,16 @@ import TraylogQueries
 import TraylogStates
 import TraylogWriter
 
-/// A projection that this process keeps up to date. A thread folds each commit in, and stores the value with its position
-/// about once a second.
+/// A projection that this process keeps up to date.
+///
+/// A thread folds each commit in, and stores the value with its position about once a second.
 ///
 /// It runs until ``stop()`` or until the store is closed, even if this value is released.
 ///
 /// ```swift
 /// let hourly = try store.project(HourlyCounts.self)
-/// let receipt = try store.perform(command)
-/// let counts = try hourly.value()             // holds the command just performed
+/// let receipt = try await store.perform(command)
+/// let counts = try await hourly.value()  // holds the command just performed
 /// ```
 public struct Projector<Value: Projection>: Sendable {
     private let board: ProjectionBoard
@@ -36,8 +37,8 @@ public struct Projector<Value: Projection>: Sendable {
         try await Waiting.suspended { (answer: @escaping Waiting.Answer<Value>) in run.whenApplied(seq, answer) }
     }
 
-    /// Waits until the value holds `seq`, blocking the thread. Tasks use the asynchronous form.
-    public func value(through seq: Seq? = nil) throws(TraylogError) -> Value {
+    /// The same, blocking the calling thread; for threads, not for tasks.
+    package func value(through seq: Seq? = nil) throws(TraylogError) -> Value {
         try Waiting.blocking { (answer: @escaping Waiting.Answer<Value>) in run.whenApplied(seq, answer) }
     }
 
@@ -56,7 +57,9 @@ public struct Projector<Value: Projection>: Sendable {
         }
     }
 
-    /// Folds the whole log into a new value, which then replaces the one in use. Returns when it is stored.
+    /// Folds the whole log into a new value, which then replaces the one in use.
+    ///
+    /// Returns when it is stored.
     ///
     /// Until then the old value stays in use, up to date and stored.
     ///
@@ -65,15 +68,25 @@ public struct Projector<Value: Projection>: Sendable {
         try await Waiting.suspended { (answer: @escaping Waiting.Answer<Void>) in run.rebuild(answer) }
     }
 
-    /// Folds the whole log into a new value, blocking the thread. Tasks use the asynchronous form.
-    public func rebuild() throws(TraylogError) {
+    /// The same, blocking the calling thread; for threads, not for tasks.
+    package func rebuild() throws(TraylogError) {
         try Waiting.blocking { (answer: @escaping Waiting.Answer<Void>) in run.rebuild(answer) }
     }
 
-    /// Stores the value with its position, and ends. ``progress`` tells when storing failed.
+    /// Stores the value with its position, and ends, while the task waits.
     ///
-    /// Blocks until then. Afterwards the name is free. A second call does nothing.
-    public func stop() {
+    /// ``progress`` tells when storing failed.
+    ///
+    /// Afterwards the name is free. A second call does nothing.
+    public func stop() async {
+        try? await Waiting.onThread(named: "traylog-stop") { (_) throws(TraylogError) in stop() }
+    }
+
+    /// The same calls for threads: they block the caller.
+    public var blocking: BlockingProjector<Value> { BlockingProjector(projector: self) }
+
+    /// The same, blocking the calling thread.
+    package func stop() {
         guard !run.environment.isInherited else { return }
         run.stopSoon()
         // The name becomes free when the thread has ended, and a thread cannot wait for itself.
@@ -81,6 +94,26 @@ public struct Projector<Value: Projection>: Sendable {
         thread.join()
         board.release(run.name, of: run)
     }
+}
+
+/// The calls of a ``Projector`` for threads.
+public struct BlockingProjector<Value: Projection>: Sendable {
+    let projector: Projector<Value>
+
+    /// Waits until the value holds `seq` or, without one, every event appended before the call.
+    ///
+    /// - Throws: as ``Projector/value(through:)``.
+    public func value(through seq: Seq? = nil) throws(TraylogError) -> Value { try projector.value(through: seq) }
+
+    /// Folds the whole log into a new value, which then replaces the one in use.
+    ///
+    /// Returns when it is stored.
+    ///
+    /// - Throws: as ``Projector/rebuild()``.
+    public func rebuild() throws(TraylogError) { try projector.rebuild() }
+
+    /// Stores the value with its position, and ends.
+    public func stop() { projector.stop() }
 }
 
 extension Store {
@@ -120,7 +153,7 @@ extension Store {
         let source = queries.source
         let erasures = projections.erasures
         let found = try source.read { try $0.tables.projections.find(type, name, in: $0) }
-        let run = ProjectionRun(name, found: found, source: source, writer: writer)
+        let run = ProjectionRun(name, found: found, source: source, writer: writer, observer: observer)
         let record = found.record
         let entry = try projections.start(name, run, since: erasures) {
             OSThread.start(name: "traylog-fold") {
@@ -134,6 +167,10 @@ extension Store {
     }
 
     /// Deletes the stored value of a projection, which must not run in this process.
+    ///
+    /// ```swift
+    /// try store.forgetProjection(named: "hourly")
+    /// ```
     ///
     /// - Returns: whether anything was stored.
     /// - Throws: ``TraylogError``: refused `invalid` with the field `name` when it runs; failed.

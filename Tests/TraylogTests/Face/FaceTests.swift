@@ -134,7 +134,7 @@ import TraylogFoundation
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask {
-                    _ = try await store.events()
+                    _ = try await store.events(limit: .max).events
                     await order.note("long")
                 }
             }

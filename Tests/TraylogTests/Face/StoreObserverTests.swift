@@ -70,6 +70,30 @@ import Traylog
         await store.close()
     }
 
+    /// A fold whose value cannot be stored.
+    private struct Unstorable: Projection {
+        struct NoRoom: Error {}
+
+        static let name = "unstorable"
+        static let version: UInt32 = 1
+
+        init() {}
+        init(decoding bytes: [UInt8]) {}
+        mutating func apply(_ event: Event) {}
+        func encoded() throws -> [UInt8] { throw NoRoom() }
+    }
+
+    @Test func aProjectionThatCannotBeStoredIsTold() async throws {
+        let (store, notes) = try observed()
+        try store.project(Unstorable.self)
+        try await store.notify("ann", title: "1")
+        let (work, _) = try await notes.first { activity -> (BackgroundWork, TraylogError)? in
+            if case .failed(let work, let error) = activity { (work, error) } else { nil }
+        }
+        #expect(work == .projection)
+        await store.close()
+    }
+
     @Test func aCompactionByPolicyIsTold() async throws {
         let (store, notes) = try observed { options in
             var policy = CompactionPolicy(keepDays: 0)
