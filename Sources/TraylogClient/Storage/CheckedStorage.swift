@@ -14,7 +14,9 @@ struct CheckedStorage: Sendable {
         return DeviceRow(key: row.key, value: try Self.open(row.value, row.key, table))
     }
 
-    /// The rows from a key on, ascending. A damaged one comes with the failure in place of the value, so that the others are not lost.
+    /// The rows from a key on, ascending.
+    ///
+    /// A damaged one comes with the failure in place of the value, so that the others are not lost.
     func forEach(
         in table: DeviceTable, from key: UInt64 = 0, _ body: (UInt64, Result<[UInt8], DeviceFailure>) -> Void
     ) throws(DeviceFailure) {

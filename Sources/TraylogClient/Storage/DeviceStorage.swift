@@ -10,15 +10,20 @@ public protocol DeviceStorage: Sendable {
     func row(atOrBelow key: UInt64, in table: DeviceTable) throws(DeviceFailure) -> DeviceRow?
     /// The rows of a table from a key on, ascending, as long as `body` returns true.
     func forEach(in table: DeviceTable, from key: UInt64, _ body: (DeviceRow) -> Bool) throws(DeviceFailure)
-    /// Makes all changes, in their order, or none. They survive a power cut when this returns.
+    /// Makes all changes, in their order, or none. They survive a power cut when this returns. One write concerns the
+    /// ``DeviceTable/outbox``, or the other tables.
     func write(_ changes: [DeviceChange]) throws(DeviceFailure)
+    /// Empties all tables but the ``DeviceTable/outbox``, after damage in them was found: a copy of them is fetched anew.
+    func discardReplica() throws(DeviceFailure)
     /// Ends the use of the storage and gives up its locks. Nothing is lost.
     func close()
     /// Ends the use of the storage and removes all that it holds from the disk, free pages included.
     func destroy() throws(DeviceFailure)
 }
 
-/// The tables of a device. The raw values are stored.
+/// The tables of a device.
+///
+/// The raw values are stored.
 public enum DeviceTable: String, Hashable, Sendable, CaseIterable {
     /// Events of the outbox, by their numbers.
     case outbox
@@ -32,9 +37,12 @@ public enum DeviceTable: String, Hashable, Sendable, CaseIterable {
 
 /// One row of a table.
 public struct DeviceRow: Hashable, Sendable {
+    /// The number that it lies under.
     public var key: UInt64
+    /// Its bytes.
     public var value: [UInt8]
 
+    /// Makes one of its parts.
     public init(key: UInt64, value: [UInt8]) {
         self.key = key
         self.value = value
@@ -43,30 +51,40 @@ public struct DeviceRow: Hashable, Sendable {
 
 /// One change of a ``DeviceStorage``.
 public enum DeviceChange: Hashable, Sendable {
+    /// Stores a row, in the place of one with the same key.
     case put(DeviceTable, key: UInt64, value: [UInt8])
     /// Does nothing when there is no such row.
     case remove(DeviceTable, key: UInt64)
+    /// Removes all rows of a table.
     case clear(DeviceTable)
 }
 
 /// Why the device's storage failed, with what to do next.
 public struct DeviceFailure: Error, Hashable, Sendable {
+    /// The kind of failure, for a caller that reacts to it.
     public enum Code: String, Hashable, Sendable {
         /// Another process, or another part of this one, has the directory.
         case inUse
+        /// There is no room; nothing was stored.
         case diskFull
+        /// The system lets this process not read or not write.
         case permissionDenied
         /// Stored bytes are not those that were written.
         case damaged
+        /// The storage was closed.
         case closed
         /// The directory belongs to another user, or is none of a device.
         case foreign
+        /// Any other error of the operating system.
         case inputOutput
     }
 
+    /// The kind of failure.
     public var code: Code
+    /// For a person: what happened, where, and what to do next.
     public var message: String
 
+    /// Makes one of its parts.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
@@ -74,5 +92,6 @@ public struct DeviceFailure: Error, Hashable, Sendable {
 }
 
 extension DeviceFailure: CustomStringConvertible {
+    /// ``message``.
     public var description: String { message }
 }

@@ -1,36 +1,75 @@
+import Synchronization
 import TraylogLMDB
 import TraylogPages
 import TraylogPlatform
 
-/// The storage of a device in a directory, in LMDB. The directory belongs to one process at a time.
+/// The storage of a device in a directory, in LMDB: one file for the outbox, and one for all other tables, which can be
+/// thrown away when it is damaged.
+///
+/// The directory belongs to one process at a time.
 public final class LMDBStorage: DeviceStorage {
+    /// Where the files are.
     public let directory: String
-    private let environment: Environment
+    private let outbox: Environment
+    private let replica: Mutex<Environment>
+
+    private static let replicaTables = DeviceTable.allCases.filter { $0 != .outbox }.map(\.rawValue)
+    private var replicaDirectory: String { directory + "/replica" }
 
     /// Opens the directory, and creates it (with access for its owner alone) where it is missing.
+    ///
+    /// A copy of the tray that cannot be opened is thrown away.
     ///
     /// - Throws: ``DeviceFailure``; ``DeviceFailure/Code/inUse`` when it is open elsewhere.
     public init(directory: String) throws(DeviceFailure) {
         self.directory = directory
-        do {
-            environment = try Environment.open(
-                directory: directory, access: .readWrite, databases: DeviceTable.allCases.map(\.rawValue),
-                configuration: .init(mapSizeBytes: 8 << 30))
+        outbox = try Self.open(directory + "/outbox", [DeviceTable.outbox.rawValue], in: directory)
+        do throws(DeviceFailure) {
+            replica = Mutex(try Self.openReplica(directory + "/replica"))
         } catch {
-            throw DeviceFailure(error)
+            outbox.close()
+            throw error
         }
     }
 
-    private func database(_ table: DeviceTable) -> Database { environment.database(table.rawValue) }
-
-    public func value(_ key: UInt64, in table: DeviceTable) throws(DeviceFailure) -> [UInt8]? {
-        try attempt { try environment.read { try $0.get(database(table), key, Self.bytes) } }
+    private static func openReplica(_ directory: String) throws(DeviceFailure) -> Environment {
+        do throws(DeviceFailure) {
+            return try open(directory, replicaTables)
+        } catch {
+            guard error.code == .damaged else { throw error }
+            Files.removeTree(directory)
+            return try open(directory, replicaTables)
+        }
     }
 
+    private static func open(
+        _ path: String, _ tables: [String], in parent: String? = nil
+    ) throws(DeviceFailure) -> Environment {
+        do {
+            if let parent { _ = try Files.createDirectory(parent) }
+            return try Environment.open(
+                directory: path, access: .readWrite, databases: tables, configuration: .init(mapSizeBytes: 8 << 30))
+        } catch let error as LMDBError {
+            throw DeviceFailure(error)
+        } catch {
+            throw DeviceFailure(
+                error as? SystemError == .accessDenied ? .permissionDenied : .inputOutput,
+                "\(path) cannot be opened: \(error)")
+        }
+    }
+
+    /// The value under a key.
+    public func value(_ key: UInt64, in table: DeviceTable) throws(DeviceFailure) -> [UInt8]? {
+        try with(table) { environment in
+            try environment.read { try $0.get(environment.database(table.rawValue), key, Self.bytes) }
+        }
+    }
+
+    /// The row with the greatest key at or below the one given.
     public func row(atOrBelow key: UInt64, in table: DeviceTable) throws(DeviceFailure) -> DeviceRow? {
-        try attempt {
+        try with(table) { environment in
             try environment.read { transaction in
-                try transaction.withCursor(database(table)) { cursor in
+                try transaction.withCursor(environment.database(table.rawValue)) { cursor in
                     if try cursor.seek(key) {
                         let row = Self.row(cursor)
                         if row.key == key { return row }
@@ -41,12 +80,13 @@ public final class LMDBStorage: DeviceStorage {
         }
     }
 
+    /// The rows of a table from a key on, ascending.
     public func forEach(
         in table: DeviceTable, from key: UInt64, _ body: (DeviceRow) -> Bool
     ) throws(DeviceFailure) {
-        try attempt {
+        try with(table) { environment in
             try environment.read { transaction in
-                try transaction.withCursor(database(table)) { cursor in
+                try transaction.withCursor(environment.database(table.rawValue)) { cursor in
                     guard try cursor.seek(key), body(Self.row(cursor)) else { return }
                     while try cursor.next(), body(Self.row(cursor)) {}
                 }
@@ -54,17 +94,21 @@ public final class LMDBStorage: DeviceStorage {
         }
     }
 
+    /// Makes all changes in one transaction, and syncs.
     public func write(_ changes: [DeviceChange]) throws(DeviceFailure) {
-        try attempt {
+        guard let first = changes.first?.table else { return }
+        try with(first) { environment in
             try environment.write { transaction in
                 for change in changes {
+                    precondition((change.table == .outbox) == (first == .outbox), "a write concerns one of the files")
+                    let database = environment.database(change.table.rawValue)
                     switch change {
-                    case .put(let table, let key, let value):
-                        unsafe try transaction.put(database(table), key, value.span.bytes)
-                    case .remove(let table, let key):
-                        _ = try transaction.delete(database(table), key)
-                    case .clear(let table):
-                        for key in try keys(of: table) { _ = try transaction.delete(database(table), key) }
+                    case .put(_, let key, let value): unsafe try transaction.put(database, key, value.span.bytes)
+                    case .remove(_, let key): _ = try transaction.delete(database, key)
+                    case .clear:
+                        for key in try Self.keys(of: database, environment) {
+                            _ = try transaction.delete(database, key)
+                        }
                     }
                 }
             }
@@ -72,20 +116,34 @@ public final class LMDBStorage: DeviceStorage {
     }
 
     /// The keys of a table as of the last commit.
-    private func keys(of table: DeviceTable) throws -> [UInt64] {
+    private static func keys(of table: Database, _ environment: Environment) throws -> [UInt64] {
         var keys: [UInt64] = []
         try environment.read { transaction in
-            try transaction.withCursor(database(table)) { cursor in
+            try transaction.withCursor(table) { cursor in
                 while try cursor.next() { keys.append(cursor.withEntry { key, _ in Self.number(key) }) }
             }
         }
         return keys
     }
 
-    public func close() { environment.close() }
+    /// Removes the replica's file and begins an empty one.
+    public func discardReplica() throws(DeviceFailure) {
+        try replica.withLock { (environment) throws(DeviceFailure) in
+            environment.close()
+            Files.removeTree(replicaDirectory)
+            environment = try Self.open(replicaDirectory, Self.replicaTables)
+        }
+    }
 
+    /// Closes both files.
+    public func close() {
+        outbox.close()
+        replica.withLock { $0.close() }
+    }
+
+    /// Removes the directory.
     public func destroy() throws(DeviceFailure) {
-        environment.close()
+        close()
         Files.removeTree(directory)
         guard !Files.exists(directory) else {
             throw DeviceFailure(.inputOutput, "\(directory) could not be removed: remove it by hand.")
@@ -96,7 +154,9 @@ public final class LMDBStorage: DeviceStorage {
         cursor.withEntry { key, value in DeviceRow(key: number(key), value: bytes(value)) }
     }
 
-    /// Eight bytes, the highest first. A key of another length is none of ours.
+    /// Eight bytes, the highest first.
+    ///
+    /// A key of another length is none of ours.
     private static func number(_ key: RawSpan) -> UInt64 {
         bytes(key).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
@@ -105,9 +165,12 @@ public final class LMDBStorage: DeviceStorage {
         unsafe value.withUnsafeBytes { unsafe Array($0) }
     }
 
-    private func attempt<Answer>(_ body: () throws -> Answer) throws(DeviceFailure) -> Answer {
+    private func with<Answer>(
+        _ table: DeviceTable, _ body: (Environment) throws -> Answer
+    ) throws(DeviceFailure) -> Answer {
+        let environment = table == .outbox ? outbox : replica.withLock { $0 }
         do {
-            return try body()
+            return try body(environment)
         } catch let error as LMDBError {
             // After a failed commit the file is opened anew, so that the next write has a chance.
             _ = try? environment.heal()
@@ -118,17 +181,35 @@ public final class LMDBStorage: DeviceStorage {
     }
 }
 
+extension DeviceChange {
+    fileprivate var table: DeviceTable {
+        switch self {
+        case .put(let table, _, _), .remove(let table, _), .clear(let table): table
+        }
+    }
+}
+
 extension DeviceFailure {
+    /// What happened, and what a device's user can do about it.
     init(_ error: LMDBError) {
-        let code: Code =
+        let (code, advice): (Code, String?) =
             switch error.code {
-            case .writerLocked, .openLocked, .alreadyOpen: .inUse
-            case .diskFull, .mapFull: .diskFull
-            case .permissionDenied, .readOnly: .permissionDenied
-            case .closed: .closed
-            case .notAStore, .newerFormat, .truncated, .corrupted, .versionMismatch, .missingDatabase: .damaged
-            default: .inputOutput
+            case .writerLocked, .openLocked, .alreadyOpen: (.inUse, nil)
+            case .diskFull, .mapFull: (.diskFull, "Make room, and do it again; nothing was lost.")
+            case .permissionDenied, .readOnly: (.permissionDenied, nil)
+            case .closed: (.closed, nil)
+            case .notAStore, .newerFormat, .truncated, .corrupted, .versionMismatch, .missingDatabase:
+                (
+                    .damaged,
+                    "What was not sent may still be in it: keep a copy of the directory, then remove the directory to begin anew; the "
+                        + "tray is fetched from the server."
+                )
+            default: (.inputOutput, nil)
             }
-        self.init(code, error.description)
+        let place = error.path.map { "\($0): " } ?? ""
+        // The storage's own advice is for stores, which have backups.
+        let parts = error.message.split(separator: ": check")
+        let cause = code == .damaged && parts.count > 1 ? parts[0] + "." : error.message
+        self.init(code, place + cause + (advice.map { " " + $0 } ?? ""))
     }
 }

@@ -4,7 +4,13 @@ import TraylogReplica
 extension TrayClient {
     // MARK: Triggers
 
-    /// Asks the server what is new. Any number of calls while a request is under way make no other one.
+    /// Asks the server what is new.
+    ///
+    /// Any number of calls while a request is under way make no other one.
+    ///
+    /// ```swift
+    /// await client.refresh(.pull)
+    /// ```
     public func refresh(_ trigger: RefreshTrigger) {
         guard !isClosed, activity != .erased else { return }
         if trigger == .foreground { isForeground = true }
@@ -107,7 +113,7 @@ extension TrayClient {
 
     /// Folds in everything up to the server's head; fetches a snapshot where that is not possible.
     func bringUpToDate() async throws(ClientError) {
-        if confirmed == nil { try await reload() }
+        if confirmed == nil || isDamaged { try await reload() }
         var snapshots = 0
         while let meta, !isClosed {
             let start = entityTag?.offset ?? meta.offset
@@ -171,7 +177,9 @@ extension TrayClient {
             }
             try replica.apply(events, through: through)
         } catch {
-            // An undo below the snapshot, or an event of a kind that came later: the server's own fold shows it.
+            // An undo below the snapshot, or an event of a kind that came later: the server's own fold shows it. Or a page of
+            // the replica is damaged.
+            noteDamage(error)
             try await reload()
             return false
         }
@@ -186,7 +194,9 @@ extension TrayClient {
         do {
             replica = try store.save(replica, events, meta)
         } catch {
-            throw ClientError(storage: error)
+            guard noteDamage(error) else { throw ClientError(storage: error) }
+            try await reload()
+            return false
         }
         (confirmed, self.meta) = (replica, meta)
         dropConfirmed()
@@ -197,10 +207,15 @@ extension TrayClient {
 
     // MARK: Snapshots
 
-    /// Fetches a snapshot and puts it in the place of the replica. What is shown stays until then, and pending marks
-    /// stay.
+    /// Fetches a snapshot and puts it in the place of the replica.
+    ///
+    /// What is shown stays until then, and pending marks stay.
     func reload() async throws(ClientError) {
         if confirmed != nil { setActivity(.reloading) }
+        if isDamaged {
+            // Pages that cannot be read cannot be replaced one by one either.
+            do { try store.storage.storage.discardReplica() } catch { throw ClientError(storage: error) }
+        }
         var pages: [SnapshotPage] = []
         repeat {
             let cursor = pages.last?.cursor.map { "?cursor=\(ServiceRequest.encode($0))" } ?? ""
@@ -223,8 +238,13 @@ extension TrayClient {
             let items = pages.flatMap { $0.snapshot.items.map(\.item.seq) }.filter { $0 > new.arrivedThrough }
             let replica = try TrayReplica(pages.map(\.snapshot), hasher: new.hasher)
             let news = news(items.sorted(), replica, &new)
-            confirmed = try store.replace(by: pages.map(\.snapshot), new)
-            (meta, entityTag) = (new, nil)
+            do {
+                confirmed = try store.replace(by: pages.map(\.snapshot), new)
+            } catch {
+                noteDamage(error)
+                throw error
+            }
+            (meta, entityTag, isDamaged) = (new, nil, false)
             succeeded()
             if !goesOn { marks.removeAll { $0.receipt != nil } }
             dropConfirmed()
@@ -233,6 +253,30 @@ extension TrayClient {
         } catch {
             throw ClientError(storage: error)
         }
+    }
+
+    /// Reads or writes the stored replica; one that is damaged is fetched anew.
+    ///
+    /// - Throws: the error, a refusal by the replica as ``Refusal``.
+    func reading<Answer>(_ body: () throws -> Answer) throws -> Answer {
+        do {
+            return try body()
+        } catch {
+            if case .refused(let refusal)? = error as? TrayReplicaError { throw refusal }
+            if noteDamage(error) { refresh(.trayVisible) }
+            throw error
+        }
+    }
+
+    /// Remembers that the replica has to be fetched anew, if an error says so.
+    @discardableResult
+    func noteDamage(_ error: any Error) -> Bool {
+        switch error {
+        case let failure as DeviceFailure: isDamaged = isDamaged || failure.code == .damaged
+        case TrayReplicaError.damaged, TrayReplicaError.unknownEvent: isDamaged = true
+        default: break
+        }
+        return isDamaged
     }
 
     /// The user was erased: nothing of the user stays on the device.
@@ -251,7 +295,9 @@ extension TrayClient {
 
     // MARK: Contents
 
-    /// Asks for contents that are not kept here. Without an answer the items are shown without.
+    /// Asks for contents that are not kept here.
+    ///
+    /// Without an answer the items are shown without.
     func fetchContents(_ items: [Seq], _ query: InboxQuery?) async {
         guard mayAsk, let replica = confirmed else { return }
         var missing = Set(items)

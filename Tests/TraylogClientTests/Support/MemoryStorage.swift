@@ -45,5 +45,6 @@ final class MemoryStorage: DeviceStorage {
     }
 
     func close() {}
+    func discardReplica() { tables.withLock { $0 = [.outbox: $0[.outbox] ?? [:]] } }
     func destroy() { tables.withLock { $0 = [:] } }
 }

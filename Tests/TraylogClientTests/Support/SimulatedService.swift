@@ -14,6 +14,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
     }
 
     private struct State {
+        var store: Store
         var weather = Weather.fine
         var random: SplitMix
         var requests: [String] = []
@@ -21,12 +22,16 @@ final class SimulatedService: ServiceTransport, TokenSource {
         var givenToken = "good"
     }
 
-    let store: Store
     private let state: Mutex<State>
 
     init(seed: UInt64 = 0) throws {
-        store = try Store.temporary()
-        state = Mutex(State(random: SplitMix(seed)))
+        state = Mutex(State(store: try Store.temporary(), random: SplitMix(seed)))
+    }
+
+    /// The server's store; a test may put another one in its place, such as a backup.
+    var store: Store {
+        get { state.withLock { $0.store } }
+        set { state.withLock { $0.store = newValue } }
     }
 
     var weather: Weather {
@@ -97,7 +102,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
             switch refusal {
             case .invalid: 400
             case .unknownItem, .unknownEvent: 404
-            case .itemGone, .compacted: 410
+            case .itemGone, .compacted, .upToBeyondHead: 410
             default: 422
             }
         return ServiceResponse(status: status, body: writer.bytes)

@@ -9,11 +9,13 @@ struct TestedClient {
     let service: SimulatedService
     var client: TrayClient
 
-    init(_ service: SimulatedService, options: TrayClientOptions = quick) async throws {
+    init(
+        _ service: SimulatedService, options: TrayClientOptions = quick, clock: any DeviceClock = SystemDeviceClock()
+    ) async throws {
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("tray-\(UUID())").path
         self.service = service
         client = try TrayClient(
-            user: "ann", directory: directory, transport: service, tokens: service, options: options)
+            user: "ann", directory: directory, transport: service, tokens: service, options: options, clock: clock)
         await client.start()
     }
 

@@ -49,7 +49,7 @@ struct TrayClientTests {
             #expect(await tested.client.tray.tray.unread == 6)
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             try await tested.expectEqual()
-            #expect(try await tested.service.store.history(of: "ann").last?.kind == .undone)
+            #expect(try await tested.service.store.history(of: "ann", limit: .max).events.last?.kind == .undone)
         }
     }
 

@@ -17,7 +17,8 @@ PROGRAM = os.environ.get("TRAYLOG_TRAY")
 class Device:
     """One `traylog-tray --json` on a directory of its own."""
 
-    def __init__(self, server, user, port=None, directory=None, scope="inbox:read inbox:write publish", options=()):
+    def __init__(self, server, user, port=None, directory=None, scope="inbox:read inbox:write publish", options=(),
+                 environment=None):
         self.owns = directory is None
         self.directory = directory or tempfile.mkdtemp(prefix="traylog-tray.")
         self.token_file = os.path.join(self.directory, "token")
@@ -26,7 +27,8 @@ class Device:
             [PROGRAM, "--server", f"http://127.0.0.1:{port or server.port}", "--user", user, "--token-file",
              self.token_file, "--directory", os.path.join(self.directory, "device"), "--device", "test", "--json",
              *options],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=os.environ | (environment or {}))
         self.answers = queue.Queue()
         self.events = []
         self.reader = threading.Thread(target=self.read, daemon=True)
