@@ -25,7 +25,9 @@ struct Mutator {
             Array(bytes.prefix(1)) + changedFields(Array(bytes.dropFirst()))
         case .record where random.chance(60) && bytes.count > RecordHeader.byteCount:
             bytes[..<RecordHeader.byteCount] + changedFields(Array(bytes[RecordHeader.byteCount...]))
-        case .command where random.chance(60), .json where random.chance(60), .exportLine where random.chance(60):
+        case .command where random.chance(60), .json where random.chance(60), .exportLine where random.chance(60),
+            .wireEvent where random.chance(60), .outboxEvent where random.chance(60),
+            .replicaMeta where random.chance(60):
             changedText(bytes)
         default: changedBytes(bytes)
         }

@@ -79,12 +79,19 @@ let package = Package(
                 "TraylogStates", "TraylogTree", "TraylogWriter",
             ]),
         .target(
+            name: "TraylogClient",
+            dependencies: [
+                "TraylogAudit", "TraylogDomain", "TraylogJSON", "TraylogLMDB", "TraylogPages", "TraylogPlatform",
+                "TraylogReplica",
+            ]),
+        .target(
             name: "TestSupport",
             dependencies: [
                 "Traylog", "TraylogArchive", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPlatform",
             ]),
         .executableTarget(
-            name: "traylog-fuzz", dependencies: ["Traylog", "TestSupport"], path: "Sources/TraylogFuzz",
+            name: "traylog-fuzz", dependencies: ["Traylog", "TraylogClient", "TestSupport"],
+            path: "Sources/TraylogFuzz",
             // The fuzzer brings the main function.
             swiftSettings: [.unsafeFlags(["-parse-as-library"])]),
     ],

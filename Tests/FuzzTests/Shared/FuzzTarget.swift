@@ -20,8 +20,18 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case json
     /// A line of an export.
     case exportLine
+    /// An event as a device gets it from the service.
+    case wireEvent
+    /// A snapshot as a device gets it.
+    case wireSnapshot
+    /// A stream of server-sent events.
+    case eventStream
+    /// Rows of a device: an event of its outbox, and what it knows beside the replica.
+    case outboxEvent, replicaMeta
 
-    /// What a reader may not do with these bytes, and did; nil when all is well. It never traps.
+    /// What a reader may not do with these bytes, and did; nil when all is well.
+    ///
+    /// It never traps.
     func complaint(about bytes: [UInt8]) -> String? {
         switch self {
         case .payload: PayloadOracle.complaint(aboutPayload: bytes)
@@ -38,6 +48,11 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .command: TextOracle.complaint(aboutCommand: bytes)
         case .json: TextOracle.complaint(aboutJSON: bytes)
         case .exportLine: TextOracle.complaint(aboutExportLine: bytes)
+        case .wireEvent: DeviceOracle.complaint(aboutEvent: bytes)
+        case .wireSnapshot: DeviceOracle.complaint(aboutSnapshot: bytes)
+        case .eventStream: DeviceOracle.complaint(aboutStream: bytes)
+        case .outboxEvent: DeviceOracle.complaint(aboutOutboxEvent: bytes)
+        case .replicaMeta: DeviceOracle.complaint(aboutMeta: bytes)
         }
     }
 }

@@ -60,11 +60,12 @@ struct SeedStore {
                 seeds[.exportLine, default: []].append(Array(line))
             }
         }
-        for event in try reader.events(from: 1, limit: .max) {
+        for event in try reader.events(from: 1, limit: .max).events {
             var payload = [event.kind.rawValue]
             PayloadEncoder.append(event, to: &payload)
             seeds[.payload, default: []].append(payload)
         }
+        seeds.merge(DeviceOracle.seeds(try reader.events(from: 1, limit: .max).events)) { $1 }
     }
 
     private mutating func takeRows(_ directory: String) throws {
