@@ -144,7 +144,7 @@ struct GrowthRun {
 
     private func lookBack(_ store: BlockingStore) throws -> [Cost] {
         let head = try store.head().rawValue
-        let own = try store.history(of: Self.user, from: Seq(head - min(head, 10_000))).suffix(121)
+        let own = Array(try store.history(of: Self.user, newestFirst: true, limit: 121).events.reversed())
         return [
             try cost("`tray --as-of` five events back", 5, store) { _ in
                 _ = try store.tray(of: Self.user, asOf: .seq(Seq(head - 5)))
