@@ -129,7 +129,7 @@ import Traylog
             for try await user in store.allUsers() { users.append(user) }
             #expect(users == ["ann", "bob"])
             #expect(try await store.users(limit: 1) == UserPage(users: ["ann"], next: "ann"))
-            await #expect(throws: TraylogError.self) { try await store.events(limit: 0) }
+            await #expect(throws: TraylogError.self) { try await store.events(limit: -1) }
         }
     }
 

@@ -45,9 +45,8 @@ extension BlockingQueries {
     func page(
         of user: String?, _ newestFirst: Bool, _ from: Seq?, _ limit: Int, _ asOf: Moment?, _ archives: Archives?
     ) throws(TraylogError) -> EventPage {
-        guard limit >= 1 else {
-            throw .refused(.invalid(field: "limit", reason: "must be 1 or more, not \(limit)"))
-        }
+        guard limit >= 0 else { throw .refused(.invalid(field: "limit", reason: "must be 0 or more, not \(limit)")) }
+        guard limit > 0 else { return EventPage(events: [], next: from) }
         var events: [Event] = []
         if newestFirst {
             let end = try end(asOf)

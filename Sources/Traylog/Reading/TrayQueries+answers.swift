@@ -80,7 +80,7 @@ extension BlockingQueries {
     ///   - user: whose events.
     ///   - newestFirst: goes from the end to the beginning.
     ///   - from: where to begin: ``EventPage/next`` of the page before; nil for the oldest event, or the newest one.
-    ///   - limit: the greatest number of events, 1 or more. A page is in memory as a whole.
+    ///   - limit: the greatest number of events, all of which are in memory.
     ///   - asOf: a moment of the past; without it, now.
     ///   - archives: are read, too, as if nothing had left the log.
     /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
