@@ -154,7 +154,9 @@ struct StoreCopy {
         return RewrittenStore(record: record, head: head)
     }
 
-    /// Holds are known from before the first copy. One that came since then counts, on every copy of the log alike.
+    /// Holds are known from before the first copy.
+    ///
+    /// One that came since then counts, on every copy of the log alike.
     private func checkHolds() throws {
         if let erasure, log.isErasedHeld { throw Refusal.held(user: erasure.user) }
         guard log.holdsChanged else { return }
