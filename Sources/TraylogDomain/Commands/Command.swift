@@ -11,9 +11,7 @@ public struct Command: Hashable, Sendable {
     public var action: Action
     /// Idempotency key, scoped to the user (a broadcast's: to the topic).
     public var key: String?
-    /// When it happened, as the caller claims.
-    ///
-    /// Kept and shown; it does not affect the order of events.
+    /// When it happened, as the caller claims; it does not affect the order of events.
     public var occurredAt: Timestamp?
     /// Who acted; when absent, the user did.
     public var actor: String?

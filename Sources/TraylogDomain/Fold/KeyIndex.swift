@@ -178,9 +178,7 @@ extension KeyIndex.Page {
 }
 
 extension KeyIndex {
-    /// Appends the page count and the recent entries.
-    ///
-    /// Pages are stored separately.
+    /// Appends the page count and the recent entries; pages are stored separately.
     func packRecent(into bytes: inout [UInt8]) {
         bytes.appendVarint(pageCount)
         bytes.appendVarint(UInt64(recent.count))
