@@ -15,7 +15,10 @@ extension JSONWriter {
 
     /// Writes the effect of a compaction.
     ///
-    /// - Parameter retracted: how many items were taken back before it, by category; left out where nobody asked for that.
+    /// - Parameters:
+    ///   - report: the effect.
+    ///   - isDryRun: whether it was only computed.
+    ///   - retracted: how many items were taken back before it, by category; left out where nobody asked for that.
     public mutating func write(
         _ report: CompactionReport, isDryRun: Bool = false, retracted: [(category: String, count: UInt64)] = []
     ) {
