@@ -18,11 +18,20 @@ struct Program: AsyncParsableCommand {
             } else {
                 try command.run()
             }
+            end(0)
         } catch {
             guard let status = status(of: error) else { exit(withError: error) }
             FileHandle.standardError.write(Data("traylog-server: \(error)\n".utf8))
-            Foundation.exit(status)
+            end(status)
         }
+    }
+
+    /// Ends the process at once, with what was printed.
+    ///
+    /// On the usual way out the brokers' library takes its locks apart, and its threads, which may still use them, abort.
+    static func end(_ status: Int32) -> Never {
+        fflush(nil)
+        _exit(status)
     }
 
     /// The exit status of an error, as `traylog` has it; nil for those that the argument parser reports.

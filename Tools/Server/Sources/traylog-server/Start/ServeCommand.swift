@@ -109,7 +109,7 @@ struct ServeCommand: AsyncParsableCommand {
             Task.detached { [service] in
                 try await Task.sleep(for: .seconds(12))
                 await service.close()
-                Foundation.exit(0)
+                Program.end(0)
             }
         }
     }
