@@ -7,7 +7,7 @@ extension LogRecord: Codable {
 
     /// Reads `{"seq","record"}`, the record's bytes in Base64.
     ///
-    /// What they say is checked when they are applied.
+    /// A store checks the bytes when it applies them.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Key.self)
         let text = try fields.decode(String.self, forKey: .record)

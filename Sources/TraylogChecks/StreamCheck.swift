@@ -69,7 +69,7 @@ struct StreamCheck: Sendable {
         }
     }
 
-    /// What queries of the moment would answer otherwise than the fold.
+    /// Describes the first answer of a query of that moment that differs from the fold.
     private func pastDifference(_ folded: LogFold.Folded) throws -> String? {
         try source.readTail { snapshot in
             let now = try snapshot.user(folded.name, stream: folded.stream)

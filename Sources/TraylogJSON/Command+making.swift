@@ -150,7 +150,7 @@ extension Command {
 
     /// The same command, with who did it, from where and when, and its idempotency key.
     ///
-    /// What is nil stays as it is.
+    /// Arguments that are nil change nothing.
     public func with(
         key: String? = nil, occurredAt: Timestamp? = nil, actor: String? = nil, device: String? = nil
     ) -> Command {

@@ -37,7 +37,7 @@ package final class LiveStream {
 
     var isTopic: Bool { name.isTopic }
 
-    /// What states know the topic by; nil for a user.
+    /// The identity by which states know the topic; nil for a user.
     var topic: UInt64? { isTopic ? identity : nil }
 
     var userName: UserName { UserName(text, identity: identity) }

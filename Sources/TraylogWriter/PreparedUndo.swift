@@ -52,7 +52,7 @@ extension StoreSnapshot {
 }
 
 extension LiveStore {
-    /// What the request in turn brought along for the undo of an event; nil when it does not fit any more.
+    /// The undo of an event that the current request prepared; nil when it does not fit any more.
     func undo(of event: UInt64, in stream: UInt32) -> PreparedUndo? {
         undos.first { $0.stream == stream && $0.event == event && $0.floor == record.floor.seq.rawValue }
     }

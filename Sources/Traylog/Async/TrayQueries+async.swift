@@ -82,7 +82,7 @@ extension TrayQueries {
 
     /// Events of the log, some at a time.
     ///
-    /// What a compaction took is passed over.
+    /// It passes over events that a compaction took out of the log.
     ///
     /// ```swift
     /// let page = try await store.events(from: 100, limit: 50)

@@ -25,9 +25,9 @@ extension TrayQueries {
 /// It reads pages on demand, so that a slow reader takes no memory and delays nothing. It ends when the task is cancelled or
 /// the store is closed. It throws ``TraylogError`` as ``TrayQueries/changes(of:after:limit:)`` does, and has ended then, too.
 public struct ChangeFollower: AsyncSequence, Sendable {
-    /// What it gives.
+    /// The changes of some events, in order.
     public typealias Element = Changes
-    /// What it throws.
+    /// The error that ends the sequence.
     public typealias Failure = TraylogError
 
     let store: any TrayQueries

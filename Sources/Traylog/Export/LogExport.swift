@@ -28,7 +28,7 @@ public struct LogExport {
     private var damage: TraylogError?
     /// Leaves out what does not match.
     ///
-    /// What is left cannot be restored.
+    /// No store can be restored from an export that leaves events out.
     public var filter: EventFilter?
     /// The event of the last line; below the first one when there is nothing to export.
     public let last: Seq

@@ -9,9 +9,9 @@ import TraylogObservation
 /// It ends when the task is cancelled or the store is closed. It throws ``TraylogError`` when an event cannot be read, and
 /// has ended then, too.
 public struct LogFollower: AsyncSequence, Sendable {
-    /// What it gives.
+    /// The events, in order.
     public typealias Element = Event
-    /// What it throws.
+    /// The error that ends the sequence.
     public typealias Failure = TraylogError
 
     let store: any TrayQueries

@@ -46,9 +46,9 @@ extension TrayQueries {
 /// It ends when the task is cancelled or the store is closed. It throws ``TraylogError`` when the tray cannot be read, and
 /// has ended then, too.
 public struct TrayUpdates: AsyncSequence, Sendable {
-    /// What it gives.
+    /// The tray after a change.
     public typealias Element = Tray
-    /// What it throws.
+    /// The error that ends the sequence.
     public typealias Failure = TraylogError
 
     let store: any TrayQueries

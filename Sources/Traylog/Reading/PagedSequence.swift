@@ -5,7 +5,7 @@ import TraylogQueries
 ///
 /// Each iteration asks anew.
 public struct PagedSequence<Element: Sendable>: AsyncSequence, Sendable {
-    /// What it throws.
+    /// The error that ends the sequence.
     public typealias Failure = TraylogError
 
     let page: @Sendable (PageCursor?) async throws(TraylogError) -> (elements: [Element], next: PageCursor?)

@@ -95,7 +95,7 @@ extension BlockingQueries {
 
     /// Events of the log, some at a time.
     ///
-    /// What a compaction took is passed over.
+    /// It passes over events that a compaction took out of the log.
     ///
     /// - Throws: as ``history(of:newestFirst:from:limit:asOf:including:)``, whose parameters it has.
     /// - Complexity: as that one's.

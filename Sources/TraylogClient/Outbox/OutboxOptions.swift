@@ -8,7 +8,7 @@ public struct OutboxOptions: Hashable, Sendable {
         case resume
     }
 
-    /// What a restart does with entries that were under way.
+    /// How a restart treats entries that were under way.
     public var restart: Restart = .fail
     /// Lanes that resume whatever ``restart`` says: it does no harm to do these twice.
     public var resumingLanes: Set<String> = ["marks"]

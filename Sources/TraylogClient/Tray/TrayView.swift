@@ -56,7 +56,7 @@ public enum RefreshTrigger: Hashable, Sendable, CaseIterable {
 public struct Arrival: Hashable, Sendable {
     /// The item as it came.
     public var item: Item
-    /// What the app does about it.
+    /// How the app should tell its user.
     public var presentation: Presentation
 }
 

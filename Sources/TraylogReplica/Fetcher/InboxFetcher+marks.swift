@@ -106,7 +106,7 @@ package enum PendingMark: Hashable, Sendable {
         }
     }
 
-    /// What the mark does to a list; with the next fetch the source says the same.
+    /// Shows the mark in a list; the source shows the same with the next fetch.
     func apply(to items: inout [Item]) {
         switch self {
         case .allRead(let selection):
