@@ -1,5 +1,6 @@
 """What the service promises, route by route, on one server."""
 
+import http.client
 import json
 import os
 import random
@@ -231,6 +232,38 @@ class WritingTests(ServiceCase):
         self.assertEqual((summary["read"], summary["appended"], summary["refused"]), (3, 2, 1))
         self.assertEqual(response.read(), b"")
         connection.close()
+
+    def test_lines_that_are_all_sent_before_an_answer_is_read_are_all_answered(self):
+        """As most clients do: more answers than the buffers of a connection hold, and more lines behind them."""
+        count = 80_000
+        good = json.dumps({"kind": "notify", "user": self.user, "title": "A"})
+        lines = "".join((good if number % 200 == 0 else '{"kind":"none"}').ljust(400) + "\n" for number in range(count)).encode()
+        with socket.socket() as connection:
+            connection.settimeout(300)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            connection.connect(("127.0.0.1", self.server.port))
+            connection.sendall((
+                f"POST /v1/commands HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {self.server.key}\r\n"
+                f"Content-Type: application/x-ndjson\r\nContent-Length: {len(lines)}\r\n\r\n").encode() + lines)
+            response = http.client.HTTPResponse(connection)
+            response.begin()
+            answers = [json.loads(line) for line in response.read().splitlines()]
+        self.assertEqual([answer["line"] for answer in answers[:-1]], list(range(1, count + 1)))
+        self.assertEqual((answers[-1]["read"], answers[-1]["appended"]), (count, count // 200))
+        self.assertEqual({answer["result"] for answer in answers[0:-1:200]}, {"appended"})
+        self.assertEqual([name for name in os.listdir(os.path.join(self.server.directory, "store")) if "answers" in name], [])
+        self.assertEqual(self.server.get(f"{self.path}/tray").json["unread"], count // 200)
+
+    def test_a_line_above_its_limit_ends_the_lines_and_says_so(self):
+        headers = {"Content-Type": "application/x-ndjson"}
+        line = json.dumps({"kind": "notify", "user": self.user, "title": "A"}).encode() + b"\n"
+        long = b'{"kind":"notify","title":"' + b"x" * (3 << 20) + b'"}\n'
+        alone = self.server.call("POST", "/v1/commands", long, headers)
+        self.assertEqual((alone.status, alone.headers["Content-Type"]), (413, "application/problem+json"), alone)
+        answers = self.server.call("POST", "/v1/commands", line + long + line, headers).lines
+        if len(answers) > 1:
+            self.assertEqual((answers[0]["line"], answers[0]["result"]), (1, "appended"))
+        self.assertEqual((answers[-1]["status"], self.server.get(f"{self.path}/tray").json["unread"]), (413, len(answers) - 1))
 
 
 class ReadingTests(ServiceCase):

@@ -66,6 +66,8 @@ final class Service: Sendable {
 
 /// What the service was told at its start.
 struct ServiceConfiguration: Sendable {
+    /// The store's.
+    var directory: String
     var rateUser = 0
     var rateKey = 0
     var logsUsers = false

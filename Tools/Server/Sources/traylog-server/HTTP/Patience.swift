@@ -22,7 +22,8 @@ struct PatientChannel<Base: ServerChildChannel>: ServerChildChannel {
 
 /// Looks at the bytes of a connection, and closes it when a peer owes some for 30 seconds, or reads none for a minute.
 ///
-/// What is within a body has a limit of its own (`BodyParts`), because there the server may be the one who waits.
+/// What is within a body has a limit of its own (`BodyParts`), because there the server may be the one who waits. A peer who still
+/// sends need not read yet: many clients send the whole request first.
 final class ConnectionPatience: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -35,8 +36,10 @@ final class ConnectionPatience: ChannelDuplexHandler {
     enum Stage {
         /// Nothing, or a head of which bytes have come.
         case head
-        /// A request that is being read or answered.
-        case request
+        /// A request whose body has not come whole.
+        case body
+        /// A request that is being answered.
+        case answer
         /// What is left of a request that was answered already.
         case remainder
         /// HTTP/2, whose frames come whole.
@@ -110,7 +113,7 @@ final class ConnectionPatience: ChannelDuplexHandler {
         let owes = stage == .remainder || (stage == .head && hasBytes)
         if owes, now - lastRead >= Self.longestSilence { return context.close(promise: nil) }
         let buffered = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
-        if written - buffered > flushed || buffered == 0 {
+        if written - buffered > flushed || buffered == 0 || (stage == .body && lastRead > lastProgress) {
             flushed = written - buffered
             lastProgress = now
         } else if now - lastProgress >= Self.longestStall {
@@ -151,11 +154,15 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapInboundIn(data) {
         case .head:
             isComplete = false
-            connection?.enter(.request)
+            connection?.enter(.body)
         case .body: break
         case .end:
             isComplete = true
-            if connection?.stage == .remainder { connection?.enter(.head) }
+            switch connection?.stage {
+            case .body: connection?.enter(.answer)
+            case .remainder: connection?.enter(.head)
+            default: break
+            }
         }
         context.fireChannelRead(data)
     }

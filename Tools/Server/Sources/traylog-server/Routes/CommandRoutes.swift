@@ -87,24 +87,78 @@ enum CommandRoutes {
         guard call.headers[.idempotencyKey] == nil else {
             throw Problem.invalid("Idempotency-Key", "is for one command; lines have keys of their own")
         }
-        let body = ResponseBody { writer in
-            var lines = CommandLines(call)
-            var summary = Summary()
-            while let chunk = try await lines.next() {
-                let results = try await perform(chunk.map(\.command), call.store)
-                var bytes: [UInt8] = []
-                for (line, result) in zip(chunk.map(\.number), results) {
-                    summary.add(result)
-                    JSONValue.object([("line", .int(line))] + result.members).append(to: &bytes)
-                    bytes.append(UInt8(ascii: "\n"))
-                }
-                try await writer.write(ByteBuffer(bytes: bytes))
+        var bulk = Bulk(call)
+        // What is wrong with the first lines is said by the status.
+        let first = try await bulk.next()
+        let body = ResponseBody { [bulk] writer in
+            let answers = AnswerQueue(directory: call.service.configuration.directory)
+            try await withThrowingTaskGroup { group in
+                // Clients may read once they have sent everything: the lines do not wait for them.
+                group.addTask { await bulk.run(after: first, into: answers) }
+                while let part = try await answers.next() { try await writer.write(part) }
             }
-            let head = try await call.store.head()
-            try await writer.write(ByteBuffer(bytes: summary.line(head: head)))
             try await writer.finish(nil)
         }
         return Response(status: .ok, headers: [.contentType: lines], body: body)
+    }
+
+    /// The lines of one request on their way into the store.
+    private struct Bulk: Sendable {
+        private let call: Call
+        private var lines: CommandLines
+        private var summary = Summary()
+        /// The last one that was performed.
+        private var lastLine = 0
+
+        init(_ call: Call) {
+            self.call = call
+            lines = CommandLines(call)
+        }
+
+        /// The answers to the lines that came together, which are durable; nil at the end.
+        mutating func next() async throws -> [UInt8]? {
+            guard let chunk = try await lines.next() else { return nil }
+            let results = try await perform(chunk.map(\.command), call.store)
+            var bytes: [UInt8] = []
+            for (line, result) in zip(chunk.map(\.number), results) {
+                lastLine = line
+                summary.add(result)
+                JSONValue.object([("line", .int(line))] + result.members).append(to: &bytes)
+                bytes.append(UInt8(ascii: "\n"))
+            }
+            return bytes
+        }
+
+        /// Performs the rest.
+        ///
+        /// The last line is the summary, or the problem that ended it with the first line that was not performed.
+        func run(after first: [UInt8]?, into answers: AnswerQueue) async {
+            var bulk = self
+            do {
+                if let first { try await answers.append(first) }
+                while let part = try await bulk.next() { try await answers.append(part) }
+                try await answers.append(bulk.summary.line(head: call.store.head()))
+                await answers.finish(.success(()))
+            } catch {
+                await answers.finish(bulk.end(error, answers))
+            }
+        }
+
+        private func end(_ error: any Error, _ answers: AnswerQueue) async -> Result<Void, any Error> {
+            var problem = Problem(error)
+            if problem.status.code >= 500 {
+                call.service.log.write([("route", .string(call.route.path.text)), ("error", .string("\(error)"))])
+            }
+            // Where the connection itself is at fault, nobody would read a line.
+            guard problem.headers[.connection] == nil else { return .failure(error) }
+            problem.members.append(("line", .int(lastLine + 1)))
+            do {
+                try await answers.append(problem.json + [UInt8(ascii: "\n")])
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
     }
 
     private struct Summary {

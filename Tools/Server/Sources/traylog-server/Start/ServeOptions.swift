@@ -119,7 +119,8 @@ struct ServeSettings {
         isDev = try isSet(options.dev, "dev")
         hasConsole = try !isSet(options.noConsole, "no-console")
         service = ServiceConfiguration(
-            rateUser: try number(options.rateUser, "rate-user"), rateKey: try number(options.rateKey, "rate-key"),
+            directory: store, rateUser: try number(options.rateUser, "rate-user"),
+            rateKey: try number(options.rateKey, "rate-key"),
             logsUsers: try isSet(options.logUsers, "log-users"), isBehindProxy: isBehindProxy)
         let given = ClusterOptions(
             cluster: text(options.cluster.cluster, "cluster"), stream: text(options.cluster.stream, "stream"),
