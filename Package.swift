@@ -42,7 +42,7 @@ let package = Package(
         .systemLibrary(name: "CTraylogSystem"),
         .target(name: "TraylogDomain", swiftSettings: strict),
         .target(name: "TraylogJSON", dependencies: ["TraylogDomain"], swiftSettings: strict),
-        .target(name: "TraylogReplica", dependencies: ["TraylogDomain"], swiftSettings: strict),
+        .target(name: "TraylogReplica", dependencies: ["TraylogDomain", "TraylogJSON"], swiftSettings: strict),
         .target(name: "TraylogPlatform", dependencies: ["CTraylogSystem"], swiftSettings: strict),
         .target(name: "TraylogPages", dependencies: ["TraylogPlatform"], swiftSettings: strict),
         .target(
@@ -59,7 +59,8 @@ let package = Package(
         .target(
             name: "TraylogStates",
             dependencies: [
-                "TraylogArchive", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
+                "TraylogArchive", "TraylogDomain", "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogPages",
+                "TraylogPlatform",
             ],
             swiftSettings: strict),
         .target(
@@ -78,14 +79,16 @@ let package = Package(
         .target(
             name: "TraylogQueries",
             dependencies: [
-                "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
+                "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogPages",
+                "TraylogPlatform",
                 "TraylogReplica", "TraylogStates", "TraylogTree",
             ],
             swiftSettings: strict),
         .target(
             name: "TraylogWriter",
             dependencies: [
-                "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
+                "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogPages",
+                "TraylogPlatform",
                 "TraylogQueries", "TraylogStates",
             ],
             swiftSettings: strict),
@@ -106,7 +109,8 @@ let package = Package(
         .target(
             name: "TraylogRewrite",
             dependencies: [
-                "TraylogArchive", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog",
+                "TraylogArchive", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB",
+                "TraylogLog",
                 "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
             ],
             swiftSettings: strict),

@@ -1,5 +1,5 @@
 /// Says which messages must stay in the log of record, and when an erasure is finished.
-public struct LogRetention: Hashable, Sendable {
+public struct LogRetention: Hashable, Sendable, Codable {
     /// The position that the store of each node holds on its disk, by the node's name.
     ///
     /// A node that is down counts with its last one, until an operator leaves it out for good; it begins with a copy

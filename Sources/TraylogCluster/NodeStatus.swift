@@ -13,7 +13,7 @@ public enum NodeRole: String, Hashable, Sendable, Codable {
 }
 
 /// Where a node's store and the log of record do not agree.
-public struct Divergence: Hashable, Sendable {
+public struct Divergence: Hashable, Sendable, Codable {
     /// The last event that may be another one: the difference is here or before.
     public var seq: Seq
     /// The newest event through which they were found equal since the node was started, 0 for none: the difference is after

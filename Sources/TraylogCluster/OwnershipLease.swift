@@ -1,5 +1,5 @@
 /// Who decides, as the lease says: one node at a time, for some seconds.
-public struct Ownership: Hashable, Sendable {
+public struct Ownership: Hashable, Sendable, Codable {
     /// Greater than that of every ownership before.
     public var epoch: UInt64
     /// The name of the node.

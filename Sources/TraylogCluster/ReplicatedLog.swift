@@ -3,7 +3,7 @@ import Traylog
 /// The place of a message in a replicated log: 1, 2, 3 … without a gap.
 ///
 /// 0 is before the first one.
-public struct LogPosition: RawRepresentable, Comparable, Hashable, Sendable {
+public struct LogPosition: RawRepresentable, Comparable, Hashable, Sendable, Codable {
     /// The number that the log gave it.
     public var rawValue: UInt64
 
@@ -59,7 +59,7 @@ public enum PublishOutcome: Hashable, Sendable {
 }
 
 /// The first and the last message that a log holds.
-public struct LogBounds: Hashable, Sendable {
+public struct LogBounds: Hashable, Sendable, Codable {
     /// The first message that was not trimmed; the one after ``last`` where there is none.
     public var first: LogPosition
     /// The newest message; ``LogPosition/start`` in a new log.

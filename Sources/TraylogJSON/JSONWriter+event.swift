@@ -29,7 +29,7 @@ extension JSONWriter {
     }()
 
     /// Writes the fields of the kind, named like those of the command that causes it.
-    private mutating func members(_ body: Event.Body) {
+    mutating func members(_ body: Event.Body) {
         switch body {
         case .notified(let content): members(content)
         case .broadcast(let topic, let content):
@@ -67,6 +67,10 @@ extension JSONWriter {
 
     mutating func members(_ mark: BulkMark, _ selection: Selection) {
         member("as", mark.name)
+        members(selection)
+    }
+
+    mutating func members(_ selection: Selection) {
         switch selection.thread {
         case .any: break
         case .unthreaded: member("thread", orNull: String?.none)

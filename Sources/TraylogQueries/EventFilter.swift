@@ -1,11 +1,12 @@
 import TraylogDomain
+import TraylogJSON
 
 /// The criteria of a search of the log.
 ///
 /// Each one that is given must match; nil and empty ones are not asked about.
 ///
 /// Names are compared byte by byte.
-public struct EventFilter: Hashable, Sendable {
+public struct EventFilter: Hashable, Sendable, Codable {
     /// Whose own events; a broadcast has no user.
     public var user: String?
     /// Events of these kinds; of all when empty.
@@ -29,6 +30,19 @@ public struct EventFilter: Hashable, Sendable {
 
     /// Makes one of its parts.
     public init() {}
+}
+
+extension EventFilter {
+    /// Asks nothing of what is missing.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init()
+        (user, actor) = (try fields[maybe: "user"], try fields[maybe: "actor"])
+        kinds = try fields[maybe: "kinds"] ?? []
+        (device, key) = (try fields[maybe: "device"], try fields[maybe: "key"])
+        (thread, category) = (try fields[maybe: "thread"], try fields[maybe: "category"])
+        (text, since, until) = (try fields[maybe: "text"], try fields[maybe: "since"], try fields[maybe: "until"])
+    }
 }
 
 extension EventFilter {

@@ -1,13 +1,14 @@
 import TraylogDomain
+import TraylogJSON
 import TraylogLMDB
 import TraylogPages
 import TraylogPlatform
 import TraylogStates
 
 /// Figures of a store for its operator.
-public struct StoreStatistics: Hashable, Sendable {
+public struct StoreStatistics: Hashable, Sendable, Decodable {
     /// A process that has a read transaction open.
-    public struct Reader: Hashable, Sendable {
+    public struct Reader: Hashable, Sendable, Codable {
         /// The process.
         public var pid: Int32
         /// Commits since the reader's snapshot.
@@ -21,7 +22,7 @@ public struct StoreStatistics: Hashable, Sendable {
     }
 
     /// A process that has the store open for writing.
-    public struct Writer: Hashable, Sendable {
+    public struct Writer: Hashable, Sendable, Codable {
         /// Its process.
         public var pid: Int32
         /// The name of its machine.
@@ -83,7 +84,7 @@ public struct StoreStatistics: Hashable, Sendable {
     public var projections: [StoredProjection] = []
 
     /// A table of the file.
-    public struct Table: Hashable, Sendable {
+    public struct Table: Hashable, Sendable, Codable {
         /// Its name (Docs/format.md, "Tables").
         public var name: String
         /// Its rows.

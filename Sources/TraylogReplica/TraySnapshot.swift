@@ -1,9 +1,10 @@
 import TraylogDomain
+import TraylogJSON
 
 /// One page of a user's tray as it was right after an event: all that a copy elsewhere needs to go on by itself.
 ///
 /// The pages of one snapshot are all as of the same event. ``TrayReplica`` is made from them.
-public struct TraySnapshot: Hashable, Sendable {
+public struct TraySnapshot: Hashable, Sendable, Codable {
     /// The user of the tray.
     public var user: String
     /// The event that the snapshot was made after.
@@ -30,7 +31,7 @@ public struct TraySnapshot: Hashable, Sendable {
     public var next: SnapshotCursor?
 
     /// An item, and how much of it is known.
-    public struct Part: Hashable, Sendable {
+    public struct Part: Hashable, Sendable, Codable {
         /// The item.
         public var item: Item
         /// Whether title, body, level, data, actor and `occurredAt` are there.
@@ -46,7 +47,7 @@ public struct TraySnapshot: Hashable, Sendable {
     }
 
     /// The latest subscription of a user to a topic.
-    public struct TopicSpan: Hashable, Sendable {
+    public struct TopicSpan: Hashable, Sendable, Codable {
         /// The topic.
         public var topic: String
         /// The `subscribed` event.
@@ -85,7 +86,7 @@ public struct TraySnapshot: Hashable, Sendable {
 /// A place between two pages of a snapshot, opaque to callers.
 ///
 /// It carries the event that the snapshot is as of, so that nobody has to remember it in between.
-public struct SnapshotCursor: Hashable, Sendable {
+public struct SnapshotCursor: Hashable, Sendable, Codable {
     package var asOf: Seq
     package var stream: UInt32
     /// The next page holds positions above this one.
@@ -117,5 +118,40 @@ extension SnapshotCursor: CustomStringConvertible {
     /// It has only letters, digits and `-`.
     public var description: String {
         "s1-" + [asOf.rawValue, UInt64(stream), after.rawValue].map { String($0, radix: 36) }.joined(separator: "-")
+    }
+}
+
+extension SnapshotCursor {
+    /// Makes one of its parts.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let cursor = SnapshotCursor(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "is no cursor of a snapshot")
+        }
+        self = cursor
+    }
+
+    /// Writes its JSON form.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+/// The item's members, and `hasContent`.
+extension TraySnapshot.Part {
+    private enum CodingKeys: String, CodingKey { case hasContent }
+
+    /// Makes one of its parts.
+    public init(from decoder: any Decoder) throws {
+        let hasContent = try decoder.container(keyedBy: CodingKeys.self).decode(Bool.self, forKey: .hasContent)
+        self.init(item: try Item(from: decoder), hasContent: hasContent)
+    }
+
+    /// Writes its JSON form.
+    public func encode(to encoder: any Encoder) throws {
+        try item.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(hasContent, forKey: .hasContent)
     }
 }

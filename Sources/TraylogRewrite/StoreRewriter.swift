@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogJSON
 import TraylogLMDB
 import TraylogLog
 import TraylogPages
@@ -176,7 +177,7 @@ public struct CompactionReport: Hashable, Sendable {
 }
 
 /// The effect of an erasure.
-public struct ErasureReport: Hashable, Sendable {
+public struct ErasureReport: Hashable, Sendable, Decodable {
     /// The `erased` event; nil for an unknown user.
     public var seq: Seq?
     /// The name of the user from now on, for `history`.

@@ -35,7 +35,7 @@ public enum StoreActivity: Hashable, Sendable {
 }
 
 /// What a store does without being asked.
-public enum BackgroundWork: String, Hashable, Sendable {
+public enum BackgroundWork: String, Hashable, Sendable, Codable {
     /// Waking and expiring by itself.
     case tick
     /// Bringing stored states up to the log.

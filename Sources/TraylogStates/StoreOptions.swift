@@ -4,7 +4,7 @@ import TraylogLMDB
 /// Options for opening a store.
 public struct StoreOptions: Sendable {
     /// What survives a power loss.
-    public enum Durability: Hashable, Sendable {
+    public enum Durability: String, Hashable, Sendable, Codable {
         /// A returned append survives power loss.
         case durable
         /// A power loss may take the last commit, never more and never a part of it. A process crash takes nothing.
@@ -12,7 +12,7 @@ public struct StoreOptions: Sendable {
     }
 
     /// Who wakes and expires items.
-    public enum Ticking: Hashable, Sendable {
+    public enum Ticking: String, Hashable, Sendable, Codable {
         /// The store wakes and expires items by itself when their time comes, by the system's clock.
         case automatic
         /// Only ``Store/tick(now:)`` does.
@@ -66,7 +66,7 @@ extension Environment.Configuration {
 ///
 /// The store looks from time to time. When enough events are old, or much of the file is free pages, it compacts like
 /// ``Store/compact(before:archive:isDryRun:actor:device:progress:)``. Appends wait for that no longer than for a few commits.
-public struct CompactionPolicy: Hashable, Sendable {
+public struct CompactionPolicy: Hashable, Sendable, Codable {
     /// Days of history to keep.
     ///
     /// Queries can ask for any moment in them.

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogJSON
 import TraylogLMDB
 import TraylogLog
 import TraylogPlatform
@@ -122,7 +123,7 @@ package struct TickRun: Sendable {
 }
 
 /// The effect of a tick.
-public struct TickReport: Hashable, Sendable {
+public struct TickReport: Hashable, Sendable, Decodable {
     /// Items that came back from a snooze.
     public var woken: UInt64 = 0
     /// Items, and broadcasts for everyone, that expired.

@@ -12,7 +12,7 @@ struct ArchitectureTests {
     private static let allowedImports: [String: Set<String>] = [
         "TraylogDomain": [],
         "TraylogJSON": ["TraylogDomain"],
-        "TraylogReplica": ["TraylogDomain", "Synchronization"],
+        "TraylogReplica": ["TraylogDomain", "TraylogJSON", "Synchronization"],
         "TraylogPlatform": ["CTraylogSystem", "Glibc", "Synchronization"],
         "TraylogPages": ["TraylogPlatform", "Synchronization"],
         "TraylogLMDB": ["CTraylogLMDB", "TraylogPages", "TraylogPlatform", "Synchronization"],
@@ -20,7 +20,8 @@ struct ArchitectureTests {
         "TraylogArchive": ["CTraylogZstd", "TraylogLog", "TraylogPlatform"],
         "TraylogAudit": ["CTraylogCrypto"],
         "TraylogStates": [
-            "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogArchive",
+            "TraylogDomain", "TraylogJSON", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog",
+            "TraylogArchive",
         ],
         "TraylogFold": [
             "TraylogDomain", "TraylogReplica", "TraylogPlatform", "TraylogPages", "TraylogLog", "TraylogStates",
@@ -39,13 +40,15 @@ struct ArchitectureTests {
         "TraylogFoundation": ["Foundation", "Traylog"],
         "TraylogCluster": ["Traylog", "TraylogDomain", "TraylogLog"],
         "TraylogQueries": [
-            "TraylogDomain", "TraylogReplica", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog",
+            "TraylogDomain", "TraylogJSON", "TraylogReplica", "TraylogPlatform", "TraylogPages", "TraylogLMDB",
+            "TraylogLog",
             "TraylogStates",
             "TraylogFold", "TraylogTree",
         ],
         // These two know nothing of each other: a rewrite sees the writer as a `RewriteHost`.
         "TraylogWriter": [
-            "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogStates",
+            "TraylogDomain", "TraylogJSON", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog",
+            "TraylogStates",
             "TraylogFold", "TraylogQueries",
         ],
         "TraylogObservation": [
@@ -53,7 +56,8 @@ struct ArchitectureTests {
             "TraylogQueries", "TraylogWriter", "Synchronization",
         ],
         "TraylogRewrite": [
-            "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogArchive",
+            "TraylogDomain", "TraylogJSON", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog",
+            "TraylogArchive",
             "TraylogStates", "TraylogFold", "TraylogTree", "TraylogQueries", "TraylogChecks",
         ],
         "TraylogChecks": [

@@ -4,7 +4,7 @@ import Traylog
 /// The exit status and the message of an error.
 ///
 /// No other place decides them.
-struct Problem {
+struct Problem: Error {
     let status: ExitStatus
     /// The name that JSON carries as `error`.
     let name: String
@@ -13,6 +13,14 @@ struct Problem {
     let refusal: Refusal?
     /// The line of the input that was refused.
     let line: Int?
+    /// The message for JSON, where it is another one.
+    private var words: String?
+
+    /// A refusal in words of the program's own.
+    init(refusal: Refusal, words: String) {
+        self.init(.refused, refusal.name, "\(refusal.name): \(words)")
+        self.words = words
+    }
 
     /// - Parameter hasUser: whether the command names a user; those about broadcasts do not.
     init(refusal: Refusal, line: Int? = nil, hasUser: Bool = true) {
@@ -78,6 +86,7 @@ struct Problem {
             self.init(refusal: refusal, hasUser: (command as? any Verb).map { $0.tray != nil } ?? true)
         case TraylogError.failed(let failure): self.init(failure: failure)
         case let failure as SystemFailure: self.init(system: failure)
+        case let problem as Problem: self = problem
         default: return nil
         }
     }
@@ -92,7 +101,7 @@ struct Problem {
             try? output.json { writer in
                 writer.beginObject()
                 writer.member("error", name)
-                writer.member("message", message)
+                writer.member("message", words ?? message)
                 writer.endObject()
             }
         } else {

@@ -1,5 +1,6 @@
 import TraylogArchive
 import TraylogDomain
+import TraylogJSON
 import TraylogStates
 
 /// The archives of one store, open to be read together with its log.
@@ -8,7 +9,12 @@ import TraylogStates
 /// files again for itself.
 public struct Archives: Sendable {
     /// The description of one archive.
-    public struct File: Hashable, Sendable {
+    public struct File: Hashable, Sendable, Decodable {
+        private enum CodingKeys: String, CodingKey {
+            case name, first, last, events, bytes
+            case through = "floor"
+        }
+
         /// The name of the file.
         public var name: String
         /// The floor that the compaction moved the store to.

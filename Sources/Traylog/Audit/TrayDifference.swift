@@ -2,20 +2,6 @@ import TraylogDomain
 import TraylogQueries
 import TraylogStates
 
-/// The changes of one user's tray between two moments, and the events that caused them.
-public struct TrayDifference: Hashable, Sendable {
-    /// The user of the tray.
-    public var user: String
-    /// The trays at the two moments.
-    public var before: Tray
-    /// The tray at the later moment.
-    public var after: Tray
-    /// The items that changed, ascending.
-    public var items: [ItemChange]
-    /// Every event in between that touched the tray, also if its effect was taken back since.
-    public var steps: [AuditStep]
-}
-
 extension BlockingQueries {
     /// Compares a user's tray right after one moment with the tray right after another.
     ///

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogJSON
 import TraylogLMDB
 import TraylogQueries
 import TraylogWriter
@@ -60,7 +61,7 @@ extension Queries {
 }
 
 /// The extent of a backup.
-public struct BackupReport: Hashable, Sendable {
+public struct BackupReport: Hashable, Sendable, Decodable {
     /// The newest event in the backup.
     public var head: Seq
     /// The size of the backup's file.

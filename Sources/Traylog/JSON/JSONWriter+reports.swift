@@ -58,6 +58,38 @@ extension JSONWriter {
         endObject()
     }
 
+    /// Writes the extent of a restored log: `lost` says how many events a gap stands for, `gaps` which.
+    public mutating func write(_ report: RestoreReport) {
+        beginObject()
+        member("events", report.events)
+        member("head", report.head)
+        if !report.lost.isEmpty {
+            member("lost", report.lost.reduce(UInt64(0)) { $0 + UInt64($1.count) })
+            name("gaps")
+            beginArray()
+            for gap in report.lost {
+                beginArray()
+                value(gap.lowerBound)
+                value(gap.upperBound)
+                endArray()
+            }
+            endArray()
+        }
+        endObject()
+    }
+
+    /// Writes the extent of an archive.
+    public mutating func write(_ file: Archives.File) {
+        beginObject()
+        member("name", file.name)
+        member("first", file.first)
+        member("last", file.last)
+        member("floor", file.through)
+        member("events", file.events)
+        member("bytes", file.bytes)
+        endObject()
+    }
+
     /// Writes the effect of a tick.
     public mutating func write(_ report: TickReport) {
         beginObject()
@@ -85,22 +117,17 @@ extension CompactionReport: JSONForm {
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
+extension RestoreReport: JSONForm {
+    /// Writes its JSON form.
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
 extension ErasureReport: JSONForm {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension AuditReport: JSONForm {
-    /// Writes its JSON form.
-    public func write(to writer: inout JSONWriter) { writer.write(self) }
-}
-
-extension AuditEntry: JSONForm {
-    /// Writes its JSON form.
-    public func write(to writer: inout JSONWriter) { writer.write(self) }
-}
-
-extension TrayCounts: JSONForm {
+extension Archives.File: JSONForm {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogJSON
 import TraylogLMDB
 import TraylogQueries
 import TraylogStates
@@ -28,7 +29,7 @@ public enum ProjectionOrigin: Hashable, Sendable {
 }
 
 /// The progress of a running projection.
-public struct ProjectionProgress: Hashable, Sendable {
+public struct ProjectionProgress: Hashable, Sendable, Codable {
     /// The newest event that the value holds.
     public var position: Seq
     /// The newest event that the stored value holds.

@@ -1,5 +1,5 @@
 /// Proves that a leaf is in a tree, by the hashes beside the path from the leaf to the root (RFC 9162, 2.1.3).
-public struct InclusionProof: Hashable, Sendable {
+public struct InclusionProof: Hashable, Sendable, Codable {
     /// The event's seq minus 1.
     public var leafIndex: UInt64
     /// The number of leaves of the tree.
@@ -41,7 +41,7 @@ public struct InclusionProof: Hashable, Sendable {
 }
 
 /// Proves that a tree begins with all leaves of an earlier one, in the same order (RFC 9162, 2.1.4).
-public struct ConsistencyProof: Hashable, Sendable {
+public struct ConsistencyProof: Hashable, Sendable, Codable {
     /// The sizes of the two trees.
     public var first: UInt64
     /// The size of the later tree.

@@ -1,9 +1,10 @@
 import TraylogDomain
+import TraylogJSON
 
 /// One thing that the device's user did, on its way to the server.
-public struct OutboxEntry: Hashable, Sendable, Identifiable {
+public struct OutboxEntry: Hashable, Sendable, Identifiable, Codable {
     /// How an entry stands.
-    public enum State: String, Hashable, Sendable {
+    public enum State: String, Hashable, Sendable, Codable {
         /// Waits for its turn, or for a connection.
         case queued
         /// Its attachment is being uploaded; ``OutboxEntry/fraction`` says how far.
@@ -40,7 +41,7 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
     public var receipt: [UInt8]?
 
     /// A file that goes before its entry.
-    public struct Attachment: Hashable, Sendable {
+    public struct Attachment: Hashable, Sendable, Codable {
         /// The last part of the path that it was given with.
         public var name: String
         /// The size of the file.
@@ -52,7 +53,7 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
     }
 
     /// Why an entry failed or waits.
-    public struct Problem: Hashable, Sendable {
+    public struct Problem: Hashable, Sendable, Codable {
         /// A word for programs: `timeout`, `server`, or the name of a refusal.
         public var code: String
         /// For a person: what happened, and what to do next.
@@ -87,7 +88,7 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
 }
 
 /// The end of an entry, for now: a failed one can be resent.
-public enum OutboxOutcome: Hashable, Sendable {
+public enum OutboxOutcome: Hashable, Sendable, Codable {
     /// It arrived; the transport's receipt.
     case synced(receipt: [UInt8])
     /// It was given up until it is resent.

@@ -1,7 +1,7 @@
 /// The settings of an ``Outbox``.
-public struct OutboxOptions: Hashable, Sendable {
+public struct OutboxOptions: Hashable, Sendable, Codable {
     /// What happens to entries that were under way when the process ended.
-    public enum Restart: Hashable, Sendable {
+    public enum Restart: String, Hashable, Sendable, Codable {
         /// They become failed, and wait for the user.
         case fail
         /// They go on.

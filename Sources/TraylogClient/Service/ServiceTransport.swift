@@ -79,9 +79,9 @@ public protocol TokenSource: Sendable {
 }
 
 /// An error as an app shows it.
-public struct ClientError: Error, Hashable, Sendable {
+public struct ClientError: Error, Hashable, Sendable, Codable {
     /// The groups that an app shows differently.
-    public enum Group: String, Hashable, Sendable {
+    public enum Group: String, Hashable, Sendable, Codable {
         /// The device has no connection, or it broke.
         case connectivity
         /// Too many requests: wait.

@@ -24,7 +24,7 @@ public protocol DeviceStorage: Sendable {
 /// The tables of a device.
 ///
 /// The raw values are stored.
-public enum DeviceTable: String, Hashable, Sendable, CaseIterable {
+public enum DeviceTable: String, Hashable, Sendable, CaseIterable, Codable {
     /// Events of the outbox, by their numbers.
     case outbox
     /// What the client knows beside the tables: one row for each concept.
@@ -36,7 +36,7 @@ public enum DeviceTable: String, Hashable, Sendable, CaseIterable {
 }
 
 /// One row of a table.
-public struct DeviceRow: Hashable, Sendable {
+public struct DeviceRow: Hashable, Sendable, Codable {
     /// The number that it lies under.
     public var key: UInt64
     /// Its bytes.
@@ -60,9 +60,9 @@ public enum DeviceChange: Hashable, Sendable {
 }
 
 /// Why the device's storage failed, with what to do next.
-public struct DeviceFailure: Error, Hashable, Sendable {
+public struct DeviceFailure: Error, Hashable, Sendable, Codable {
     /// The kind of failure, for a caller that reacts to it.
-    public enum Code: String, Hashable, Sendable {
+    public enum Code: String, Hashable, Sendable, Codable {
         /// Another process, or another part of this one, has the directory.
         case inUse
         /// There is no room; nothing was stored.

@@ -185,7 +185,7 @@ extension TrayClient {
     }
 
     /// What ``wait(for:seconds:)`` waits for.
-    public enum Goal: String, Hashable, Sendable {
+    public enum Goal: String, Hashable, Sendable, Codable {
         /// Nothing is pending.
         case idle
         /// Nothing is pending, and the replica is complete through the server's head.

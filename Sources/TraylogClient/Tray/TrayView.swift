@@ -1,7 +1,8 @@
 import TraylogDomain
+import TraylogJSON
 
 /// What a device shows of a tray.
-public struct TrayView: Hashable, Sendable {
+public struct TrayView: Hashable, Sendable, Codable {
     /// Confirmed events, with what the user did here on top.
     public var tray: Tray
     /// Entries of the outbox that are on their way.
@@ -44,16 +45,46 @@ public enum TrayStatus: Hashable, Sendable {
     }
 }
 
+/// `{"status"}`, and `through` for `upToDate`.
+extension TrayStatus: Codable {
+    private enum CodingKeys: String, CodingKey { case status, through }
+
+    private static let plain: [TrayStatus] = [
+        .offline, .syncing, .authenticationRequired, .reloading, .erased, .failing, .inconsistent,
+    ]
+
+    /// Makes one of its parts.
+    public init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        let name = try fields.decode(String.self, forKey: .status)
+        if let status = Self.plain.first(where: { $0.name == name }) {
+            self = status
+        } else if name == Self.upToDate(through: 0).name {
+            self = .upToDate(through: try fields.decode(Seq.self, forKey: .through))
+        } else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .status, in: fields, debugDescription: "there is no such status")
+        }
+    }
+
+    /// Writes its JSON form.
+    public func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(name, forKey: .status)
+        if case .upToDate(let through) = self { try fields.encode(through, forKey: .through) }
+    }
+}
+
 /// Why the app asks for a refresh.
 ///
 /// Any number of triggers make one request.
-public enum RefreshTrigger: Hashable, Sendable, CaseIterable {
+public enum RefreshTrigger: String, Hashable, Sendable, CaseIterable, Codable {
     /// The app's moments: it started, came to the front, shows the tray, was pulled down, has nothing to do, or got a push.
     case launch, foreground, trayVisible, pull, idle, push
 }
 
 /// An item that came, and how to present it.
-public struct Arrival: Hashable, Sendable {
+public struct Arrival: Hashable, Sendable, Codable {
     /// The item as it came.
     public var item: Item
     /// How the app should tell its user.
@@ -61,7 +92,7 @@ public struct Arrival: Hashable, Sendable {
 }
 
 /// How to present an item that came.
-public struct Presentation: OptionSet, Hashable, Sendable {
+public struct Presentation: OptionSet, Hashable, Sendable, Codable {
     /// One bit for each way.
     public let rawValue: UInt8
     /// Makes one of its bits.

@@ -1,7 +1,7 @@
 /// Selects items of an inbox, a page at a time.
 public struct InboxQuery: Hashable, Sendable {
     /// Which items of a tray are looked through.
-    public enum View: Hashable, Sendable {
+    public enum View: String, Hashable, Sendable, Codable {
         /// Live, not archived, not snoozed.
         case inbox
         /// Live and archived.

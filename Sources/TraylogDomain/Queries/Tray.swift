@@ -1,7 +1,7 @@
 /// One user's summary, for a bell icon; all counts are exact.
 public struct Tray: Hashable, Sendable {
     /// Unseen and unread of one category.
-    public struct CategoryCounts: Hashable, Sendable {
+    public struct CategoryCounts: Hashable, Sendable, Codable {
         /// The category.
         public var category: String
         /// Items that count and are not seen.

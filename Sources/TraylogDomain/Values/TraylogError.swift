@@ -24,7 +24,7 @@ public struct StoreFailure: Error, Hashable, Sendable {
     #if hasAttribute(nonexhaustive)
         @nonexhaustive
     #endif
-    public enum Code: String, Hashable, Sendable, CaseIterable {
+    public enum Code: String, Hashable, Sendable, CaseIterable, Codable {
         /// There is no store in the directory.
         case notFound
         /// Another process, or another part of this one, has the store open for writing.

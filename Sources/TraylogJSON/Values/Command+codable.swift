@@ -5,8 +5,10 @@ extension Command: Decodable {
     /// all.
     ///
     /// - Throws: `DecodingError.dataCorrupted`, whose `underlyingError` is the ``Refusal``.
-    public init(from decoder: any Decoder) throws {
-        let text = try JSONTree(from: decoder).text
+    public init(from decoder: any Decoder) throws { try self.init(JSONTree(from: decoder), decoder) }
+
+    init(_ tree: JSONTree, _ decoder: any Decoder) throws {
+        let text = tree.text
         do {
             try self.init(json: text.span)
         } catch {

@@ -14,7 +14,7 @@ extension Event: Decodable {
 }
 
 extension Event.Body {
-    fileprivate init(_ fields: JSONFields, _ decoder: any Decoder) throws {
+    init(_ fields: JSONFields, _ decoder: any Decoder) throws {
         let kind = try fields.word("kind") { EventKind(name: $0) }
         guard !fields.has("erased") else {
             self = .redacted(kind)
@@ -25,9 +25,9 @@ extension Event.Body {
         case .broadcast: self = .broadcast(topic: try fields["topic"], try Content(from: decoder))
         case .traySeen: self = .traySeen(upTo: try fields["upTo"])
         case .marked: self = .marked(try fields["as"], items: try fields["items"])
-        case .allMarked: self = .allMarked(try fields["as"], try Selection(fields))
-        case .muted: self = .muted(try MuteScope(fields))
-        case .unmuted: self = .unmuted(try MuteScope(fields))
+        case .allMarked: self = .allMarked(try fields["as"], try Selection(from: decoder))
+        case .muted: self = .muted(try MuteScope(from: decoder))
+        case .unmuted: self = .unmuted(try MuteScope(from: decoder))
         case .snoozed: self = .snoozed(item: try fields["item"], until: try fields["until"])
         case .woken: self = .woken(item: try fields["item"])
         case .edited: self = .edited(item: try fields["item"], try ContentEdit(from: decoder))
@@ -43,25 +43,6 @@ extension Event.Body {
         case .compacted:
             self = .compacted(
                 through: try fields["through"], dropped: try fields["dropped"], archive: try fields[maybe: "archive"])
-        }
-    }
-}
-
-extension Selection {
-    fileprivate init(_ fields: JSONFields) throws {
-        let thread: String? = try fields[maybe: "thread"]
-        self.init(
-            thread: thread.map { .named($0) } ?? (fields.has("thread") ? .unthreaded : .any),
-            category: try fields[maybe: "category"], upTo: try fields[maybe: "upTo"])
-    }
-}
-
-extension MuteScope {
-    fileprivate init(_ fields: JSONFields) throws {
-        if fields.has("thread") {
-            self = .thread(try fields["thread"])
-        } else {
-            self = .category(try fields["category"])
         }
     }
 }

@@ -2,18 +2,35 @@ import TraylogDomain
 
 // Values that are one number or one string in JSON.
 
-extension Seq: Codable {
-    /// Makes one of its parts.
+/// A value with a name, which stands for it in JSON; its raw value is for files.
+public protocol JSONWord: Codable, RawRepresentable, Sendable where RawValue == UInt8 {
+    /// The name in JSON and on the command line.
+    var name: String { get }
+
+    /// The value of a name; nil for any other text.
+    init?(name: String)
+}
+
+extension JSONWord {
+    /// Reads the name.
     public init(from decoder: any Decoder) throws {
-        self.init(try decoder.singleValueContainer().decode(UInt64.self))
+        self = try decoder.singleValueContainer().word { Self(name: $0) }
     }
 
-    /// Writes its JSON form.
+    /// Writes the name.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        try container.encode(rawValue)
+        try container.encode(name)
     }
 }
+
+extension Mark: JSONWord {}
+extension BulkMark: JSONWord {}
+extension InterruptionLevel: JSONWord {}
+extension EventKind: JSONWord {}
+
+// As a value with a raw value of this type, the number.
+extension Seq: Codable {}
 
 extension Timestamp: Codable {
     /// Reads a time in RFC 3339.
@@ -41,64 +58,12 @@ extension Cursor: Codable {
     }
 }
 
-extension Mark: Codable {
-    /// Makes one of its parts.
-    public init(from decoder: any Decoder) throws {
-        self = try decoder.singleValueContainer().word { Mark(name: $0) }
-    }
-
-    /// Writes its JSON form.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(name)
-    }
-}
-
-extension BulkMark: Codable {
-    /// Makes one of its parts.
-    public init(from decoder: any Decoder) throws {
-        self = try decoder.singleValueContainer().word { BulkMark(name: $0) }
-    }
-
-    /// Writes its JSON form.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(name)
-    }
-}
-
-extension InterruptionLevel: Codable {
-    /// Makes one of its parts.
-    public init(from decoder: any Decoder) throws {
-        self = try decoder.singleValueContainer().word { InterruptionLevel(name: $0) }
-    }
-
-    /// Writes its JSON form.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(name)
-    }
-}
-
-extension EventKind: Codable {
-    /// Makes one of its parts.
-    public init(from decoder: any Decoder) throws {
-        self = try decoder.singleValueContainer().word { EventKind(name: $0) }
-    }
-
-    /// Writes its JSON form.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(name)
-    }
-}
-
 extension ItemReference: Codable {
     /// A number is a seq, a string is a key.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        if let seq = try? container.decode(UInt64.self) {
-            self = .seq(Seq(seq))
+        if let seq = try? container.decode(Seq.self) {
+            self = .seq(seq)
         } else {
             self = .key(try container.decode(String.self))
         }
@@ -108,8 +73,29 @@ extension ItemReference: Codable {
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
-        case .seq(let seq): try container.encode(seq.rawValue)
+        case .seq(let seq): try container.encode(seq)
         case .key(let key): try container.encode(key)
+        }
+    }
+}
+
+extension Moment: Codable {
+    /// A number is a seq, a string a time in RFC 3339.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let seq = try? container.decode(Seq.self) {
+            self = .seq(seq)
+        } else {
+            self = .time(try container.decode(Timestamp.self))
+        }
+    }
+
+    /// Writes its JSON form.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .seq(let seq): try container.encode(seq)
+        case .time(let time): try container.encode(time)
         }
     }
 }

@@ -1,9 +1,10 @@
 import TraylogDomain
+import TraylogJSON
 
 /// The change of one item between two moments.
 public struct ItemChange: Hashable, Sendable {
     /// What became of the item.
-    public enum Kind: String, Hashable, Sendable {
+    public enum Kind: String, Hashable, Sendable, Codable {
         /// The item is listed now and was not before: it is new, or it came back.
         case appeared
         /// The item was listed before and is not now.
@@ -41,7 +42,7 @@ public struct ItemChange: Hashable, Sendable {
 }
 
 /// The state of an item in its tray at one moment.
-public struct ItemStanding: Hashable, Sendable {
+public struct ItemStanding: Hashable, Sendable, Codable {
     /// Its place in the inbox.
     public var position: Seq
     /// Whether the user has looked at it.
@@ -74,5 +75,19 @@ public struct ItemStanding: Hashable, Sendable {
         isSnoozed = entry.flags.contains(.snoozed)
         isMuted = entry.flags.contains(.muted)
         isSilent = entry.flags.contains(.silent)
+    }
+}
+
+extension ItemStanding {
+    private enum CodingKeys: String, CodingKey {
+        case position
+        case isSeen = "seen"
+        case isRead = "read"
+        case isArchived = "archived"
+        case isDeleted = "deleted"
+        case isGone = "gone"
+        case isSnoozed = "snoozed"
+        case isMuted = "muted"
+        case isSilent = "silent"
     }
 }

@@ -1,5 +1,6 @@
 import Synchronization
 import TraylogDomain
+import TraylogJSON
 
 /// One user's inbox for an app: loaded page by page, refreshed from the top, marked in place.
 ///
@@ -214,7 +215,7 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
 }
 
 /// The result of a fetch.
-public struct FetchResult: Hashable, Sendable {
+public struct FetchResult: Hashable, Sendable, Codable {
     /// The items that the fetcher did not have before, newest position first.
     public var new: [Item]
     /// More items were new than fit a page.

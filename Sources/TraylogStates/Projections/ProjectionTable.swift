@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogJSON
 import TraylogLog
 import TraylogPages
 
@@ -208,7 +209,7 @@ package struct ProjectionName: Hashable, Sendable {
 }
 
 /// A stored projection, as the store knows it without the fold.
-public struct StoredProjection: Hashable, Sendable {
+public struct StoredProjection: Hashable, Sendable, Codable {
     /// The name of the projection.
     public var name: String
     /// The ``Projection/version`` when it was stored.

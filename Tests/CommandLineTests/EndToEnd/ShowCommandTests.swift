@@ -57,6 +57,25 @@ struct ShowCommandTests {
         }
     }
 
+    @Test func aSeqThatIsNoItemIsSaidToBeWhatItIs() throws {
+        try withLife { store throws in
+            try store.append(#"{"kind":"notify","user":"bob","title":"His"}"#)
+            try store.append(#"{"kind":"broadcast","topic":"news","title":"All"}"#)
+            for (item, words) in [
+                ("3", "event 3 is marked, no item; 'traylog show 3' shows it"), ("6", "an item of bob, not of ada"),
+                ("7", "a broadcast to news, which ada did not receive"),
+                ("99", "there is no event 99; the newest is 7"),
+            ] {
+                let run = try store.run("show", "ada", item)
+                #expect(run.status == 65 && run.errorText.contains("unknownItem: ") && run.errorText.contains(words))
+                let json = try JSONValue.object(try store.run("show", "ada", item, "--json").errorText)
+                #expect(json["error"] == "unknownItem" && json.count == 2)
+            }
+            let later = try store.run("show", "ada", "2", "--as-of", "1")
+            #expect(later.status == 65 && later.errorText.contains("event 2 came later"))
+        }
+    }
+
     @Test func whatIsNotThereIsRefused() throws {
         try withLife { store throws in
             for arguments in [

@@ -23,6 +23,50 @@ import Testing
         }
     }
 
+    @Test(arguments: UInt64(0)..<20)
+    func partsHaveTheFormThatTheyHaveInTheWhole(seed: UInt64) throws {
+        var random = RandomCommands(seed: seed)
+        for _ in 0..<40 {
+            try expectForm(random.next().action, seed)
+            try expectForm(random.event().body, seed)
+            try expectForm(random.scope(), seed)
+            try expectForm(random.selection(), seed)
+            try expectForm(random.query(), seed)
+            try expectForm(random.content(collapsing: true), seed)
+            try expectForm(random.edit(), seed)
+        }
+        #expect(try JSONDecoder().decode(InboxQuery.self, from: Data("{}".utf8)) == InboxQuery())
+    }
+
+    @Test(arguments: UInt64(0)..<20)
+    func errorsComeBackFromTheirNameAndMessage(seed: UInt64) throws {
+        var random = RandomCommands(seed: seed)
+        for _ in 0..<40 {
+            let refusals: [Refusal] = [
+                .invalid(field: "title", reason: "is longer: \(random.text())"), .unknownItem(random.item()),
+                .itemGone(random.seq()), .notSnoozed(random.seq()), .unknownEvent(random.seq()), .unknownEvent(0),
+                .upToBeyondHead(random.seq(), head: random.seq()),
+                .upToBeyondHead(random.seq(), head: random.seq(), field: "asOf"),
+                .notUndoable(random.seq(), kind: .snoozed), .keyConflict(key: random.identifier(), seq: random.seq()),
+                .compacted(floor: random.seq(), archive: random.maybe { $0.identifier() }),
+                .held(user: random.identifier()),
+            ]
+            for refusal in refusals {
+                try expectForm(refusal, seed)
+                try expectForm(TraylogError.refused(refusal), seed)
+            }
+            let failure = StoreFailure(
+                code: StoreFailure.Code.allCases.randomElement(using: &random.generator)!, message: random.text(),
+                path: random.maybe { $0.text() }, operation: random.maybe { $0.text() }, holder: random.maybe { _ in 7 }
+            )
+            try expectForm(failure, seed)
+            try expectForm(TraylogError.failed(failure), seed)
+        }
+        for text in [#"{"error":"held","message":"no"}"#, #"{"error":"new","message":"no"}"#] {
+            #expect(throws: DecodingError.self) { try JSONDecoder().decode(Refusal.self, from: Data(text.utf8)) }
+        }
+    }
+
     /// Encoded it is the same JSON as written; decoded from either it is the same value.
     private func expectForm<Value: JSONForm & Decodable & Equatable>(_ value: Value, _ seed: UInt64) throws {
         let written = Data(value.json.utf8)
@@ -53,6 +97,8 @@ import Testing
         try expectText(ItemReference.seq(3), "3")
         try expectText(ItemReference.key("3"), #""3""#)
         try expectText(try #require(Cursor("c1-zz")), #""c1-zz""#)
+        try expectText(Moment.seq(3), "3")
+        try expectText(Moment.time(Timestamp(milliseconds: 0)), #""1970-01-01T00:00:00.000Z""#)
     }
 
     private func expectText<Value: Codable & Equatable>(_ value: Value, _ text: String) throws {
@@ -106,6 +152,20 @@ extension RandomCommands {
             isDeleted: .random(using: &generator), isGone: .random(using: &generator),
             snoozedUntil: maybe { $0.time() }, actor: maybe { $0.identifier() }, occurredAt: maybe { $0.time() },
             recordedAt: time())
+    }
+
+    fileprivate mutating func selection() -> Selection {
+        let threads: [Selection.Thread] = [.any, .unthreaded, .named(identifier())]
+        return Selection(
+            thread: threads.randomElement(using: &generator)!, category: maybe { $0.identifier() },
+            upTo: maybe { $0.number() })
+    }
+
+    fileprivate mutating func query() -> InboxQuery {
+        InboxQuery(
+            view: .snoozed, includeSilent: .random(using: &generator), onlyUnread: .random(using: &generator),
+            onlyUnseen: .random(using: &generator), thread: selection().thread, category: maybe { $0.identifier() },
+            limit: count(), cursor: maybe { _ in Cursor("c1-zz")! })
     }
 
     fileprivate mutating func tray() -> Tray {

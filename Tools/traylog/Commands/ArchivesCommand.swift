@@ -22,16 +22,7 @@ struct ArchivesCommand: StoreCommand {
         try printing { output in
             if global.json {
                 for file in files {
-                    try output.json { writer in
-                        writer.beginObject()
-                        writer.member("name", file.name)
-                        writer.member("first", file.first)
-                        writer.member("last", file.last)
-                        writer.member("floor", file.through)
-                        writer.member("events", file.events)
-                        writer.member("bytes", file.bytes)
-                        writer.endObject()
-                    }
+                    try output.json { $0.write(file) }
                 }
             } else {
                 var table = Table(

@@ -41,13 +41,36 @@ struct ShowCommand: StoreCommand {
     func run() throws {
         guard let item else { return try showEvent() }
         let reference = try ItemReference(argument: item, isKey: keys)
-        let life = try withReader { try $0.life(of: reference, of: subject, asOf: moment.asOf) }
+        let life = try withReader { try lookUp(reference, in: $0) }
         try printing { output in
             if global.json {
                 try output.json { $0.write(life) }
             } else {
                 try output.lines(ItemText(life).lines(on: Terminal(.standardOutput)))
             }
+        }
+    }
+
+    private func lookUp(_ item: ItemReference, in store: BlockingReader) throws -> ItemLife {
+        do throws(TraylogError) {
+            return try store.life(of: item, of: subject, asOf: moment.asOf)
+        } catch {
+            guard case .refused(.unknownItem(.seq(let seq))) = error else { throw error }
+            throw Problem(refusal: .unknownItem(item), words: try absence(of: seq, in: store))
+        }
+    }
+
+    /// The event that a seq names, when it is no item of the user.
+    private func absence(of seq: Seq, in store: BlockingReader) throws -> String {
+        let head = try store.head()
+        guard seq > 0, seq <= head else { return "there is no event \(seq); the newest is \(head)" }
+        let event = try store.event(seq)
+        switch event.body {
+        case .notified where event.user == subject: return "event \(seq) came later; leave '--as-of' out"
+        case .notified: return "event \(seq) is an item of \(event.user ?? "somebody else"), not of \(subject)"
+        case .broadcast(let topic, _):
+            return "event \(seq) is a broadcast to \(topic), which \(subject) did not receive"
+        default: return "event \(seq) is \(event.kind.name), no item; 'traylog show \(seq)' shows it"
         }
     }
 

@@ -1,6 +1,7 @@
 import TraylogAudit
 import TraylogDomain
 import TraylogJSON
+import TraylogQueries
 
 /// The JSON forms of reports.
 extension JSONWriter {
@@ -67,8 +68,8 @@ extension JSONWriter {
     ///
     /// - Parameters:
     ///   - difference: what is written.
-    ///   - events: of the difference's steps.
-    public mutating func write(_ difference: TrayDifference, _ events: [Event]) {
+    ///   - events: of the difference's steps; nil to write the steps without them.
+    public mutating func write(_ difference: TrayDifference, _ events: [Event]?) {
         beginObject()
         member("user", difference.user)
         member("from", difference.before.asOf)
@@ -81,14 +82,32 @@ extension JSONWriter {
         beginArray()
         for item in difference.items { write(item) }
         endArray()
-        name("events")
+        name(events == nil ? "steps" : "events")
         beginArray()
-        for (step, event) in zip(difference.steps, events) { write(AuditEntry(step: step, event: event)) }
+        if let events {
+            for (step, event) in zip(difference.steps, events) { write(AuditEntry(step: step, event: event)) }
+        } else {
+            for step in difference.steps { write(step) }
+        }
         endArray()
         endObject()
     }
 
-    private mutating func write(_ change: ItemChange) {
+    mutating func write(_ step: AuditStep) {
+        beginObject()
+        member("seq", step.seq)
+        name("before")
+        write(step.before)
+        name("after")
+        write(step.after)
+        if let tray = step.tray {
+            name("tray")
+            write(tray)
+        }
+        endObject()
+    }
+
+    mutating func write(_ change: ItemChange) {
         beginObject()
         member("seq", change.item)
         member("change", change.kind.rawValue)
@@ -120,4 +139,19 @@ extension JSONWriter {
         member("silent", standing.isSilent)
         endObject()
     }
+}
+
+extension AuditReport: JSONForm {
+    /// Writes its JSON form.
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+extension AuditEntry: JSONForm {
+    /// Writes its JSON form.
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+extension TrayCounts: JSONForm {
+    /// Writes its JSON form.
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
 }

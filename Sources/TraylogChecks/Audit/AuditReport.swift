@@ -1,5 +1,6 @@
 import TraylogAudit
 import TraylogDomain
+import TraylogJSON
 
 /// The events that touched one user's tray in a range of the log, and their effects.
 ///
@@ -21,6 +22,13 @@ public struct AuditReport: Hashable, Sendable {
     public var tray: Tray
     /// The events, in the order of the log.
     public var steps: [AuditStep]
+
+    package init(
+        user: String, from: Seq, through: Seq, treeHead: TreeHead, before: TrayCounts, tray: Tray, steps: [AuditStep]
+    ) {
+        (self.user, self.from, self.through, self.treeHead) = (user, from, through, treeHead)
+        (self.before, self.tray, self.steps) = (before, tray, steps)
+    }
 }
 
 /// A step with its event, and the proof that the event is in the log.
@@ -44,7 +52,7 @@ public struct AuditEntry: Hashable, Sendable {
 }
 
 /// One event that touched a user's tray, and its effect on the counts.
-public struct AuditStep: Hashable, Sendable {
+public struct AuditStep: Hashable, Sendable, Codable {
     /// The user's own event, or one of a topic that changed the user's tray.
     public var seq: Seq
     /// The counts before it.
@@ -63,7 +71,7 @@ public struct AuditStep: Hashable, Sendable {
 }
 
 /// The counts of a tray at one moment.
-public struct TrayCounts: Hashable, Sendable {
+public struct TrayCounts: Hashable, Sendable, Decodable {
     /// Items that count and are not seen.
     public var unseen = 0
     /// Items that count and are not read.
@@ -74,9 +82,27 @@ public struct TrayCounts: Hashable, Sendable {
     /// Those of an empty tray.
     public init() {}
 
-    init(_ state: borrowing TrayState) {
+    package init(_ state: borrowing TrayState) {
         unseen = Int(clamping: state.unseen)
         unread = Int(clamping: state.unread)
         total = Int(clamping: state.total)
+    }
+}
+
+/// The salt and the payload of an event.
+///
+/// Its leaf commits to them: the last 32 bytes of the leaf are SHA-256(salt ‖ payload) (Docs/format.md, "Leaf").
+///
+/// Give it only to those who may read the event: without the salt, the leaf reveals nothing.
+public struct EventDisclosure: Hashable, Sendable {
+    /// 16 bytes.
+    public var salt: [UInt8]
+    /// The Protocol Buffers message of Docs/format/event.proto, as it is stored.
+    public var payload: [UInt8]
+
+    /// Makes one of its parts.
+    public init(salt: [UInt8], payload: [UInt8]) {
+        self.salt = salt
+        self.payload = payload
     }
 }

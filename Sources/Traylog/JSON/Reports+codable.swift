@@ -1,0 +1,66 @@
+import TraylogDomain
+import TraylogJSON
+import TraylogRewrite
+
+// Reports, read from their JSON forms.
+
+extension CompactionReport: Decodable {
+    /// Makes one of its parts.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(floor: try fields["floor"])
+        dropped = try fields["dropped"]
+        let counts: [String: UInt64] = try fields["kinds"]
+        for (name, count) in counts { if let kind = EventKind(name: name) { kinds[kind] = count } }
+        archive = try fields[maybe: "archive"]
+        (bytesBefore, bytesAfter) = (try fields["bytesBefore"], try fields["bytesAfter"])
+    }
+}
+
+extension RestoreReport: Decodable {
+    /// Makes one of its parts.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(events: try fields["events"], head: try fields["head"], lost: try fields[maybe: "gaps"] ?? [])
+    }
+}
+
+extension ProjectionOrigin: Decodable {
+    /// Makes one of its parts.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        let (seq, version): (Seq?, UInt32?) = (try fields[maybe: "position"], try fields[maybe: "version"])
+        let reason: String? = try fields[maybe: "reason"]
+        self = try fields.word("origin") { origin in
+            switch origin {
+            case "resumed": seq.map { .resumed($0) }
+            case "new": .new
+            case "otherVersion": version.map { .otherVersion($0) }
+            case "damaged": .damaged(reason ?? "")
+            case "rebuilt": .rebuilt
+            default: nil
+            }
+        }
+    }
+}
+
+extension ProjectionOrigin: JSONForm {
+    /// `{"origin"}`, with `position`, `version` or `reason` where it has one.
+    public func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        switch self {
+        case .resumed(let seq):
+            writer.member("origin", "resumed")
+            writer.member("position", seq)
+        case .new: writer.member("origin", "new")
+        case .otherVersion(let version):
+            writer.member("origin", "otherVersion")
+            writer.member("version", UInt64(version))
+        case .damaged(let reason):
+            writer.member("origin", "damaged")
+            writer.member("reason", reason)
+        case .rebuilt: writer.member("origin", "rebuilt")
+        }
+        writer.endObject()
+    }
+}

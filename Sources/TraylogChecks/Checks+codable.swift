@@ -1,0 +1,103 @@
+import TraylogAudit
+import TraylogDomain
+import TraylogJSON
+
+extension ReplayReport: Decodable {
+    /// Reads `{"events","users","seconds","identical","difference"}`: of the differences the first.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(events: try fields["events"], users: try fields["users"], seconds: try fields["seconds"])
+        differences = try fields[maybe: "difference"].map { [$0] } ?? []
+    }
+}
+
+extension VerificationReport: JSONForm {
+    /// Writes its JSON form.
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+extension VerificationReport: Decodable {
+    /// Makes one of its parts.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(findings: try fields["findings"], events: try fields["events"], users: try fields["users"])
+        dropped = try fields[maybe: "dropped"] ?? 0
+        archivedEvents = try fields[maybe: "archivedEvents"]
+        let heads: [Extended] = try fields[maybe: "treeHeads"] ?? []
+        extends = try fields[maybe: "extends"] ?? heads.map(\.extended)
+        firstDifference = try fields[maybe: "firstDifference"]
+    }
+
+    private struct Extended: Decodable { var extended: Bool }
+}
+
+extension JSONWriter {
+    /// Writes what a verification found.
+    ///
+    /// - Parameters:
+    ///   - report: what was found.
+    ///   - treeHeads: those that the log was held against, in the report's order.
+    ///   - key: whose signatures were looked at; nil when none were.
+    ///   - since: the tree head after which events are new.
+    public mutating func write(
+        _ report: VerificationReport, treeHeads: [KeptTreeHead] = [], key: NotePublicKey? = nil,
+        since: KeptTreeHead? = nil
+    ) {
+        beginObject()
+        member("ok", report.findings.isEmpty)
+        member("events", report.events)
+        member("users", report.users)
+        if report.dropped > 0 { member("dropped", report.dropped) }
+        if let archived = report.archivedEvents { member("archivedEvents", archived) }
+        name("findings")
+        beginArray()
+        for finding in report.findings { value(finding) }
+        endArray()
+        if treeHeads.isEmpty, !report.extends.isEmpty {
+            name("extends")
+            beginArray()
+            for isExtended in report.extends { value(isExtended) }
+            endArray()
+        }
+        if !treeHeads.isEmpty {
+            name("treeHeads")
+            beginArray()
+            for (tree, isExtended) in zip(treeHeads, report.extends) {
+                beginObject()
+                member("treeSize", tree.head.size)
+                member("rootHash", tree.head.root.hex)
+                member("extended", isExtended)
+                if let key { member("signed", tree.objection(by: key) == nil) }
+                endObject()
+            }
+            endArray()
+        }
+        if let since { member("newEvents", report.events > since.head.size ? report.events - since.head.size : 0) }
+        if let first = report.firstDifference { member("firstDifference", first) }
+        endObject()
+    }
+}
+
+extension KeptTreeHead: JSONForm {
+    /// `{"treeSize","rootHash"}`, and the signed text as `checkpoint` where it has one.
+    public func write(to writer: inout JSONWriter) { writer.write(head, checkpoint: note?.text) }
+}
+
+extension KeptTreeHead: Decodable {
+    /// Makes one of its parts.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        let text: String? = try fields[maybe: "checkpoint"]
+        do throws(Refusal) {
+            if let text {
+                try self.init(text)
+                return
+            }
+        } catch {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(
+                    codingPath: decoder.codingPath, debugDescription: error.message, underlyingError: error))
+        }
+        self.init(head: try TreeHead(from: decoder), note: nil)
+    }
+}

@@ -1,0 +1,96 @@
+import TraylogDomain
+
+// Errors as the program says them: `{"error","message"}`.
+
+extension Refusal: Decodable {
+    /// Reads `{"error","message"}`, and finds in the message what it is about.
+    ///
+    /// - Throws: `DecodingError` for a message that this version would not have written.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        let message: String = try fields["message"]
+        let refusal = try fields.word("error") { Refusal(name: $0, message) }
+        guard refusal.message == message else { throw fields.fault("message", "is not one of this refusal") }
+        self = refusal
+    }
+
+    private init?(name: String, _ message: String) {
+        let scalars = message.unicodeScalars
+        let numbers = scalars.split { !("0"..."9").contains($0) }.compactMap { UInt64(String($0)).map { Seq($0) } }
+        let quoted = scalars.firstIndex(of: "\"").map { scalars[$0...].dropFirst() }
+        let text = quoted.flatMap { text in text.lastIndex(of: "\"").map { String(text[..<$0]) } } ?? ""
+        let parts = message.parts(around: ": ")
+        let number = numbers.first ?? .zero
+        switch name {
+        case "invalid": self = .invalid(field: parts.0, reason: parts.1)
+        case "unknownItem": self = .unknownItem(quoted == nil ? .seq(number) : .key(text))
+        case "itemGone": self = .itemGone(number)
+        case "notSnoozed": self = .notSnoozed(number)
+        case "upToBeyondHead":
+            self = .upToBeyondHead(numbers.dropLast().last ?? .zero, head: numbers.last ?? .zero, field: parts.0)
+        case "unknownEvent": self = .unknownEvent(number)
+        case "notUndoable":
+            guard let kind = EventKind(name: message.parts(around: " is ").1.parts(around: ";").0) else { return nil }
+            self = .notUndoable(number, kind: kind)
+        case "keyConflict": self = .keyConflict(key: text, seq: numbers.last ?? .zero)
+        case "compacted":
+            let archive = message.parts(around: " are in the archive ").1
+            self = .compacted(floor: number, archive: archive.isEmpty ? nil : archive)
+        case "held": self = .held(user: message.parts(around: " is held and cannot be erased").0)
+        default: return nil
+        }
+    }
+}
+
+extension String {
+    /// Before and after the first `separator`; all and nothing where there is none.
+    fileprivate func parts(around separator: String) -> (String, String) {
+        // By scalars: what follows a separator may combine with its last character.
+        let scalars = unicodeScalars
+        for index in scalars.indices where scalars[index...].starts(with: separator.unicodeScalars) {
+            return (String(scalars[..<index]), String(scalars[index...].dropFirst(separator.unicodeScalars.count)))
+        }
+        return (self, "")
+    }
+}
+
+extension StoreFailure: JSONForm {
+    /// `{"error","message","path","operation","holder"}`: the code is the error.
+    public func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("error", code.rawValue)
+        writer.member("message", message)
+        writer.member("path", path)
+        writer.member("operation", operation)
+        if let holder { writer.member("holder", Int(holder)) }
+        writer.endObject()
+    }
+}
+
+extension StoreFailure: Decodable {
+    /// Makes one of its parts.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(
+            code: try fields["error"], message: try fields["message"], path: try fields[maybe: "path"],
+            operation: try fields[maybe: "operation"], holder: try fields[maybe: "holder"])
+    }
+}
+
+extension TraylogError: JSONForm {
+    /// As the refusal or the failure that it is.
+    public func write(to writer: inout JSONWriter) {
+        switch self {
+        case .refused(let refusal): refusal.write(to: &writer)
+        case .failed(let failure): failure.write(to: &writer)
+        }
+    }
+}
+
+extension TraylogError: Decodable {
+    /// Tells a refusal from a failure by its name.
+    public init(from decoder: any Decoder) throws {
+        let isFailure = StoreFailure.Code(rawValue: try JSONFields(decoder)["error"]) != nil
+        self = isFailure ? .failed(try StoreFailure(from: decoder)) : .refused(try Refusal(from: decoder))
+    }
+}

@@ -1,0 +1,103 @@
+import TraylogDomain
+
+// Parts of commands, events and queries, in the form that they have there.
+
+extension Command.Action: JSONForm {
+    /// A command without whose it is: its kind, and the kind's own fields.
+    public func write(to writer: inout JSONWriter) { writer.write(Command(user: nil, self)) }
+}
+
+extension Command.Action: Decodable {
+    /// Reads it by the rules of a command, as that of somebody.
+    public init(from decoder: any Decoder) throws {
+        var tree = try JSONTree(from: decoder)
+        if case .object(let members) = tree, try JSONFields(decoder)["kind"] != CommandKind.broadcast.name {
+            tree = .object(members + [("user", .string("-"))])
+        }
+        self = try Command(tree, decoder).action
+    }
+}
+
+extension Event.Body: JSONForm {
+    /// The event's kind, and the kind's own fields.
+    public func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("kind", kind.name)
+        writer.members(self)
+        writer.endObject()
+    }
+}
+
+extension Event.Body: Decodable {
+    /// Makes one of its parts.
+    public init(from decoder: any Decoder) throws { try self.init(JSONFields(decoder), decoder) }
+}
+
+extension Selection: JSONForm {
+    /// Without `thread` it is any, `null` is the app-level group.
+    public func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.members(self)
+        writer.endObject()
+    }
+}
+
+extension Selection: Decodable {
+    /// Makes one of its parts.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(
+            thread: try Thread(fields), category: try fields[maybe: "category"], upTo: try fields[maybe: "upTo"])
+    }
+}
+
+extension Selection.Thread {
+    fileprivate init(_ fields: JSONFields) throws {
+        let thread: String? = try fields[maybe: "thread"]
+        self = thread.map { .named($0) } ?? (fields.has("thread") ? .unthreaded : .any)
+    }
+}
+
+extension MuteScope: JSONForm {
+    /// `{"thread"}` or `{"category"}`.
+    public func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.members(self)
+        writer.endObject()
+    }
+}
+
+extension MuteScope: Decodable {
+    /// Makes one of its parts.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self = try fields[maybe: "thread"].map { .thread($0) } ?? .category(fields["category"])
+    }
+}
+
+extension InboxQuery: JSONForm {
+    /// With the names of the parameters of a request; `thread` as in a ``Selection``.
+    public func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("view", view.rawValue)
+        writer.member("includeSilent", includeSilent)
+        writer.member("unread", onlyUnread)
+        writer.member("unseen", onlyUnseen)
+        writer.members(Selection(thread: thread, category: category))
+        writer.member("limit", limit)
+        writer.member("cursor", cursor?.description)
+        writer.endObject()
+    }
+}
+
+extension InboxQuery: Decodable {
+    /// Takes the default of each member that is missing.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(
+            view: try fields[maybe: "view"] ?? .inbox, includeSilent: try fields[maybe: "includeSilent"] ?? false,
+            onlyUnread: try fields[maybe: "unread"] ?? false, onlyUnseen: try fields[maybe: "unseen"] ?? false,
+            thread: try Selection.Thread(fields), category: try fields[maybe: "category"],
+            limit: try fields[maybe: "limit"] ?? Limits.defaultPageItems, cursor: try fields[maybe: "cursor"])
+    }
+}
