@@ -73,15 +73,27 @@ extension Store {
         _ records: [LogRecord], expecting seq: Seq, root: MerkleHash? = nil, source: SourcePosition? = nil
     ) async throws(TraylogError) -> Seq {
         if root != nil { try await queries.longPool.run { () throws(TraylogError) in try self.check(root, of: seq) } }
+        return try await prepareToApply(records, expecting: seq, source: source)()
+    }
+
+    /// Does what can be done before the records' turn comes, on the caller's thread, and returns the rest.
+    package func prepareToApply(
+        _ records: [LogRecord], expecting seq: Seq, source: SourcePosition?
+    ) -> @Sendable () async throws(TraylogError) -> Seq {
         if records.count == 1, records[0].tellsOfRewrite {
-            try await Waiting.onThread(named: "traylog-rewrite") { (_) throws(TraylogError) in
-                try self.rewrite(as: records[0], expecting: seq, source: source)
+            return { () async throws(TraylogError) in
+                try await Waiting.onThread(named: "traylog-rewrite") { (_) throws(TraylogError) in
+                    try self.rewrite(as: records[0], expecting: seq, source: source)
+                }
+                return seq + 1
             }
-            return seq + 1
         }
-        return try await Waiting.suspended { answer in
-            writer.perform(
-                isWrite: true, { try $0.apply(records, expecting: seq, source: source) }, answer: answer)
+        let (writer, prepared) = (writer, PreparedRecords(records, after: seq, hasher: hasher))
+        return { () async throws(TraylogError) in
+            try await Waiting.suspended { answer in
+                writer.perform(
+                    isWrite: true, { try $0.apply(prepared, expecting: seq, source: source) }, answer: answer)
+            }
         }
     }
 
@@ -95,7 +107,8 @@ extension Store {
             try rewrite(as: records[0], expecting: seq, source: source)
             return seq + 1
         }
-        return try writer.perform(isWrite: true) { try $0.apply(records, expecting: seq, source: source) }
+        let prepared = PreparedRecords(records, after: seq, hasher: hasher)
+        return try writer.perform(isWrite: true) { try $0.apply(prepared, expecting: seq, source: source) }
     }
 
     /// The tree through an event never changes, so it can be looked at before the records' turn comes.
@@ -103,11 +116,6 @@ extension Store {
         guard let root, try seq <= view.head() else { return }
         let own = try view.treeHead(asOf: .seq(seq)).root
         guard own != root else { return }
-        throw .failed(
-            StoreFailure(
-                code: .diverged,
-                message:
-                    "the log through event \(seq) is not the source's: the root of its tree is \(own) here and \(root) there; "
-                    + "begin this store with a backup of the source"))
+        throw .failed(.diverged(seq, "the root of the tree through it is \(own) here and \(root) in the source"))
     }
 }

@@ -19,7 +19,7 @@ public final class Store: TrayQueries {
     let writer: Writer
     let projections: ProjectionBoard
     let rewriter: StoreRewriter
-    private let hasher: IdentityHasher
+    let hasher: IdentityHasher
     let observer: (any StoreObserver)?
     /// Bytes of records that one transaction may have.
     private let largestGroupBytes: Int?

@@ -44,11 +44,18 @@ extension ClusterNode {
         }
         try await alignWithStore()
         let isAtEnd = await publisher.node.role == .follower
-        let messages = try await log.messages(
+        var messages = try await log.messages(
             after: publisher.node.position, limit: ClusterNode.messagesPerRead,
             wait: isAtEnd ? ClusterNode.followWait : .zero)
+        while !isAtEnd, let last = messages.last {
+            // The next messages come while these are applied.
+            async let next = log.messages(after: last.position, limit: ClusterNode.messagesPerRead, wait: .zero)
+            try await apply(messages)
+            await noteLogHead(in: messages)
+            guard await publisher.node.position == last.position, !Task.isCancelled else { return }
+            messages = try await next
+        }
         try await apply(messages)
-        guard messages.isEmpty || isAtEnd else { return await noteLogHead(in: messages) }
         let bounds = try await log.bounds()
         guard await publisher.reached(bounds) else { return }
         await life.noteUpToDate(head: publisher.node.head)
@@ -63,22 +70,58 @@ extension ClusterNode {
         try await resume()
     }
 
+    /// Brings messages into the store.
+    ///
+    /// Three batches are under way: one is compared with the tree, one is decoded, and one is with the store's writer.
     private func apply(_ messages: [LogMessage]) async throws {
         var rest = messages[...]
-        while !rest.isEmpty, !Task.isCancelled {
-            let head = await publisher.node.head
-            let (taken, batch) = await publisher.receive(rest)
-            guard let batch else { return }
-            let source = SourcePosition(source: log.name, position: batch.position.rawValue)
-            do throws(TraylogError) {
-                try await store.apply(batch.records, expecting: head, source: source)
-            } catch {
-                guard case .failed(let failure) = error, failure.code.isOfTheLog else { throw error }
-                return await publisher.failed(toApply: failure)
+        var underWay: [Application] = []
+        do {
+            while !rest.isEmpty, !Task.isCancelled {
+                let newest = underWay.last?.batch
+                let (taken, batch) = await publisher.receive(rest, after: newest)
+                guard let batch else { break }
+                rest = rest.dropFirst(taken)
+                // A rewrite is no transaction of the writer: it comes after all before it, and before all after it.
+                let room = batch.standsAlone || newest?.standsAlone == true ? 0 : 1
+                while underWay.count > room { try await finish(&underWay) }
+                underWay.append(begin(batch, after: underWay.last))
             }
-            await publisher.applied(batch)
-            rest = rest.dropFirst(taken)
+            while !underWay.isEmpty { try await finish(&underWay) }
+        } catch {
+            // Those after a batch that failed fail, too.
+            for application in underWay { _ = await application.outcome.result }
+            throw error
         }
+    }
+
+    /// A batch on its way into the store.
+    private struct Application {
+        let batch: NodeProtocol.Batch
+        let outcome: Task<Void, any Error>
+    }
+
+    private func begin(_ batch: NodeProtocol.Batch, after before: Application?) -> Application {
+        let source = SourcePosition(source: log.name, position: batch.position.rawValue)
+        let outcome = Task { [store] in
+            let apply = store.prepareToApply(batch.records, expecting: batch.headBefore, source: source)
+            try await before?.outcome.value
+            _ = try await apply()
+        }
+        return Application(batch: batch, outcome: outcome)
+    }
+
+    /// Waits for the oldest one.
+    private func finish(_ underWay: inout [Application]) async throws {
+        let oldest = underWay.removeFirst()
+        do {
+            try await oldest.outcome.value
+        } catch {
+            guard case TraylogError.failed(let failure) = error, failure.code.isOfTheLog else { throw error }
+            await publisher.failed(toApply: failure)
+            throw error
+        }
+        await publisher.applied(oldest.batch)
     }
 
     private func noteLogHead(in messages: [LogMessage]) async {

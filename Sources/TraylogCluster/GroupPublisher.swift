@@ -106,8 +106,10 @@ actor GroupPublisher: LogOfRecord {
 
     func examine(_ message: LogMessage) { node.examine(message) }
 
-    func receive(_ messages: ArraySlice<LogMessage>) -> (taken: Int, batch: NodeProtocol.Batch?) {
-        node.receive(messages, isAlone: \.tellsOfRewrite)
+    func receive(
+        _ messages: ArraySlice<LogMessage>, after before: NodeProtocol.Batch?
+    ) -> (taken: Int, batch: NodeProtocol.Batch?) {
+        node.receive(messages, after: before, isAlone: \.tellsOfRewrite)
     }
 
     func applied(_ batch: NodeProtocol.Batch) { node.applied(batch) }

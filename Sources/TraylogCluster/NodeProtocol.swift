@@ -40,8 +40,13 @@ package struct NodeProtocol: Sendable {
     package struct Batch: Sendable {
         package var records: [LogRecord] = []
         package var position: LogPosition
+        /// It has one record, which needs a transaction of its own.
+        package fileprivate(set) var standsAlone = false
         fileprivate var tree: MerkleAccumulator
         fileprivate var agreed: Seq
+
+        /// The event that its first one follows.
+        package var headBefore: Seq { Seq(tree.size - UInt64(records.count)) }
     }
 
     package let name: String
@@ -209,14 +214,16 @@ package struct NodeProtocol: Sendable {
     ///
     /// - Parameters:
     ///   - messages: in order, from any place on.
+    ///   - before: a batch that is on its way into the store; nil where none is.
     ///   - isAlone: whether a record needs a transaction of its own.
     /// - Returns: how many of the messages were looked at, and the batch; none where they bring nothing new, or where the
     ///   node has stopped.
     package mutating func receive(
-        _ messages: ArraySlice<LogMessage>, isAlone: (LogRecord) -> Bool = { _ in false }
+        _ messages: ArraySlice<LogMessage>, after before: Batch? = nil, isAlone: (LogRecord) -> Bool = { _ in false }
     ) -> (taken: Int, batch: Batch?) {
         precondition(flight == nil, "what a node publishes is settled before it reads on")
-        var batch = Batch(position: position, tree: tree, agreed: agreed)
+        let start = before?.position ?? position
+        var batch = Batch(position: start, tree: before?.tree ?? tree, agreed: before?.agreed ?? agreed)
         var taken = 0
         for message in messages {
             guard role != .diverged else { return (taken, nil) }
@@ -247,9 +254,10 @@ package struct NodeProtocol: Sendable {
             batch.position = message.position
             batch.records += group.records
             taken += 1
+            batch.standsAlone = standsAlone
             if standsAlone { break }
         }
-        return (taken, batch.position > position ? batch : nil)
+        return (taken, batch.position > start ? batch : nil)
     }
 
     /// - Returns: nil where the message does not continue what the batch holds: the node has stopped.

@@ -107,6 +107,18 @@ package struct RecordBatch {
         }
     }
 
+    /// Adds a record of another batch as the next one; it must have the same seq there.
+    package mutating func append(_ other: borrowing RecordBatch, _ index: Int) {
+        let seq = nextSeq
+        precondition(other.firstSeq + UInt64(index) == seq, "a record's checksum covers its seq")
+        let start = index == 0 ? 0 : other.ends[index - 1]
+        let record = RawSpan(_elements: other.bytes.span).extracting(start..<other.ends[index])
+        bytes.growGeometrically(for: RecordCodec.inlineBytes)
+        bytes.append(copying: record)
+        if !other.large.isEmpty, let payload = other.large.first(where: { $0.seq == seq }) { large.append(payload) }
+        ends.append(bytes.count)
+    }
+
     /// Removes the records from `seq` on.
     package mutating func truncate(from seq: UInt64) {
         let kept = Int(seq - firstSeq)

@@ -59,6 +59,15 @@ package struct LiveStore {
 
     // MARK: Users and topics
 
+    /// The user's stream, which most likely has this number; nil for one who never had an event.
+    mutating func stream(of user: UserName, expecting number: UInt32) throws -> LiveStream? {
+        guard let stream = directory[number], !stream.isTopic, !stream.isErased, stream.userName == user else {
+            return try self.stream(of: user)
+        }
+        directory.noteUse(of: number)
+        return stream
+    }
+
     /// The user's stream; nil for one who never had an event.
     mutating func stream(of user: UserName) throws -> LiveStream? {
         if let stream = directory[user] {

@@ -6,32 +6,28 @@ import TraylogStates
 extension PendingTransaction {
     /// Makes an event that was decided elsewhere part of the transaction, to the byte.
     ///
-    /// - Throws: ``StoreFailure`` `outOfSequence`, `diverged`, `unsupported`, `damaged`, which name the event; failures to
-    ///   read.
-    mutating func apply(_ record: borrowing LogRecord, store: inout LiveStore) throws {
-        guard record.seq.rawValue == batch.nextSeq else {
-            throw StoreFailure.outOfSequence(
-                "event \(record.seq) was given where event \(batch.nextSeq) comes next; give every event, in order")
-        }
-        let (seq, bytes) = (record.seq, RawSpan(_elements: record.bytes.span))
-        let header = try RecordHeader.read(bytes, seq: seq.rawValue)
-        guard !header.isErased else {
-            throw StoreFailure.cannotApply(seq, "its content was erased; begin this store with a backup of the other")
-        }
-        let payload = bytes.extracting(RecordHeader.byteCount..<bytes.byteCount)
-        guard payload.byteCount <= RecordCodec.largestPayloadBytes, let kind = header.kind else {
-            throw StoreFailure.cannotApply(seq, "a newer version of Traylog made it; run that version here, too")
-        }
-        guard header.recordedAt >= now else {
+    /// - Throws: ``StoreFailure`` `diverged`, `unsupported`, `damaged`, which name the event; failures to read.
+    mutating func apply(_ prepared: borrowing PreparedRecords, _ index: Int, store: inout LiveStore) throws {
+        let entry = prepared.entries[index]
+        let seq = Seq(batch.nextSeq)
+        guard entry.recordedAt >= now else {
             throw StoreFailure.diverged(seq, "it was recorded before the event that stands before it here")
         }
-        let event = try EventDecoder.event(seq: seq, header: header, payload: payload)
-        let stream = try stream(of: event, header.stream, store: &store)
-        let old = try stateBefore(event, of: stream, store: &store)
-        now = header.recordedAt
-        try batch.append(copying: header, kind: kind, payload: payload)
-        link(event, to: stream, store: &store)
-        if let stream, let old { try reviveDues(of: stream, since: old, by: seq.rawValue, store: &store) }
+        guard let notice = entry.notice, let user = entry.user else {
+            let event = prepared.events[entry.place]
+            let stream = try stream(of: event, entry.stream, store: &store)
+            let old = try stateBefore(event, of: stream, store: &store)
+            now = entry.recordedAt
+            batch.append(prepared.batch, index)
+            link(event, to: stream, store: &store)
+            if let stream, let old { try reviveDues(of: stream, since: old, by: seq.rawValue, store: &store) }
+            return
+        }
+        let known = try store.stream(of: user, expecting: entry.stream)
+        let stream = try stream(.user(user.text), known, entry.stream, seq, store: &store)
+        now = entry.recordedAt
+        batch.append(prepared.batch, index)
+        store.append(notice, to: stream.number)
     }
 
     /// Checks that the event can stand here, and finds or begins the stream that it says it is of.
@@ -41,22 +37,11 @@ extension PendingTransaction {
         of event: borrowing Event, _ number: UInt32, store: inout LiveStore
     ) throws -> LiveStream? {
         let seq = event.seq
-        guard event.body.greatestNamed < seq else {
-            throw StoreFailure.diverged(seq, "it names an event that is not before it")
-        }
-        do throws(Refusal) { try event.body.checkData() } catch {
-            throw CodecError(.damaged, seq: seq.rawValue, error.description)
-        }
         switch (event.body, event.user) {
         case (.compacted, nil), (.lost, nil):
             guard number == 0 else { throw StoreFailure.diverged(seq, "an event of the store itself has no user") }
             return nil
-        case (.erased, _):
-            throw StoreFailure.cannotApply(seq, "it erases somebody; apply it alone")
-        case (.redacted, _), (.compacted, .some), (.lost, .some):
-            throw StoreFailure.cannotApply(seq, "its content was erased; begin this store with a backup of the other")
         case (.broadcast(let topic, _), nil):
-            try Limits.check(identifier: topic, "topic")
             let identity = store.hasher.identity(of: topic, as: .topic)
             return try stream(.topic(topic), try store.stream(ofTopic: identity), number, seq, store: &store)
         case (.edited(let item, _), nil), (.retracted(let item), nil), (.expired(let item), nil):
@@ -65,15 +50,11 @@ extension PendingTransaction {
                     of: item.rawValue, stored: source(of: number, store)) != nil
             else { throw StoreFailure.diverged(seq, "the broadcast \(item) is not of the topic that it says") }
             return topic
-        case (.broadcast, .some), (_, nil):
-            throw StoreFailure.diverged(seq, "it has a user where its kind has none, or none where it has one")
         case (_, let user?):
-            try Limits.check(identifier: user, "user")
-            guard Pseudonym.stream(of: user) == nil else {
-                throw StoreFailure.diverged(seq, "its user has a name that only an erasure gives")
-            }
-            let known = try store.stream(of: UserName(user, store.hasher))
+            let known = try store.stream(of: UserName(user, store.hasher), expecting: number)
             return try stream(.user(user), known, number, seq, store: &store)
+        case (_, nil):
+            throw StoreFailure.diverged(seq, "it has a user where its kind has none, or none where it has one")
         }
     }
 
@@ -112,39 +93,52 @@ extension PendingTransaction {
     }
 }
 
-extension WriterMemory {
-    /// Applies records as one transaction.
-    mutating func apply(_ records: [LogRecord], expecting seq: Seq) throws {
-        guard store.head.seq == seq.rawValue else {
-            throw StoreFailure.outOfSequence(
-                "the records were to follow event \(seq), and the newest event here is \(store.head.seq); ask the source "
-                    + "for what comes after that")
-        }
-        begin(events: records.count, now: store.head.recordedAt)
-        do {
-            for record in records { try transaction.apply(record, store: &store) }
-        } catch {
-            rollBack()
-            throw error
-        }
-    }
-}
-
 extension WriterLoop {
+    /// Records that become part of a transaction in one turn of the lock.
+    private static let recordsPerTurn = 1_000
+
     /// Applies records as one transaction, and makes it durable.
     ///
     /// - Parameter source: stored with them.
     package mutating func apply(
-        _ records: [LogRecord], expecting seq: Seq, source: SourcePosition?
+        _ records: PreparedRecords, expecting seq: Seq, source: SourcePosition?
     ) throws -> Seq {
         try recover()
         if let source { try check(source) }
-        try memory.withLock { memory in
-            try memory.apply(records, expecting: seq)
-            memory.transaction.source = source
+        try begin(records, expecting: seq)
+        do {
+            let count = records.entries.count
+            for start in stride(from: 0, to: count, by: WriterLoop.recordsPerTurn) {
+                if start > 0 { memory.letOthersIn() }
+                try apply(records, start..<min(start + WriterLoop.recordsPerTurn, count))
+            }
+            // What is wrong with a record is told once those before it have found nothing.
+            if let failure = records.failure { throw failure }
+        } catch {
+            memory.withLock { $0.rollBack() }
+            throw error
         }
+        memory.withLock { $0.transaction.source = source }
         try commit(isDecidedHere: false)
         return Seq(memory.withLock { $0.store.head.seq })
+    }
+
+    /// One turn of the lock.
+    private func apply(_ records: PreparedRecords, _ range: Range<Int>) throws {
+        try memory.withLock { memory in
+            for index in range { try memory.transaction.apply(records, index, store: &memory.store) }
+        }
+    }
+
+    private func begin(_ records: PreparedRecords, expecting seq: Seq) throws {
+        try memory.withLock { memory in
+            guard memory.store.head.seq == seq.rawValue else {
+                throw StoreFailure.outOfSequence(
+                    "the records were to follow event \(seq), and the newest event here is \(memory.store.head.seq); ask "
+                        + "the source for what comes after that")
+            }
+            memory.begin(events: records.entries.count, now: memory.store.head.recordedAt)
+        }
     }
 
     private func check(_ source: SourcePosition) throws {
@@ -167,17 +161,17 @@ extension WriterLoop {
 }
 
 extension StoreFailure {
-    fileprivate static func outOfSequence(_ message: String) -> StoreFailure {
+    static func outOfSequence(_ message: String) -> StoreFailure {
         StoreFailure(code: .outOfSequence, message: message)
     }
 
-    fileprivate static func diverged(_ seq: Seq, _ reason: String) -> StoreFailure {
+    package static func diverged(_ seq: Seq, _ reason: String) -> StoreFailure {
         StoreFailure(
             code: .diverged,
             message: "event \(seq) does not continue this log: \(reason); begin this store with a backup of the other")
     }
 
-    fileprivate static func cannotApply(_ seq: Seq, _ reason: String) -> StoreFailure {
+    static func cannotApply(_ seq: Seq, _ reason: String) -> StoreFailure {
         StoreFailure(code: .unsupported, message: "event \(seq) cannot be applied: \(reason)")
     }
 }

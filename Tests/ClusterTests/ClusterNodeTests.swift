@@ -44,6 +44,31 @@ import TraylogCluster
         }
     }
 
+    @Test func aNodeThatHasMuchToReadComesThroughRewritesAndLosses() async throws {
+        try await withCluster(1) { cluster in
+            let owner = await cluster.owner()
+            for part in 0..<14 {
+                let commands = (0..<1_000).map { Command.notify("u\($0 % 50)", title: "\(part) \($0)") }
+                for result in try await owner.store.performEach(commands) { _ = try result.get() }
+                if part == 6 { _ = try await owner.store.erase("u7") }
+                if part == 10 { _ = try await owner.store.compact(before: .seq(500)) }
+            }
+            await cluster.log.set(lossPercent: 20)
+            try await withDirectory { directory in
+                let options = NodeOptions(name: "late", url: "sim://late")
+                let node = try await ClusterNode.open(directory, options, log: cluster.log, lease: cluster.log)
+                await node.start()
+                var isThere = false
+                while !isThere { isThere = try await node.wait(for: owner.store.head()) }
+                #expect(try await node.store.treeHead() == owner.store.treeHead())
+                #expect(try await node.store.statistics().floor == 500)
+                #expect(try await node.store.tray(of: "u7") == owner.store.tray(of: "u7"))
+                #expect(try await node.store.replay().difference == nil)
+                await node.stop()
+            }
+        }
+    }
+
     @Test func aFollowerTurnsWritesAwayAndNamesTheOwner() async throws {
         try await withCluster { cluster in
             let (owner, follower) = (await cluster.owner(), await cluster.follower())

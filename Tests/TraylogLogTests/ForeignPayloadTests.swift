@@ -137,6 +137,7 @@ import TraylogDomain
             try TraylogLogTests.fact(payload, kind)
         }
         _ = try? EventDecoder.identity(seq: 1, payload: RawSpan(_elements: payload.span))
+        if kind == .notified { compareNotice(payload, with: event) }
         switch (event, fact) {
         case (.success(let event), .success(let fact)):
             #expect(Fact(event, hasher: testHasher) == fact)
@@ -147,6 +148,29 @@ import TraylogDomain
             #expect(error.reason.hasSuffix("is not UTF-8"))
         case (.failure, .failure):
             break
+        }
+    }
+
+    /// What a store takes over without making an event of it is that event's, and is checked as strictly.
+    private func compareNotice(_ payload: [UInt8], with event: Result<Event, CodecError>) {
+        let notice = Result { () throws(CodecError) in
+            try EventDecoder.notice(
+                seq: 1, header: header(.notified), payload: RawSpan(_elements: payload.span), hasher: testHasher)
+        }
+        switch (event, notice) {
+        case (.success(let event), .success(let notice)):
+            guard case .notified(let content) = event.body else {
+                Issue.record("another kind")
+                return
+            }
+            #expect((notice == nil) == (event.user == nil || content.expiresAt != nil))
+            guard let notice else { return }
+            #expect(notice.fact == Fact(event, hasher: testHasher))
+            #expect(notice.user == event.user)
+            #expect(notice.data.map { String(decoding: payload[$0], as: UTF8.self) } == content.data)
+        case (.success, .failure(let error)): Issue.record("an event without a notice: \(error)")
+        case (.failure, .success(let notice)): #expect(notice == nil, "the event cannot be decoded")
+        case (.failure, .failure): break
         }
     }
 

@@ -44,6 +44,40 @@ extension EventDecoder {
     }
 }
 
+extension EventDecoder {
+    /// A `notified` as a store needs it that takes it over: its fact, whose it is, and where its data stands.
+    package typealias Notice = (fact: Fact, user: String, data: Range<Int>?)
+
+    /// Decodes a `notified` and checks it like ``event(seq:header:payload:)``, but makes none of its texts.
+    ///
+    /// - Returns: nil for an event that expires, or that does not say whose it is.
+    /// - Throws: ``CodecError``, as for the whole event.
+    package static func notice(
+        seq: UInt64, header: RecordHeader, payload: RawSpan, hasher: IdentityHasher
+    ) throws(CodecError) -> Notice? {
+        do throws(PayloadFault) {
+            let fields = try PayloadFields(payload)
+            guard fields.time(.expiresAt) == nil, let user = try fields.optional(.user, payload) else { return nil }
+            for index in FieldNumber.textsOfNotice.indices {
+                try fields.checkText(FieldNumber.textsOfNotice[index], payload)
+            }
+            var fact = Fact(seq: seq, kind: .notified)
+            fact.key = hasher.identity(fields, .key, payload, as: .key)
+            try fact.setContent(fields, payload, hasher)
+            return (fact, user, fields.range(.data))
+        } catch {
+            throw CodecError(error, seq: seq)
+        }
+    }
+}
+
+extension FieldNumber {
+    /// But the user's name.
+    fileprivate static let textsOfNotice: InlineArray<10, FieldNumber> = [
+        .key, .actor, .device, .thread, .category, .title, .body, .summaryArgument, .collapseKey, .data,
+    ]
+}
+
 extension Fact {
     @inline(__always)
     fileprivate mutating func setContent(

@@ -9,6 +9,17 @@ extension PayloadFields {
         return try text(field, payload, range)
     }
 
+    /// Checks that a text, if it is there, is UTF-8.
+    @inline(__always)
+    func checkText(_ field: FieldNumber, _ payload: RawSpan) throws(PayloadFault) {
+        guard let range = range(field) else { return }
+        do throws(UTF8.ValidationError) {
+            _ = try UTF8Span(validating: Span(_bytes: payload.extracting(range)))
+        } catch {
+            throw .badText(field)
+        }
+    }
+
     private func text(
         _ field: FieldNumber, _ payload: RawSpan, _ range: Range<Int>
     ) throws(PayloadFault) -> String {

@@ -37,7 +37,11 @@ final class RealNodeStore: NodeStore {
         (try? gate.resolve(position.map { .success($0) } ?? .success(.start)).get()) ?? []
     }
 
-    func drop() { _ = gate.resolve(.failure(StoreFailure(code: .unavailable, message: "dropped"))) }
+    func drop() {
+        // A node that dies after its store has answered has nothing to take back.
+        guard gate.isAsking else { return }
+        _ = gate.resolve(.failure(StoreFailure(code: .unavailable, message: "dropped")))
+    }
 
     func apply(_ records: [LogRecord], position: LogPosition) throws {
         try store.apply(
@@ -65,6 +69,9 @@ final class SimulatedGate: LogOfRecord {
     private let state = Monitor(State())
 
     var largestGroupBytes: Int { 1 << 20 }
+
+    /// Whether the store's writer waits for an answer.
+    var isAsking: Bool { state.withLock { $0.asked != nil } }
 
     /// Has the store decide.
     func begin(_ store: Store, _ commands: [Command]) {

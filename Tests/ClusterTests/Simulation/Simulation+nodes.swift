@@ -170,17 +170,33 @@ extension Simulation {
         garble(node, &messages)
         if mutation == .comparesNoRoots { forgeRoots(node, &messages) }
         guard !messages.isEmpty else { return lead(index) }
-        let (_, batch) = node.node.receive(messages[...])
-        guard let batch else { return }
-        if random.chance(weather.killed) { return kill(index) }
+        // Some are looked at while those before them are still on their way into the store.
+        let cut = random.chance(50) ? messages.count : random.between(1, messages.count)
+        guard let first = node.node.receive(messages[..<cut]).batch else { return }
+        let second = cut < messages.count ? node.node.receive(messages[cut...], after: first).batch : nil
+        for batch in [first, second].compactMap({ $0 }) where !apply(batch, index) { return }
+    }
+
+    /// - Returns: false where the batch did not get into the store.
+    private func apply(_ batch: NodeProtocol.Batch, _ index: Int) -> Bool {
+        let node = nodes[index]
+        guard !random.chance(weather.killed) else {
+            kill(index)
+            return false
+        }
         do {
             try node.store.apply(batch.records, position: batch.position)
         } catch {
             let failure = error as? StoreFailure ?? StoreFailure(code: .damaged, message: "\(error)")
-            return node.node.failed(toApply: failure)
+            node.node.failed(toApply: failure)
+            return false
         }
-        if random.chance(weather.killed) { return kill(index) }
+        guard !random.chance(weather.killed) else {
+            kill(index)
+            return false
+        }
         node.node.applied(batch)
+        return true
     }
 
     /// At the end of the log: own it, if nobody does.
