@@ -95,6 +95,30 @@ import TraylogFoundation
         await store.close()
     }
 
+    @Test func aStoreClosesWithoutBlockingATask() async throws {
+        let store = try Store.temporary()
+        try await withThrowingDiscardingTaskGroup { tasks in
+            for number in 0..<100 {
+                tasks.addTask { try await store.notify("user-\(number)", title: "Hi") }
+            }
+        }
+        await store.close()
+        await store.close()
+    }
+
+    @Test func aRedoIsTheActAgain() async throws {
+        let store = try Store.temporary()
+        try await store.notify("ann", title: "1")
+        let read = try await store.markAll(.read, of: "ann")
+        let undone = try await store.undo(read.seq ?? 0, of: "ann")
+        await #expect(throws: TraylogError.refused(.notUndoable(undone.seq ?? 0, kind: .undone))) {
+            try await store.undo(undone.seq ?? 0, of: "ann")
+        }
+        try await store.markAll(.read, of: "ann")
+        #expect(try await store.tray(of: "ann").unread == 0)
+        await store.close()
+    }
+
     @Test func errorsSayWhatToDo() async throws {
         let store = try Store.temporary()
         do {

@@ -23,16 +23,16 @@ struct Problem: Error {
     }
 
     /// - Parameter hasUser: whether the command names a user; those about broadcasts do not.
-    init(refusal: Refusal, line: Int? = nil, hasUser: Bool = true) {
+    init(refusal: Refusal, line: Int? = nil, hasUser: Bool = true, of command: (any ParsableCommand)? = nil) {
         status = .refused
         name = refusal.name
-        message = (line.map { "line \($0): " } ?? "") + Self.words(refusal, hasUser: hasUser)
+        message = (line.map { "line \($0): " } ?? "") + Self.words(refusal, hasUser: hasUser, of: command)
         self.refusal = refusal
         self.line = line
     }
 
     /// The refusal, with the option that a person gave in place of the library's field.
-    private static func words(_ refusal: Refusal, hasUser: Bool) -> String {
+    private static func words(_ refusal: Refusal, hasUser: Bool, of command: (any ParsableCommand)?) -> String {
         if !hasUser, case .unknownItem(let item) = refusal {
             switch item {
             case .seq(let seq):
@@ -40,10 +40,14 @@ struct Problem: Error {
             case .key(let key): return "\(refusal.name): no broadcast carried the key \"\(key)\"; give its seq"
             }
         }
+        if case .unknownItem(.seq(let seq)) = refusal, command is any Verb {
+            return "\(refusal); if \(seq) is its key, add '--keys'"
+        }
         guard case .upToBeyondHead(let seq, let head, let field) = refusal, field != "upTo" else {
             return refusal.description
         }
-        let option = ["asOf": "--as-of", "to": "--to", "from": "--from", "before": "--before"][field] ?? field
+        let asOf = command is ProveConsistencyCommand ? "size" : "--as-of"
+        let option = ["asOf": asOf, "to": "--to", "from": "--from", "before": "--before"][field] ?? field
         return "\(refusal.name): \(option) \(seq) is beyond the head, which is \(head)"
     }
 
@@ -83,7 +87,7 @@ struct Problem: Error {
     init?(_ error: any Error, of command: any ParsableCommand) {
         switch error {
         case TraylogError.refused(let refusal):
-            self.init(refusal: refusal, hasUser: (command as? any Verb).map { $0.tray != nil } ?? true)
+            self.init(refusal: refusal, hasUser: (command as? any Verb).map { $0.tray != nil } ?? true, of: command)
         case TraylogError.failed(let failure): self.init(failure: failure)
         case let failure as SystemFailure: self.init(system: failure)
         case let problem as Problem: self = problem

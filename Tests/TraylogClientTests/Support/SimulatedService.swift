@@ -112,6 +112,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
         let parts = request.path.split(separator: "?")
         let path = parts[0].split(separator: "/").map(String.init)
         let query = parts.count > 1 ? String(parts[1]) : ""
+        if path[1] == "proofs" { return try growth(query) }
         let user = path[2]
         switch (request.method, path[3]) {
         case ("GET", "changes"): return try changes(of: user, query, request)
@@ -145,10 +146,22 @@ final class SimulatedService: ServiceTransport, TokenSource {
         let changes = try store.blocking.changes(of: user, after: after, limit: 7)
         var headers = ["stream-next-offset": try offset(changes.stream, changes.through)]
         if changes.isComplete { headers["stream-up-to-date"] = "true" }
+        if changes.isComplete, request.headers["Prefer"] == "tree-head" {
+            let head = try store.blocking.treeHead()
+            headers["traylog-tree-head"] = "\(head.size):\(head.root.hex)"
+        }
         headers["etag"] = "\"\(after)-\(changes.events.isEmpty ? after : changes.through)\""
         if headers["etag"] == request.headers["If-None-Match"] { return ServiceResponse(status: 304, headers: headers) }
         let body = "[" + changes.events.map(\.json).joined(separator: ",") + "]"
         return ServiceResponse(status: 200, headers: headers, body: Array(body.utf8))
+    }
+
+    /// The proof that the log only grew, for `first=N&second=N`.
+    private func growth(_ query: String) throws -> ServiceResponse {
+        let sizes = query.split(separator: "&").map { Seq(UInt64($0.split(separator: "=")[1]) ?? 0) }
+        var writer = JSONWriter()
+        writer.write(try store.blocking.treeGrowth(from: sizes[0], to: sizes[1]))
+        return ServiceResponse(status: 200, body: writer.bytes)
     }
 
     private func snapshot(of user: String) throws -> ServiceResponse {

@@ -86,7 +86,9 @@ struct AuditCommand: StoreCommand {
                     }
                     if disclose { try output.line(chain) }
                 } else {
-                    var text = AuditText(report, on: Terminal(.standardOutput))
+                    let statistics = try reader.statistics()
+                    var text = AuditText(
+                        report, floor: statistics.floor, dropped: statistics.dropped, on: Terminal(.standardOutput))
                     try output.lines(text.heading)
                     while let entries = try chunks.take() { try output.lines(text.lines(entries)) }
                 }

@@ -45,7 +45,7 @@ enum ArgumentCheck {
         for option in options {
             if isValue {
                 isValue = false
-            } else if option == "--store" {
+            } else if option == "--store" || option == "--wait" {
                 isValue = true
             } else if !option.hasPrefix("-") {
                 words.append(option)

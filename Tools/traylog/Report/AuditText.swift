@@ -3,6 +3,8 @@ import Traylog
 /// A user's timeline for people.
 struct AuditText {
     private let report: AuditReport
+    private let floor: Seq
+    private let dropped: UInt64
     private let terminal: Terminal
     private var table: Table
 
@@ -22,15 +24,17 @@ struct AuditText {
         ]
     }
 
-    init(_ report: AuditReport, on terminal: Terminal) {
+    /// - Parameter dropped: how many events left the log.
+    init(_ report: AuditReport, floor: Seq, dropped: UInt64, on terminal: Terminal) {
         self.report = report
+        (self.floor, self.dropped) = (floor, dropped)
         self.terminal = terminal
         table = Table(Self.columns(on: terminal), on: terminal)
     }
 
     var heading: [String] {
         let tray = report.tray
-        let facts: [(String, Cell)] = [
+        var facts: [(String, Cell)] = [
             ("user", Cell(report.user, .bold)), ("events", Cell("\(report.from) to \(report.through) of the log")),
             (
                 "before",
@@ -39,6 +43,9 @@ struct AuditText {
             ("after", Cell("\(tray.unread) unread, \(tray.unseen) unseen, \(tray.total) in all")),
             ("tree size", Cell(report.treeHead.size)), ("root hash", Cell(report.treeHead.root.hex)),
         ]
+        if floor > 0 {
+            facts.append(("left the log", Cell("\(dropped.counted("event")) below the floor, which is \(floor)")))
+        }
         return FactsText(facts).lines(on: terminal) + [""]
     }
 
