@@ -30,6 +30,8 @@ package final class FileSource: SnapshotSource {
 
     package func knownTray(of user: String) -> Tray? { nil }
 
+    package func knownVersion(of user: String) -> TrayVersion? { nil }
+
     package func read<Answer>(_ body: (StoreSnapshot) throws -> Answer) throws -> Answer {
         let store = try StoreSnapshot(rows, in: directory, tables: tables, categoryNames: categoryNames)
         defer { store.end() }

@@ -76,7 +76,7 @@ package final class QueryPool: Sendable {
         }
         // After closing every query fails at once, so it can run on the caller's thread.
         guard isOpen else { return job() }
-        state.signalAll()
+        state.signalOne()
     }
 
     private static func work(_ state: Monitor<State>) {

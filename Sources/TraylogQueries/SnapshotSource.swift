@@ -18,6 +18,8 @@ package protocol SnapshotSource: Sendable {
     func tray(of user: String) throws -> Tray
     /// The same where it takes no wait for a disk; else nil.
     func knownTray(of user: String) throws -> Tray?
+    /// The version of the user's tray, where that takes no wait for a disk; else nil.
+    func knownVersion(of user: String) throws -> TrayVersion?
     /// Lends the store, to a query that concerns no user.
     func read<Answer>(_ body: (StoreSnapshot) throws -> Answer) throws -> Answer
     /// Lends one user's state after the head.

@@ -8,6 +8,8 @@ public struct TrayVersion: Hashable, Sendable, Codable, CustomStringConvertible 
     /// The newest event that ``TrayQueries/changes(of:after:limit:)`` shows; 0 without any.
     public var newestChange: Seq
 
+    package init(stream: UInt32, newestChange: Seq) { (self.stream, self.newestChange) = (stream, newestChange) }
+
     /// The text for a person.
     public var description: String { "\(stream)-\(newestChange)" }
 }

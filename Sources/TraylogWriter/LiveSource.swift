@@ -54,11 +54,25 @@ package final class LiveSource: SnapshotSource {
         let name = UserName(user, hasher)
         return try withStore { store in
             if let known = store.answeredTray(of: name) { return known }
-            guard let stream = store.directory[name], let state = stream.states.committed?.state, state.topics.isEmpty,
-                store.head.seq < state.appliedSeq + Self.eventsAtOnce
-            else { return nil }
-            return try store.tray(of: user, stream)
+            return try Self.known(name, store).flatMap { try store.tray(of: user, $0) }
         }
+    }
+
+    package func knownVersion(of user: String) throws -> TrayVersion? {
+        let name = UserName(user, hasher)
+        return try withStore { store in
+            try Self.known(name, store).map { stream in
+                TrayVersion(stream: stream.number, newestChange: Seq(try store.current(stream).state.events.last))
+            }
+        }
+    }
+
+    /// A user whose state is in memory, follows no topic, and is current soon.
+    private static func known(_ user: UserName, _ store: borrowing LiveStore) -> LiveStream? {
+        guard let stream = store.directory[user], let state = stream.states.committed?.state, state.topics.isEmpty,
+            store.head.seq < state.appliedSeq + eventsAtOnce
+        else { return nil }
+        return stream
     }
 
     package func read<Answer>(_ body: (StoreSnapshot) throws -> Answer) throws -> Answer {

@@ -49,6 +49,20 @@ class Server:
         self.log.close()
 
 
+def processor_seconds(process):
+    """What the process has used of processors, which other programs disturb less than the time on the clock."""
+    with open(f"/proc/{process.pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def loaded(process, url, seconds, **options):
+    """Requests a second, and the server's processor time for each in microseconds."""
+    before = processor_seconds(process)
+    rate = wrk(url, seconds, **options)
+    return rate, round((processor_seconds(process) - before) * 1e6 / (rate * seconds), 1)
+
+
 def wrk(url, seconds, connections=64, script=None, headers=()):
     command = ["wrk", "-t2", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s"]
     for header in headers:
@@ -68,11 +82,13 @@ def read(server, options):
     """GET tray over connections that stay, beside the same Hummingbird answering a constant of the same size."""
     server.call("/v1/users/ann/notifications", b'{"title":"A","category":"c"}')
     size = len(server.call("/v1/users/ann/tray"))
-    result = {"requestsPerSecond": wrk(f"{server.url}/v1/users/ann/tray", options.seconds, headers=[f"Authorization: Bearer {server.key}"])}
+    result = {}
+    result["requestsPerSecond"], result["processorMicroseconds"] = loaded(
+        server.process, f"{server.url}/v1/users/ann/tray", options.seconds, headers=[f"Authorization: Bearer {server.key}"])
     if options.constant:
         process = subprocess.Popen([options.constant, str(size)], stdout=subprocess.PIPE, text=True)
         port = int(process.stdout.readline().rsplit(":", 1)[1])
-        result["constant"] = wrk(f"http://127.0.0.1:{port}/", options.seconds)
+        result["constant"], result["constantMicroseconds"] = loaded(process, f"http://127.0.0.1:{port}/", options.seconds)
         process.terminate()
         process.wait()
         result["ratio"] = round(result["requestsPerSecond"] / result["constant"], 2)
@@ -93,7 +109,9 @@ end
 
 def write(server, options):
     """One durable notification a request over 64 connections, beside Redis with a sync of each write."""
-    result = {"requestsPerSecond": wrk(server.url, options.seconds, script=POST, headers=[f"Authorization: Bearer {server.key}"])}
+    result = {}
+    result["requestsPerSecond"], result["processorMicroseconds"] = loaded(
+        server.process, server.url, options.seconds, script=POST, headers=[f"Authorization: Bearer {server.key}"])
     if shutil.which("redis-server") and shutil.which("redis-benchmark"):
         directory = tempfile.mkdtemp(prefix="traylog-redis.", dir=options.directory)
         port = server.port + 1 if server.port < 65_000 else server.port - 1
@@ -109,6 +127,8 @@ def write(server, options):
         text = subprocess.run(
             ["redis-benchmark", "-p", str(port), "-c", "64", "-n", count, "-r", "1000", "-q",
              "EVAL", script, "0", "__rand_int__", body, "__rand_int__"], check=True, capture_output=True, text=True).stdout
+        # The list, the set and the counters of each request, and the start of the server.
+        result["redisMicroseconds"] = round(processor_seconds(redis) * 1e6 / int(count), 1)
         redis.terminate()
         redis.wait()
         shutil.rmtree(directory, ignore_errors=True)

@@ -17,11 +17,14 @@ extension TrayQueries {
 
     /// Names what a user's tray holds now.
     ///
+    /// The version of somebody who is in memory and follows no topic is answered at once; else a thread of the store reads it.
+    ///
     /// ```swift
     /// let version = try await store.version(of: "ann")
     /// ```
     public func version(of user: String) async throws(TraylogError) -> TrayVersion {
-        try await asking { store throws(TraylogError) in try store.version(of: user) }
+        if let known = try queries.knownVersion(of: user) { return known }
+        return try await asking { store throws(TraylogError) in try store.version(of: user) }
     }
 
     /// One page of a user's tray as it was right after an event.

@@ -175,10 +175,17 @@ extension Queries {
     }
 
     /// The tray of a user who is in memory; nil for anybody else.
-    func knownTray(of user: String) throws(TraylogError) -> Tray? {
+    func knownTray(of user: String) throws(TraylogError) -> Tray? { try known { try $0.knownTray(of: user) } }
+
+    /// The version of the tray of a user who is in memory and follows no topic; nil for anybody else.
+    func knownVersion(of user: String) throws(TraylogError) -> TrayVersion? {
+        try known { try $0.knownVersion(of: user) }
+    }
+
+    private func known<Answer>(_ body: (any SnapshotSource) throws -> Answer?) throws(TraylogError) -> Answer? {
         try translatingErrors { source in
             do {
-                return try source.knownTray(of: user)
+                return try body(source)
             } catch is PackedError {
                 // The long way names the damage, or derives the state again.
                 return nil

@@ -51,6 +51,13 @@ import Glibc
         unsafe pthread_cond_broadcast(condition)
     }
 
+    /// Wakes one waiting thread: for what any of them can do alone.
+    ///
+    /// Needs no lock.
+    package func signalOne() {
+        unsafe pthread_cond_signal(condition)
+    }
+
     /// Waits until `ready` holds, then runs `body` under the same lock.
     ///
     /// Whoever makes `ready` true must call ``signalAll()`` afterwards.

@@ -95,6 +95,34 @@ import Traylog
         }
     }
 
+    @Test func aVersionThatIsAnsweredAtOnceIsTheOneThatIsRead() async throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("traylog-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let commands = [
+            Command(user: "ann", .notify(Content(title: "A"))), Command(user: "bob", .subscribe(topic: "news")),
+            Command(user: "ann", .seeTray()), Command(user: nil, .broadcast(topic: "news", Content(title: "N"))),
+            Command(user: "bob", .notify(Content(title: "B"))), Command(user: "bob", .unsubscribe(topic: "news")),
+            Command(user: "ann", .mark(.read, [.seq(1)])), Command(user: "ann", .undo(event: 7)),
+            Command(user: nil, .broadcast(topic: "news", Content(title: "M"))),
+        ]
+        var store = try Store.open(directory.path)
+        for command in commands {
+            _ = try await store.perform(command)
+            for user in ["ann", "bob", "nobody"] {
+                #expect(try await store.version(of: user) == store.blocking.version(of: user), "\(command), \(user)")
+            }
+        }
+        let newest = try await store.version(of: "ann")
+        await store.close()
+        // Nobody is in memory after an opening, and whoever has been looked at is.
+        store = try Store.open(directory.path)
+        for _ in 0..<2 {
+            #expect(try await store.version(of: "ann") == newest)
+            _ = try await store.tray(of: "ann")
+        }
+        await store.close()
+    }
+
     @Test func aFollowerSeesEachChangeOnceAndNothingOfOthers() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("traylog-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }

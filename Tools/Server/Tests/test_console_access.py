@@ -70,7 +70,7 @@ class SessionTests(ConsoleCase):
         self.assertEqual(self.server.post("/v1/admin/stats", who=None).status, 405)
         self.assertNotIn(">Replay</a>", visitor.get("/operations").body.decode())
         answer = visitor.send(
-            "/operations/ticks", {"form": visitor.form()}, origin="null", Sec_Fetch_Site="same-origin")
+            "/operations/verifications", {"form": visitor.form()}, origin="null", Sec_Fetch_Site="same-origin")
         self.assertEqual(answer.status, 303)
         self.assertEqual(
             Visitor(self.server).send("/sign-in", {"key": self.server.keys["all"]}, origin="https://evil.example").status,
@@ -80,11 +80,11 @@ class SessionTests(ConsoleCase):
         visitor, other = Visitor(self.server, "operator"), Visitor(self.server, "operator")
         form = visitor.form()
         for fields in ({}, {"form": ""}, {"form": "A" * 64}, {"form": other.form()}, {"form": form[:-1] + "A"}):
-            answer = visitor.send("/operations/ticks", fields)
+            answer = visitor.send("/operations/verifications", fields)
             # The last character of 48 bytes carries bits that count.
             self.assertEqual(answer.status, 403, fields)
-        self.assertEqual(visitor.send("/operations/ticks", {"form": form}).status, 303)
-        replayed = visitor.send("/operations/ticks", {"form": form})
+        self.assertEqual(visitor.send("/operations/verifications", {"form": form}).status, 303)
+        replayed = visitor.send("/operations/verifications", {"form": form})
         self.assertEqual(replayed.status, 403)
         self.assertIn("sent before", text_of(replayed))
 
@@ -168,7 +168,7 @@ class RoleTests(ConsoleCase):
     def test_a_viewer_who_tries_what_operators_do_is_refused(self):
         for role in ("viewer", "auditor"):
             visitor = Visitor(self.server, role)
-            for kind in ("compactions", "erasures", "replays", "verifications", "backups", "ticks"):
+            for kind in ("compactions", "erasures", "replays", "verifications", "backups"):
                 fields = {"form": visitor.form(), "user": "ann", "confirm": "ann", "before": "1", "directory": "/nowhere/copy"}
                 self.assertEqual(visitor.send(f"/operations/{kind}", fields).status, 403, (role, kind))
         self.assertEqual(self.server.get("/v1/users/ann/tray").json["total"], 1)

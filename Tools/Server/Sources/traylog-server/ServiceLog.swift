@@ -1,12 +1,13 @@
 import Foundation
 import Logging
+import Traylog
 
 /// Logs one JSON object a line, on standard error.
 ///
 /// It never has contents, and names of users only if told so.
 struct ServiceLog: Sendable {
     func write(_ members: [(name: String, value: JSONValue)]) {
-        let time = JSONValue.string(Date().formatted(.iso8601.time(includingFractionalSeconds: true)))
+        let time = JSONValue.string(Timestamp.now.rfc3339)
         var bytes = JSONValue.object([("time", time)] + members).bytes
         bytes.append(UInt8(ascii: "\n"))
         // Nothing is left to report to when this fails.

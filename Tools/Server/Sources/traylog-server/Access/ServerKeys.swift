@@ -74,6 +74,14 @@ struct ServerKeys: Sendable {
     }
 }
 
+extension UInt64 {
+    /// 16 digits.
+    var hex: String {
+        let digits = String(self, radix: 16)
+        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
+}
+
 extension [UInt8] {
     static func random(_ count: Int) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
@@ -81,10 +89,12 @@ extension [UInt8] {
     }
 
     var hex: String {
-        map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.count == 1 ? "0" + digits : digits
-        }.joined()
+        var digits: [UInt8] = []
+        digits.reserveCapacity(2 * count)
+        for byte in self {
+            for digit in [byte >> 4, byte & 15] { digits.append(digit < 10 ? 0x30 + digit : 0x57 + digit) }
+        }
+        return String(decoding: digits, as: UTF8.self)
     }
 
     init?(hex: String) {

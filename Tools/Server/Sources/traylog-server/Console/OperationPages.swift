@@ -53,7 +53,6 @@ enum OperationPages {
         case "replays": id = try await visit.start("replays", [])
         case "verifications" where canVerify: id = try await visit.start("verifications", [])
         case "backups": id = try await visit.start("backups", [("dest", text("directory"))])
-        case "ticks": id = try await visit.start("ticks", [])
         default: throw Problem(.notFound, "Not found", "there is no such operation")
         }
         return .seeOther("\(Console.root)/operations/\(id)")

@@ -124,7 +124,7 @@ extension Call {
     }
 }
 
-/// The parts of a body, each of which must come within 30 seconds.
+/// The parts of a body, each of which must come within 30 seconds (`RequestPatience`).
 struct BodyParts: Sendable {
     private final class Source: @unchecked Sendable {
         // @unchecked: a body is read by one task at a time.
@@ -139,10 +139,7 @@ struct BodyParts: Sendable {
 
     /// The next part; nil at the end.
     func next() async throws -> ByteBuffer? {
-        let source = source
-        let part = try await Deadline.within(.seconds(30)) { try await source.iterator.next() }
-        guard let part else { throw Problem(.requestTimeout, "Too slow", "no byte came for 30 seconds") }
-        return part
+        try await source.iterator.next()
     }
 }
 

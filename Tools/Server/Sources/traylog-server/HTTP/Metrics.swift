@@ -28,8 +28,16 @@ final class Metrics: Sendable {
         }
     }
 
+    private struct RequestKind: Hashable {
+        let route: String
+        let method: String
+        let status: Int
+
+        var labels: String { "method=\"\(method)\",route=\"\(route)\",status=\"\(status)\"" }
+    }
+
     private struct Counts {
-        var requests: [String: UInt64] = [:]
+        var requests: [RequestKind: UInt64] = [:]
         var latencies: [String: Histogram] = [:]
         var failures: UInt64 = 0
         var groupEvents: UInt64 = 0
@@ -50,7 +58,7 @@ final class Metrics: Sendable {
 
     func note(route: String, method: String, status: Int, seconds: Double) {
         counts.withLock { counts in
-            counts.requests["method=\"\(method)\",route=\"\(route)\",status=\"\(status)\"", default: 0] += 1
+            counts.requests[RequestKind(route: route, method: method, status: status), default: 0] += 1
             if status >= 500 { counts.failures += 1 }
             counts.latencies[route, default: Histogram()].add(seconds)
         }
@@ -70,7 +78,7 @@ final class Metrics: Sendable {
             head("traylog_server_failures_total", "Answers with a status of 500 or above.", "counter")
             text += "traylog_server_failures_total \(counts.failures)\n"
             head("traylog_requests_total", "Requests that were answered.", "counter")
-            for (labels, count) in counts.requests.sorted(by: { $0.key < $1.key }) {
+            for (labels, count) in counts.requests.map({ ($0.key.labels, $0.value) }).sorted(by: { $0.0 < $1.0 }) {
                 text += "traylog_requests_total{\(labels)} \(count)\n"
             }
             head("traylog_request_seconds", "Time from a request's head to its answer.", "histogram")

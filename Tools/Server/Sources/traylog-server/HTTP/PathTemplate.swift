@@ -24,15 +24,20 @@ struct PathTemplate: Sendable {
         parts.reduce(0) { sum, part in if case .fixed = part { sum * 2 + 1 } else { sum * 2 } }
     }
 
-    /// The values of the variables; nil when the path is another one's.
-    func match(_ segments: [String]) -> [String: String]? {
-        guard segments.count == parts.count else { return nil }
+    var segmentCount: Int { parts.count }
+
+    /// - Parameter segments: as many as the template has.
+    func matches(_ segments: [String]) -> Bool {
+        zip(parts, segments).allSatisfy { part, segment in
+            if case .fixed(let text) = part { text == segment } else { true }
+        }
+    }
+
+    /// The values of the variables, for segments that match.
+    func values(_ segments: [String]) -> [String: String] {
         var values: [String: String] = [:]
         for (part, segment) in zip(parts, segments) {
-            switch part {
-            case .fixed(let text): if text != segment { return nil }
-            case .variable(let name): values[name] = segment
-            }
+            if case .variable(let name) = part { values[name] = segment }
         }
         return values
     }
@@ -41,6 +46,10 @@ struct PathTemplate: Sendable {
 enum PercentEncoding {
     /// The bytes that a percent-encoded text stands for, as UTF-8; nil for bad encoding.
     static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+        // Most texts are what they say.
+        guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || (plusIsSpace && $0 == UInt8(ascii: "+")) }) else {
+            return String(text)
+        }
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {

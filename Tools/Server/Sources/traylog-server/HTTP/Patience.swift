@@ -17,19 +17,37 @@ struct PatientChannel<Base: ServerChildChannel>: ServerChildChannel {
         return base.setup(channel: channel, logger: logger)
     }
 
-    func handle(value: Base.Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
+    func handle(value: Base.Value, logger: Logger) async {
+        await withTaskExecutorPreference(LoopExecutor(value.channel.eventLoop)) {
+            await base.handle(value: value, logger: logger)
+        }
+    }
+}
+
+/// Runs the tasks of a connection on its event loop, so that a short request changes threads only where it waits for something else.
+///
+/// What computes for long leaves it (`Route.isShort`): other connections of the loop would wait.
+final class LoopExecutor: TaskExecutor {
+    private let loop: any EventLoop
+
+    init(_ loop: any EventLoop) { self.loop = loop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        loop.execute { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
 }
 
 /// Looks at the bytes of a connection, and closes it when a peer owes some for 30 seconds, or reads none for a minute.
 ///
-/// What is within a body has a limit of its own (`BodyParts`), because there the server may be the one who waits. A peer who still
-/// sends need not read yet: many clients send the whole request first.
+/// What is within a body has a limit of its own (`RequestPatience`), because there the server may be the one who waits. A peer who
+/// still sends need not read yet: many clients send the whole request first.
 final class ConnectionPatience: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
 
     private static let lookEvery = TimeAmount.seconds(10)
-    private static let longestSilence = TimeAmount.seconds(30)
+    static let longestSilence = TimeAmount.seconds(30)
     private static let longestStall = TimeAmount.seconds(60)
 
     /// What the peer has begun.
@@ -122,7 +140,12 @@ final class ConnectionPatience: ChannelDuplexHandler {
     }
 }
 
+/// A peer sent nothing of a body for 30 seconds, although the server was reading.
+struct SilentSender: Error {}
+
 /// Tells a connection where its requests begin and end, and answers heads that cannot be read with a problem.
+///
+/// A body that does not come whole with its head must not be silent for 30 seconds.
 final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -133,6 +156,9 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
     /// The live stream that is the present answer.
     weak var stream: OpenStream?
     private var isComplete = true
+    /// Since when the server waits for bytes; nil while it has enough.
+    private var readingSince: NIODeadline?
+    private var look: Scheduled<Void>?
     private var fault: HTTPParserError?
     /// Whether the answer to the fault has begun, and whether it has ended: then nothing else is sent.
     private var isFaultAnswered = false
@@ -150,7 +176,36 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
+    func handlerRemoved(context: ChannelHandlerContext) { look?.cancel() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        look?.cancel()
+        context.fireChannelInactive()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if readingSince == nil { readingSince = .now() }
+        context.read()
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if !isComplete, look == nil { watch(context, for: ConnectionPatience.longestSilence) }
+        context.fireChannelReadComplete()
+    }
+
+    /// Looks after a time whether more of the body has come.
+    private func watch(_ context: ChannelHandlerContext, for time: TimeAmount) {
+        look = context.eventLoop.assumeIsolated().scheduleTask(in: time) {
+            self.look = nil
+            guard !self.isComplete else { return }
+            let left = ConnectionPatience.longestSilence - (self.readingSince.map { .now() - $0 } ?? .zero)
+            if left > .zero { return self.watch(context, for: left) }
+            context.fireErrorCaught(SilentSender())
+        }
+    }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        readingSince = nil
         switch unwrapInboundIn(data) {
         case .head:
             isComplete = false
@@ -158,6 +213,8 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
         case .body: break
         case .end:
             isComplete = true
+            look?.cancel()
+            look = nil
             switch connection?.stage {
             case .body: connection?.enter(.answer)
             case .remainder: connection?.enter(.head)

@@ -90,6 +90,7 @@ extension Problem {
         case TraylogError.failed(let failure): self.init(failure, tellsAll: false)
         case let failure as StoreFailure: self.init(failure, tellsAll: false)
         case let error as JSONError: self.init(.badRequest, "Not JSON", error.message, error: "invalid")
+        case is SilentSender: self.init(.requestTimeout, "Too slow", "no byte came for 30 seconds")
         case is CancellationError: self = .unavailable("the server is closing")
         // What a peer sends or stops sending is not the server's failure.
         case is HTTPParserError, is ChannelError, is IOError: self = .bodyMalformed

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import Synchronization
 import Traylog
 
 /// Answers every request: finds the route, checks who may, and turns what goes wrong into a problem.
@@ -53,7 +54,10 @@ struct Responder: HTTPResponder {
 
     /// What is noted of a request on its way.
     private final class RequestNote {
-        let id = [UInt8].random(8).hex
+        private static let next = Atomic(UInt64.random(in: 0 ... .max))
+
+        /// Names the request in its answer and in the log; no two of a server are equal.
+        let id = RequestNote.next.wrappingAdd(1, ordering: .relaxed).newValue.hex
         let start = ContinuousClock.now
         var route: Route?
         var user: String?
@@ -63,11 +67,19 @@ struct Responder: HTTPResponder {
     private func answer(
         _ request: Request, _ context: ServiceContext, _ note: RequestNote
     ) async throws -> Response {
-        if let console, console.has(request) { return try await console.answer(request, context) }
+        if let console, console.has(request) {
+            return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+                try await console.answer(request, context)
+            }
+        }
         let call = try call(request, context, note)
         if let response = try await forwarded(request, call.route) { return response }
         if call.headers[.minSeq] != nil, request.method == .get || request.method == .head {
             try await call.waitForWrites()
+        }
+        // What may compute for milliseconds keeps no other connection waiting.
+        guard call.route.isShort else {
+            return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await call.route.handler(call) }
         }
         return try await call.route.handler(call)
     }

@@ -40,6 +40,15 @@ final class Route: Sendable {
     let answers: String?
     let handler: @Sendable (Call) async throws -> Response
 
+    /// Whether little is computed for it: it shows a page of a tray, or stores one command.
+    var isShort: Bool {
+        switch (body, manner) {
+        case (.commands, _): false
+        case (_, .conditional), (_, .command): true
+        default: false
+        }
+    }
+
     init(
         _ method: HTTPRequest.Method, _ path: String, _ summary: String, _ access: Access, query: [String] = [],
         body: Body = .none, required: [String] = [], manner: Manner = .plain, status: Int = 200,
@@ -67,12 +76,14 @@ final class Route: Sendable {
 /// All routes, found by method and path.
 struct RouteTable: Sendable {
     let routes: [Route]
-    private let bySegments: [Int: [Route]]
+    /// By the number of segments, and then by path, the one with more that is fixed first.
+    private let paths: [Int: [(template: PathTemplate, routes: [Route])]]
 
     init(_ routes: [Route]) {
         self.routes = routes
-        bySegments = Dictionary(grouping: routes) { $0.path.text.split(separator: "/").count }
-            .mapValues { $0.sorted { $0.path.weight > $1.path.weight } }
+        let paths = Dictionary(grouping: routes) { $0.path.text }.values.map { (template: $0[0].path, routes: $0) }
+        self.paths = Dictionary(grouping: paths) { $0.template.segmentCount }
+            .mapValues { $0.sorted { $0.template.weight > $1.template.weight } }
     }
 
     /// - Throws: ``Problem`` 400 for bad encoding, 404, 405 with `Allow`.
@@ -85,16 +96,18 @@ struct RouteTable: Sendable {
             }
             segments.append(segment)
         }
-        let found = (bySegments[segments.count] ?? []).compactMap { route in
-            route.path.match(segments).map { (route, $0) }
-        }
-        guard let first = found.first else { throw Problem(.notFound, "Not found", "there is no such path") }
         // Of a path that is fixed, variables of another template are no alternative.
-        let best = found.filter { $0.0.path.text == first.0.path.text }
-        if let match = best.first(where: { $0.0.method == method }) { return match }
-        if method == .head, let match = best.first(where: { $0.0.method == .get }) { return match }
+        guard let found = paths[segments.count]?.first(where: { $0.template.matches(segments) }) else {
+            throw Problem(.notFound, "Not found", "there is no such path")
+        }
+        let isHead = method == .head
+        if let route = found.routes.first(where: { $0.method == method })
+            ?? found.routes.first(where: { isHead && $0.method == .get })
+        {
+            return (route, found.template.values(segments))
+        }
         var problem = Problem(.methodNotAllowed, "Method not allowed", "\(method) is not what this path takes")
-        var allowed = best.map { $0.0.method.rawValue }
+        var allowed = found.routes.map(\.method.rawValue)
         if allowed.contains("GET"), !allowed.contains("HEAD") { allowed.append("HEAD") }
         problem.headers[.allow] = allowed.joined(separator: ", ")
         throw problem

@@ -94,7 +94,9 @@ enum CommandRoutes {
             let answers = AnswerQueue(directory: call.service.configuration.directory)
             try await withThrowingTaskGroup { group in
                 // Clients may read once they have sent everything: the lines do not wait for them.
-                group.addTask { await bulk.run(after: first, into: answers) }
+                group.addTask(executorPreference: globalConcurrentExecutor) {
+                    await bulk.run(after: first, into: answers)
+                }
                 while let part = try await answers.next() { try await writer.write(part) }
             }
             try await writer.finish(nil)
