@@ -44,7 +44,8 @@ let package = Package(
         .target(name: "TraylogJSON", dependencies: ["TraylogDomain"], swiftSettings: strict),
         .target(name: "TraylogReplica", dependencies: ["TraylogDomain", "TraylogJSON"], swiftSettings: strict),
         .target(name: "TraylogPlatform", dependencies: ["CTraylogSystem"], swiftSettings: strict),
-        .target(name: "TraylogPages", dependencies: ["TraylogPlatform"], swiftSettings: strict),
+        .target(
+            name: "TraylogPages", dependencies: ["CTraylogCRC", "TraylogPlatform"], swiftSettings: strict),
         .target(
             name: "TraylogLMDB", dependencies: ["CTraylogLMDB", "TraylogPages", "TraylogPlatform"],
             swiftSettings: strict),

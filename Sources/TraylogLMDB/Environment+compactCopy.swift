@@ -13,6 +13,8 @@ extension Environment {
         // LMDB copies what it finds, and would follow a wrong number anywhere.
         try requireSoundPages()
         reapDeadReaders()
+        // What a power cut left is not to be followed either.
+        try waitUntilSafe()
         var result: Int32 = 0
         for _ in 0..<3 {
             let used = try use("copy") { (used) throws(LMDBError) in
@@ -31,6 +33,21 @@ extension Environment {
         if result != 0 {
             throw LMDBError(result: result, operation: "copy", path: directory, file: file)
         }
+        try waitUntilSafe()
+    }
+
+    /// LMDB copies the newest commit, which a power cut may still take: a copy of it is good only once it cannot.
+    private func waitUntilSafe() throws(LMDBError) {
+        guard let pending = try use("copy", { $0.pendingCommit }) else { return }
+        for _ in 0..<OpenLock.limitMilliseconds {
+            guard try use("copy", { $0.pages.isPending(pending) }) else { return }
+            OSThread.sleep(milliseconds: 1)
+        }
+        throw LMDBError(
+            .system(SystemError.inputOutput.number), operation: "copy", path: directory,
+            message:
+                "The newest commit is not on disk after \(OpenLock.limitMilliseconds / 1_000) s, because the process that "
+                + "writes the store has stopped or died: open the store for writing once, and copy it again.")
     }
 
     /// Writes a copy of the last commit, without free pages, to a new file of mode 0600, safe against power loss.

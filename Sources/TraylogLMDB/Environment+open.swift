@@ -104,12 +104,15 @@ extension Environment {
     static func map(
         _ directory: EnvironmentDirectory, access: Access, databases: [String], configuration: Configuration
     ) throws(LMDBError) -> EnvironmentFile {
-        try Preflight.examine(path: directory.dataPath)
+        let readers = ReaderTable(path: directory.lockPath)
         let isWriter = access == .readWrite
-        try RenumberedCommit.settle(
-            directory.dataPath, readers: ReaderTable(path: directory.lockPath), isWriter: isWriter)
+        // Before the file is held against its header.
+        let confirmed = try PendingCommit.settle(directory.dataPath, readers: readers, isWriter: isWriter)
+        try Preflight.examine(path: directory.dataPath)
+        try RenumberedCommit.settle(directory.dataPath, readers: readers, isWriter: isWriter)
         let mapped = try MappedStore(
             directory, access: access, databases: databases, configuration: configuration)
+        mapped.pages.confirm(confirmed)
         let file = try own(mapped, directory)
         // Whoever set it was killed before the replacement.
         if isWriter, mapped.pages.isBeingReplaced {

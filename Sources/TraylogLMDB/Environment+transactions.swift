@@ -150,13 +150,21 @@ extension Environment {
         var attempts = 0
         while true {
             let file = try enterWriter("write")
+            do throws(LMDBError) {
+                // Before LMDB looks at the commit that the next one goes on from.
+                try file.takeBackFailed()
+            } catch {
+                file.gate.leaveWriter()
+                throw error
+            }
             var handle: OpaquePointer?
             let result = file.isLost ? MDB_PANIC : unsafe mdb_txn_begin(file.handle, nil, 0, &handle)
             if result == 0, let handle = unsafe handle {
                 do throws(LMDBError) {
+                    let newest = UInt64(unsafe mdb_txn_id(handle)) - 1
                     try file.finishReplacement()
-                    unsafe try file.clearFailedCommit(newest: UInt64(mdb_txn_id(handle)) - 1)
-                    try file.writeCheck.begin(after: unsafe UInt64(mdb_txn_id(handle)) - 1)
+                    try file.clearFailedCommit(newest: newest)
+                    try file.writeCheck.begin(after: newest)
                     return unsafe (file, handle)
                 } catch {
                     unsafe abortWrite(file, handle, after: nil)
@@ -200,16 +208,41 @@ extension Environment {
 
     @usableFromInline
     @unsafe func commit(_ file: EnvironmentFile, _ handle: OpaquePointer) throws(LMDBError) {
+        let number = UInt64(unsafe mdb_txn_id(handle))
+        do throws(LMDBError) {
+            try file.prepareCommit(number, isSealed: sealsCommits)
+        } catch {
+            unsafe abortWrite(file, handle, after: nil)
+            throw error
+        }
         defer { file.gate.leaveWriter() }
         // LMDB frees the handle even when the commit fails.
-        let result = unsafe mdb_txn_commit(handle)
+        let result = unsafe sealsCommits ? file.commitUnsynced(handle) : mdb_txn_commit(handle)
         guard result == 0 else {
             file.doubt()
+            file.pages.forgetPending(number)
             if result == MDB_MAP_FULL { file.reap() }
             throw failure(result, "commit")
         }
+        if sealsCommits { try finish(number, file) }
         file.prepareGrowth()
         if configuration.durability == .deferred { file.syncIfGrown() }
+    }
+
+    private var sealsCommits: Bool { configuration.durability == .durable }
+
+    /// Makes a commit safe against power loss.
+    private func finish(_ number: UInt64, _ file: EnvironmentFile) throws(LMDBError) {
+        // A transaction that changed nothing is no commit.
+        guard file.pendingCommit == number else { return file.pages.forgetPending(number) }
+        do throws(LMDBError) {
+            try file.makeSafe(number)
+        } catch {
+            file.doubt()
+            // Tried again before the next transaction.
+            try? file.takeBackFailed()
+            throw error
+        }
     }
 
     /// Whether what kept a transaction from beginning is gone, so that it can be tried again.

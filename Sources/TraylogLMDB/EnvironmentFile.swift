@@ -22,10 +22,14 @@ import TraylogPlatform
     private(set) var isLost = false
     /// The file was opened again after a commit that failed, whose page of the header the next one has to look at first.
     private var mayBeRenumbered = false
+    /// Used by the one thread that writes.
+    private(set) var sealer: Sealer
     /// The room behind the last page of a file that is written.
     private var headroom: Headroom
     /// Whether every commit so far was one.
     private var isSound = true
+    /// The last commit failed, and may be pending.
+    var hasFailed = false
     let databases: [String: Database]
     let gate = TransactionGate()
     let directory: EnvironmentDirectory
@@ -43,6 +47,7 @@ import TraylogPlatform
         dataFile = mapped.dataFile
         pages = mapped.pages
         writeCheck = WriteCheck(mapped.pages)
+        sealer = Sealer(mapped.pages)
         headroom = Headroom(file: mapped.dataFile, pageSize: mapped.pages.pageSize)
         databases = mapped.databases
         self.directory = directory
@@ -59,6 +64,7 @@ import TraylogPlatform
         let isLocked = openLock?.tryAcquire() ?? false
         // After a commit that failed, the file may have a newer last page than LMDB knows of. A reader's descriptor
         // takes nothing away.
+        try? takeBackFailed()
         if isSound, !isLost { headroom.trim(behind: mapState().lastPage) }
         giveUp()
         if isLocked { openLock?.release() }
@@ -87,9 +93,11 @@ import TraylogPlatform
         dataFile = mapped.dataFile
         pages = mapped.pages
         writeCheck = WriteCheck(mapped.pages)
+        sealer = Sealer(mapped.pages)
         headroom = Headroom(file: mapped.dataFile, pageSize: mapped.pages.pageSize)
         isLost = false
         mayBeRenumbered = true
+        hasFailed = true
     }
 
     /// Takes what a commit that failed left out of the header, before anything is written over its pages.
@@ -149,7 +157,10 @@ import TraylogPlatform
     }
 
     /// Notes that a commit failed.
-    func doubt() { isSound = false }
+    func doubt() {
+        isSound = false
+        hasFailed = true
+    }
 
     /// Makes the file at least as long as its header says, and ready for the next commits, after a commit.
     func prepareGrowth() {

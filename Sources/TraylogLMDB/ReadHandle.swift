@@ -1,4 +1,5 @@
 import CTraylogLMDB
+import Synchronization
 import TraylogPages
 
 /// A read transaction of LMDB, and the commit it holds as its pages tell it.
@@ -25,6 +26,10 @@ import TraylogPages
         let snapshot = snapshot
         for _ in 0..<1_000 {
             let wanted = UInt64(unsafe mdb_txn_id(pointer))
+            if snapshot.pages.isPending(wanted) {
+                if try loadBefore(wanted) { return true }
+                continue
+            }
             if snapshot.shows(wanted) { return true }
             let loading = try snapshot.load(wanted)
             if case .whole = loading { return true }
@@ -35,6 +40,19 @@ import TraylogPages
             snapshot.forget()
         }
         throw snapshot.pages.error(.record, page: 0, .tables)
+    }
+
+    /// Shows the commit before one that may not be on disk yet: its pages are kept for readers of that one, too.
+    ///
+    /// - Returns: false when that one is on disk by now.
+    private func loadBefore(_ pending: UInt64) throws(LMDBError) -> Bool {
+        if snapshot.shows(pending - 1) { return true }
+        if case .gone = try snapshot.load(pending - 1) { return false }
+        // The next commit overwrites the header's page of the one before, and begins after this one is on disk.
+        atomicMemoryFence(ordering: .acquiring)
+        if snapshot.pages.isPending(pending) { return true }
+        snapshot.forget()
+        return false
     }
 
     /// Ends the transaction for good; nothing of it may be used any more.

@@ -14,7 +14,7 @@ struct ArchitectureTests {
         "TraylogJSON": ["TraylogDomain"],
         "TraylogReplica": ["TraylogDomain", "TraylogJSON", "Synchronization"],
         "TraylogPlatform": ["CTraylogSystem", "Glibc", "Synchronization"],
-        "TraylogPages": ["TraylogPlatform", "Synchronization"],
+        "TraylogPages": ["CTraylogCRC", "TraylogPlatform", "Synchronization"],
         "TraylogLMDB": ["CTraylogLMDB", "TraylogPages", "TraylogPlatform", "Synchronization"],
         "TraylogLog": ["CTraylogCRC", "TraylogDomain", "TraylogLMDB", "TraylogPages", "TraylogPlatform"],
         "TraylogArchive": ["CTraylogZstd", "TraylogLog", "TraylogPlatform"],

@@ -7,6 +7,7 @@ import TestSupport
 /// ends its process.
 ///
 ///     traylog-powercut record DIRECTORY                          DIRECTORY/recording.json says what
+///     traylog-powercut watch DIRECTORY                           reads beside that until DIRECTORY/ended is there
 ///     traylog-powercut check DIRECTORY COUNT [SYNCS]             so many points
 ///     traylog-powercut creation DIRECTORY COUNT                  the same before the first acknowledgement
 ///     traylog-powercut point DIRECTORY EVENTS VARIATION [SYNCS]  one again
@@ -21,6 +22,7 @@ enum PowerCutProgram {
         let syncs = arguments.dropFirst(2).compactMap { SimulatedDisk.Syncs(rawValue: $0) }.first ?? .honest
         switch (arguments[0], numbers.count) {
         case ("record", 0): try recording.record()
+        case ("watch", 0): try recording.watch()
         case ("check", 1), ("creation", 1):
             let check = try PowerCutCheck(recording)
             try run(check, check.points(numbers[0], isCreation: arguments[0] == "creation"), syncs)

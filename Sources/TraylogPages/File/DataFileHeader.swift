@@ -18,9 +18,10 @@ import TraylogPlatform
 /// | 128 | root page of the table of tables, u64 |
 /// | 136 | last page, u64 |
 /// | 144 | transaction, u64 |
+/// | 152 | behind LMDB's fields: Traylog's own, see ``Seal`` |
 package struct DataFileHeader: Sendable {
     static let magic: UInt32 = 0xBEEF_C0DE
-    static let byteCount = 152
+    static let byteCount = 160
 
     package var pageSize: Int
     package var lastPage: UInt64
@@ -28,6 +29,8 @@ package struct DataFileHeader: Sendable {
     var freeListRoot: UInt64
     /// Of the table of tables.
     var root: UInt64
+    /// Whether the commit counts only with its ``Seal``.
+    package var isPending: Bool
 
     /// The smallest size of a file in which all pages exist; nil when the numbers are absurd.
     var coveredBytes: Int64? {
@@ -82,12 +85,14 @@ package struct DataFileHeader: Sendable {
             page.integer(at: 44, as: UInt16.self) & ~TableRecord.meaninglessFlags == MetaPage.integerKeys,
             page.integer(at: 92, as: UInt16.self) == 0, page.integer(at: 32, as: UInt64.self) < 1 << 47
         else { throw .damaged }
+        let transaction = page.integer(at: MetaPage.numberOffset, as: UInt64.self)
         return DataFileHeader(
             pageSize: pageSize,
             lastPage: page.integer(at: 136, as: UInt64.self),
-            transaction: page.integer(at: 144, as: UInt64.self),
+            transaction: transaction,
             freeListRoot: page.integer(at: 80, as: UInt64.self),
-            root: page.integer(at: 128, as: UInt64.self))
+            root: page.integer(at: 128, as: UInt64.self),
+            isPending: page.integer(at: Seal.markOffset, as: UInt64.self) == ~transaction)
     }
 }
 
@@ -117,10 +122,15 @@ struct MetaPage {
 
     /// LMDB's flag for keys that are numbers.
     static let integerKeys: UInt16 = 8
+    /// The records of the free list and of the tables, and the last page.
+    static let contents = 40..<144
+    /// The transaction.
+    static let numberOffset = 144
 
     /// Nil when it makes no sense; see ``DataFileHeader`` for the offsets.
     init?(_ page: Page) {
-        guard let transaction = page.number(at: 144), let lastPage = page.number(at: 136), lastPage < 1 << 47,
+        guard let transaction = page.number(at: Self.numberOffset), let lastPage = page.number(at: 136),
+            lastPage < 1 << 47,
             let freeList = TableRecord(
                 page, at: 40, name: .freePages, flags: Self.integerKeys, pageCount: lastPage + 1),
             let tables = TableRecord(page, at: 88, name: .tables, flags: 0, pageCount: lastPage + 1)

@@ -6,8 +6,8 @@ import TraylogPlatform
 /// The map is replaced only while no transaction is under way.
 @safe
 package final class PageMap: @unchecked Sendable {
-    // @unchecked: `base` and `byteCount` change only inside of the gate's draining, when nobody reads; `suspects` only
-    // before the file is shared; the bits are atomic.
+    // @unchecked: `base` and `byteCount` change only inside of the gate's draining, when nobody reads; `suspects` and
+    // `confirmed` only before the file is shared; the bits are atomic.
     private(set) var base: UnsafeRawPointer
     private var map: MemoryMap
     package let pageSize: Int
@@ -21,6 +21,8 @@ package final class PageMap: @unchecked Sendable {
     private let filePages = Atomic<UInt64>(0)
     /// Pages that two places claim, so that neither can be believed.
     private(set) var suspects: [UInt64: PageFault] = [:]
+    /// A commit that counts although its page of the header says that it is pending.
+    private(set) var confirmed: UInt64?
     /// A bit for each page of the map: all of the page was examined since opening.
     private var examined: UnsafeMutablePointer<Atomic<UInt>>
     private var examinedBits: MemoryMap
@@ -55,8 +57,13 @@ package final class PageMap: @unchecked Sendable {
     /// Sets the note or takes it away; for the one process that may write the file.
     package func noteReplacement(_ isUnderWay: Bool) throws(LMDBError) {
         let note: [UInt8] = [isUnderWay ? 1 : 0]
-        try LMDBError.attempt(
-            "replace", path, file: file, file.write(RawSpan(_elements: note.span), at: Int64(pageSize - 1)))
+        try write(RawSpan(_elements: note.span), at: 0, pageSize - 1)
+    }
+
+    /// Writes into a page through the descriptor of the file, which has to be open for writing.
+    func write(_ bytes: RawSpan, at number: UInt64, _ offset: Int) throws(LMDBError) {
+        let place = Int64(number) * Int64(pageSize) + Int64(offset)
+        try LMDBError.attempt("write", path, file: file, file.write(bytes, at: place))
     }
 
     /// Maps as much as LMDB does now.
@@ -104,6 +111,9 @@ package final class PageMap: @unchecked Sendable {
     func markExamined(_ number: UInt64) {
         unsafe examined[Int(number >> 6)].bitwiseOr(1 << UInt(number & 63), ordering: .relaxed)
     }
+
+    /// Notes a commit that was found to be on disk, before anybody else reads.
+    package func confirm(_ commit: UInt64?) { confirmed = commit }
 
     /// Notes what was found at opening, before anybody else reads.
     package func distrust(_ pages: [UInt64: PageFault]) {

@@ -37,6 +37,8 @@ package enum Preflight {
         } catch {
             throw failure(error, path: path)
         }
+        // Whether it counts is found out with its seal.
+        if header.isPending { return }
         // After the header, because a live file only grows.
         guard let size = file.size, let covered = header.coveredBytes else {
             throw failure(.damaged, path: path)

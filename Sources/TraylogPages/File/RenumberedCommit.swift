@@ -6,10 +6,6 @@ import TraylogPlatform
 /// tables. One changed bit of the newest number does the same. The number does not tell, but the list of free pages does:
 /// each commit lists the pages that it freed under its own.
 package struct RenumberedCommit {
-    private static let numberOffset = 144
-    /// The records of the free list and of the tables, and the last page.
-    private static let contents = 40..<144
-
     private let path: String
     private let snapshot: Snapshot
     private let number: UInt64
@@ -17,8 +13,8 @@ package struct RenumberedCommit {
     /// Puts the header right before LMDB opens the file.
     ///
     /// If the commit failed, its caller knows that it may be there, and its pages were on disk before its header was
-    /// written; if it did not, it is the newest there is. So it counts, if its pages are whole. The caller holds the open
-    /// lock.
+    /// written, unless it is pending; if it did not, it is the newest there is. So it counts, if its pages are whole and it
+    /// is not pending. The caller holds the open lock.
     ///
     /// - Parameters:
     ///   - path: the data file.
@@ -33,7 +29,7 @@ package struct RenumberedCommit {
         let pages = try PageMap(file, path: path, byteCount: Int(size), pageSize: header.pageSize, tableNames: [])
         guard let commit = RenumberedCommit(pages, newest: header.transaction) else { return }
         // While others have the file open, the lock file knows the newest number, and LMDB goes by that.
-        if !readers.isOpenElsewhere, commit.isWhole {
+        if !readers.isOpenElsewhere, !pages.isPending(commit.number), commit.isWhole {
             try commit.restore()
         } else if isWriter {
             try commit.clear()
@@ -58,7 +54,7 @@ package struct RenumberedCommit {
     /// Gives the commit its number back.
     private func restore() throws(LMDBError) {
         do throws(LMDBError) {
-            try write(unsafe withUnsafeBytes(of: number) { unsafe Array($0) }, at: Self.numberOffset)
+            try write(unsafe withUnsafeBytes(of: number) { unsafe Array($0) }, at: MetaPage.numberOffset)
         } catch  where error.code == .permissionDenied || error.code == .readOnly {
             throw LMDBError(
                 .corrupted, operation: "open", path: path,
@@ -70,8 +66,9 @@ package struct RenumberedCommit {
 
     /// Makes its page show what the newest one shows: the next commit writes over its pages.
     package func clear() throws(LMDBError) {
-        let newest = snapshot.pages.page(~number & 1)
-        try write(Self.contents.map { newest.byte(at: $0) }, at: Self.contents.lowerBound)
+        // Its own mark goes, too, for the next commit of this number.
+        let fields = snapshot.pages.fieldsOfOther(number, number: max(number, 2) - 2, mark: 0)
+        try write(fields, at: MetaPage.contents.lowerBound)
     }
 
     /// Writes into the commit's page of the header, through to the disk.

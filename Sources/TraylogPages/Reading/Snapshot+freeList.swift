@@ -105,7 +105,11 @@ extension Snapshot {
     /// if it made the file longer, because that number never becomes smaller. Its tables prove nothing: after a header's
     /// page that could not be written LMDB puts the old number and the old last page back, and leaves the new tables.
     package func checkCommits() throws(LMDBError) {
-        if let freeList, let newest = try newestFreed(freeList), newest != transaction {
+        // A commit that was taken back has the list of one before.
+        let isTakenBack = pages.isTakenBack(transaction)
+        if let freeList, let newest = try newestFreed(freeList),
+            isTakenBack ? newest >= transaction : newest != transaction
+        {
             throw pages.error(.record, page: transaction & 1, .tables)
         }
         guard isEarlierLonger() else { return }

@@ -15,6 +15,9 @@
  * another environment and renames CURRENT.new. N is the environment of an event; data-1.new, which becomes data-1 when a
  * new store is whole, counts as 0. Making, renaming and removing these names are events as well, and syncs of directories.
  *
+ * A process that only reads the store, and tells the world what it saw, joins the record with POWERCUT_JOINS=1 in its
+ * environment. DIRECTORY/order keeps the events of both in one order.
+ *
  * An event is recorded at the side from which a simulation can only lose more than a disk would: a write before
  * anything can rest on it, the end of a sync before the program hears of it, an acknowledgement before it leaves.
  * Whatever changes a file of the store in another way than those below ends the program, because a simulation without
@@ -49,8 +52,11 @@ struct event {
 	uint64_t offset, number;
 };
 
-static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t events;
+/* Shared by the processes of one record. */
+static struct order {
+	pthread_mutex_t lock;
+	uint64_t events;
+} *order;
 static int trace = -1;
 static char store[4096], acknowledged_path[4096];
 
@@ -67,8 +73,21 @@ __attribute__((constructor)) static void start(void)
 	char path[4096];
 	snprintf(store, sizeof store, "%s/store", directory);
 	snprintf(acknowledged_path, sizeof acknowledged_path, "%s/acknowledged", directory);
+	int joins = getenv("POWERCUT_JOINS") != NULL;
+	int beginning = joins ? 0 : O_CREAT | O_TRUNC;
+	snprintf(path, sizeof path, "%s/order", directory);
+	int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | beginning | O_CLOEXEC, 0600);
+	if (file < 0 || (!joins && syscall(SYS_ftruncate, file, sizeof *order))) stop("the order cannot be shared");
+	order = (void *)syscall(SYS_mmap, NULL, sizeof *order, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	if (order == MAP_FAILED) stop("the order cannot be shared");
+	if (!joins) {
+		pthread_mutexattr_t shared;
+		pthread_mutexattr_init(&shared);
+		pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+		pthread_mutex_init(&order->lock, &shared);
+	}
 	snprintf(path, sizeof path, "%s/trace", directory);
-	trace = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	trace = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_APPEND | beginning | O_CLOEXEC, 0600);
 	if (trace < 0) stop("the trace cannot be created");
 }
 
@@ -117,18 +136,18 @@ static struct file opened(int descriptor)
 /* The caller holds `order`, unless nothing could come in between. */
 static uint64_t record(enum kind kind, struct file file, uint64_t offset, const void *bytes, size_t count, uint64_t of)
 {
-	struct event event = {kind, (uint8_t)file.name, file.environment, (uint32_t)count, offset, of == UINT64_MAX ? events : of};
+	struct event event = {kind, (uint8_t)file.name, file.environment, (uint32_t)count, offset, of == UINT64_MAX ? order->events : of};
 	struct iovec parts[] = {{&event, sizeof event}, {(void *)bytes, bytes ? count : 0}};
 	ssize_t size = (ssize_t)(sizeof event + parts[1].iov_len);
 	if (syscall(SYS_writev, trace, parts, 2) != size) stop("the trace cannot be written");
-	return events++;
+	return order->events++;
 }
 
 static uint64_t note(enum kind kind, struct file file, uint64_t offset, const void *bytes, size_t count, uint64_t of)
 {
-	pthread_mutex_lock(&order);
+	pthread_mutex_lock(&order->lock);
 	uint64_t number = record(kind, file, offset, bytes, count, of);
-	pthread_mutex_unlock(&order);
+	pthread_mutex_unlock(&order->lock);
 	return number;
 }
 
@@ -140,17 +159,17 @@ static ssize_t recorded_write(int descriptor, struct file file, const void *byte
 		return syscall(SYS_write, descriptor, bytes, count);
 	}
 	int isSynchronous = (fcntl(descriptor, F_GETFL) & O_DSYNC) != 0;
-	pthread_mutex_lock(&order);
+	pthread_mutex_lock(&order->lock);
 	off_t place = offset >= 0 ? offset : syscall(SYS_lseek, descriptor, 0, SEEK_CUR);
 	uint64_t number = record(written, file, (uint64_t)place, bytes, count, UINT64_MAX);
 	/* A sync that begins now covers a plain write only if that is done by then. */
-	if (isSynchronous) pthread_mutex_unlock(&order);
+	if (isSynchronous) pthread_mutex_unlock(&order->lock);
 	ssize_t result = offset >= 0 ? syscall(SYS_pwrite64, descriptor, bytes, count, offset)
 	                             : syscall(SYS_write, descriptor, bytes, count);
-	if (isSynchronous) pthread_mutex_lock(&order);
+	if (isSynchronous) pthread_mutex_lock(&order->lock);
 	if (result != (ssize_t)count) stop("a write failed");
 	if (isSynchronous) record(write_synced, file, 0, NULL, 0, number);
-	pthread_mutex_unlock(&order);
+	pthread_mutex_unlock(&order->lock);
 	return result;
 }
 
@@ -224,12 +243,12 @@ static void refuse_name(const char *path)
 /* A change of a name, recorded before anything can rest on it. */
 static int recorded_name(enum kind kind, struct file file, const char *path, const char *to)
 {
-	pthread_mutex_lock(&order);
+	pthread_mutex_lock(&order->lock);
 	long result = to ? syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, to, 0)
 	                 : syscall(SYS_unlinkat, AT_FDCWD, path, file.name == folder ? AT_REMOVEDIR : 0);
 	int saved = errno;
 	if (!result) record(kind, file, 0, NULL, 0, UINT64_MAX);
-	pthread_mutex_unlock(&order);
+	pthread_mutex_unlock(&order->lock);
 	errno = saved;
 	return (int)result;
 }

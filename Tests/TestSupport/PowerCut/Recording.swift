@@ -20,6 +20,12 @@ package struct Recording: Codable, Hashable, Sendable {
 
     package var store: String { directory + "/store" }
 
+    /// What the program tells the world.
+    private var acknowledged: String { directory + "/acknowledged" }
+
+    /// Tells a process that reads beside to end.
+    private var ended: String { directory + "/ended" }
+
     /// Where compactions put what leaves the log.
     package var archives: String { directory + "/archives" }
 
@@ -31,9 +37,9 @@ package struct Recording: Codable, Hashable, Sendable {
 
     /// Does what is to be recorded, comparing the store with the naive model at the end.
     package func record() throws {
-        let path = directory + "/acknowledged"
-        try Data().write(to: URL(filePath: path))
-        let acknowledgements = try FileHandle(forWritingTo: URL(filePath: path))
+        try Data().write(to: URL(filePath: acknowledged))
+        let acknowledgements = try FileHandle(forWritingTo: URL(filePath: acknowledged))
+        let watcher = try startWatcher()
         var openings = 0
         var run = try ModelRun(seed: seed, mix: workload.mix) {
             var options = options
@@ -49,6 +55,42 @@ package struct Recording: Codable, Hashable, Sendable {
         }
         try play(&run)
         try run.finish(depth: .sample(2))
+        guard let watcher else { return }
+        try Data().write(to: URL(filePath: ended))
+        watcher.waitUntilExit()
+        try expectSame(0, watcher.terminationStatus, "the status of the process that reads beside")
+    }
+
+    /// Reads the head again and again, in a process of its own, and tells the world each one that it sees: that it was
+    /// answered means that no power cut may take it.
+    package func watch() throws {
+        let acknowledgements = try FileHandle(forWritingTo: URL(filePath: acknowledged))
+        var reader: StoreReader?
+        defer { reader?.close() }
+        var last: UInt64 = 0
+        while !FileManager.default.fileExists(atPath: ended) {
+            usleep(50)
+            // There may be no whole store yet.
+            if reader == nil { reader = try? StoreReader.open(store) }
+            guard let reader, let head = try last == 0 ? try? reader.head() : reader.head(), head.rawValue != last
+            else {
+                continue
+            }
+            try acknowledgements.write(contentsOf: Data("\(head)\n".utf8))
+            last = head.rawValue
+        }
+        guard last > 0 else { throw Difference(path: ["watch"], expected: "a head", found: "none") }
+    }
+
+    /// In relaxed mode others see what a power cut may take.
+    private func startWatcher() throws -> Process? {
+        guard !isRelaxed, [.commands, .batches, .growing, .compacting].contains(workload) else { return nil }
+        let watcher = Process()
+        watcher.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+        watcher.arguments = ["watch", directory]
+        watcher.environment = ProcessInfo.processInfo.environment.merging(["POWERCUT_JOINS": "1"]) { $1 }
+        try watcher.run()
+        return watcher
     }
 
     private func play(_ run: inout ModelRun) throws {

@@ -1,0 +1,50 @@
+import CTraylogLMDB
+import TraylogPages
+
+/// One sync for a small commit: see ``Seal`` of TraylogPages, and record 0145.
+extension EnvironmentFile {
+    /// Before LMDB commits: notes that the commit counts only with its seal, or takes such a note away that a failed commit
+    /// of this number left.
+    func prepareCommit(_ number: UInt64, isSealed: Bool) throws(LMDBError) {
+        if isSealed || pages.isPending(number) { try pages.notePending(number, isSealed) }
+    }
+
+    /// Lets LMDB commit without syncing, in the writer's turn.
+    ///
+    /// LMDB 0.9 knows that as a flag of the environment alone, which no read transaction looks at.
+    @unsafe func commitUnsynced(_ transaction: OpaquePointer) -> Int32 {
+        unsafe mdb_env_set_flags(handle, UInt32(MDB_NOSYNC), 1)
+        defer { unsafe mdb_env_set_flags(handle, UInt32(MDB_NOSYNC), 0) }
+        return unsafe mdb_txn_commit(transaction)
+    }
+
+    /// After LMDB has committed without syncing: makes the commit safe against power loss, and lets readers see it.
+    ///
+    /// A commit of many pages costs two syncs, any other one.
+    func makeSafe(_ number: UInt64) throws(LMDBError) {
+        let isSealed = try sealer.seal(number)
+        try syncData()
+        try pages.notePending(number, false)
+        if !isSealed { try syncData() }
+    }
+
+    /// Takes back what failed after LMDB had committed it: nobody was answered from it, and its pages may be lost.
+    ///
+    /// - Throws: ``LMDBError``; nothing may be written then.
+    func takeBackFailed() throws(LMDBError) {
+        guard hasFailed, !isLost else { return }
+        if let commit = pendingCommit { try pages.takeBack(commit) }
+        try syncData()
+        hasFailed = false
+    }
+
+    /// The newest commit, if it is pending: it is under way, or failed.
+    var pendingCommit: UInt64? {
+        let newest = mapState().lastTransaction
+        return pages.isPending(newest) ? newest : nil
+    }
+
+    private func syncData() throws(LMDBError) {
+        try LMDBError.attempt("sync", directory.path, file: dataFile, dataFile.syncData())
+    }
+}

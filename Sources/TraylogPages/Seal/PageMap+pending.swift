@@ -1,0 +1,44 @@
+import TraylogPlatform
+
+extension PageMap {
+    /// Whether a commit counts only with its seal, because it may not be on disk.
+    @inline(__always)
+    package func isPending(_ commit: UInt64) -> Bool { mark(of: commit) == ~commit && commit != confirmed }
+
+    /// Whether a commit changes nothing, because it was taken back.
+    func isTakenBack(_ commit: UInt64) -> Bool { mark(of: commit) == commit }
+
+    /// Notes that a commit is pending, or that it is on disk; for the one process that may write the file.
+    package func notePending(_ commit: UInt64, _ isPending: Bool) throws(LMDBError) {
+        let mark = [isPending ? ~commit : 0]
+        try write(RawSpan(_elements: mark.span), at: commit & 1, Seal.markOffset)
+    }
+
+    /// Makes a commit that nobody was answered from one that changes nothing; for the one process that may write the file,
+    /// which syncs it before it writes anything else.
+    package func takeBack(_ commit: UInt64) throws(LMDBError) {
+        let bytes = fieldsOfOther(commit, number: commit, mark: commit)
+        try write(RawSpan(_elements: bytes.span), at: commit & 1, MetaPage.contents.lowerBound)
+    }
+
+    /// Takes the note away if a commit that failed left it, and nothing of that commit is in the header.
+    package func forgetPending(_ commit: UInt64) {
+        guard isPending(commit), page(commit & 1).number(at: MetaPage.numberOffset) != commit,
+            RenumberedCommit(self, newest: commit - 1) == nil
+        else { return }
+        try? notePending(commit, false)
+    }
+
+    /// What a commit's page of the header has to hold to show what the other one shows, from ``MetaPage/contents`` on.
+    ///
+    /// It is written at once and lies inside of 512 bytes: a disk has all of it or nothing.
+    func fieldsOfOther(_ commit: UInt64, number: UInt64, mark: UInt64) -> [UInt8] {
+        let other = page(~commit & 1)
+        var bytes = MetaPage.contents.map { other.byte(at: $0) }
+        for number in [number, mark] { unsafe withUnsafeBytes(of: number) { unsafe bytes.append(contentsOf: $0) } }
+        return bytes
+    }
+
+    @inline(__always)
+    private func mark(of commit: UInt64) -> UInt64? { page(commit & 1).number(at: Seal.markOffset) }
+}

@@ -1,0 +1,72 @@
+import CTraylogCRC
+import TraylogPlatform
+
+/// The proof that a commit is whole: the pages that it wrote, and one checksum over them.
+///
+/// It lies in the commit's page of the header, behind LMDB's fields, until the commit after the next one replaces it.
+///
+/// | offset | what |
+/// |---|---|
+/// | 16 | LMDB's fields, through 151; see ``DataFileHeader`` |
+/// | 152 | mark, u64: the complement of the commit's number, if it is pending; its number, if it was taken back; else 0 |
+/// | 512 | CRC-32C, u32, of the rest of the seal ‖ LMDB's fields ‖ the pages, in the order of the list |
+/// | 516 | the number of pages, u32 |
+/// | 520 | the commit, u64 |
+/// | 528 | the pages, u32 each |
+///
+/// The mark is in the same 512 bytes as LMDB's fields, which a disk writes together.
+enum Seal {
+    static let fields = 16..<152
+    static let markOffset = 152
+    static let offset = 512
+    static let headerBytes = 16
+
+    /// The number of pages that a seal takes: with more, a second sync is a small part of what the commit costs.
+    static let maximumPages = 256
+
+    /// - Parameter numbers: at most ``maximumPages``, below 2³².
+    static func make(_ commit: UInt64, _ numbers: [UInt64], in pages: PageMap) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: 4)
+        append(UInt32(numbers.count), to: &bytes)
+        append(commit, to: &bytes)
+        for number in numbers { append(UInt32(number), to: &bytes) }
+        let checksum = unsafe bytes.withUnsafeBytes { unsafe self.checksum($0, commit, numbers, in: pages) }
+        var seal: [UInt8] = []
+        append(checksum, to: &seal)
+        return seal + bytes[4...]
+    }
+
+    /// The pages of the seal behind a commit's fields, if it is that commit's and everything is as it says; else nil.
+    ///
+    /// - Complexity: O(pages of the list).
+    static func pages(of commit: UInt64, in pages: PageMap) -> [UInt64]? {
+        guard pages.pageSize >= offset + headerBytes + 4 * maximumPages, pages.readablePages(2) == 2 else { return nil }
+        let page = pages.page(commit & 1)
+        let bytes = unsafe UnsafeRawBufferPointer(start: page.base + offset, count: headerBytes + 4 * maximumPages)
+        let count = Int(unsafe bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+        guard count <= maximumPages, page.number(at: offset + 8) == commit else { return nil }
+        let seal = unsafe UnsafeRawBufferPointer(rebasing: bytes[..<(headerBytes + 4 * count)])
+        let numbers = (0..<count).map { index in
+            UInt64(unsafe seal.loadUnaligned(fromByteOffset: headerBytes + 4 * index, as: UInt32.self))
+        }
+        guard let last = numbers.max(), numbers.allSatisfy({ $0 >= PageLayout.firstPage }),
+            last < pages.readablePages(last + 1),
+            unsafe checksum(seal, commit, numbers, in: pages) == seal.loadUnaligned(as: UInt32.self)
+        else { return nil }
+        return numbers
+    }
+
+    /// - Parameter seal: all of it; the place of the checksum is left out.
+    private static func checksum(
+        _ seal: UnsafeRawBufferPointer, _ commit: UInt64, _ numbers: [UInt64], in pages: PageMap
+    ) -> UInt32 {
+        var crc = unsafe traylog_crc32c(0, seal.baseAddress! + 4, seal.count - 4)
+        unsafe crc = traylog_crc32c(crc, pages.page(commit & 1).base + fields.lowerBound, fields.count)
+        for number in numbers { unsafe crc = traylog_crc32c(crc, pages.page(number).base, pages.pageSize) }
+        return crc
+    }
+
+    private static func append(_ number: some FixedWidthInteger, to bytes: inout [UInt8]) {
+        unsafe withUnsafeBytes(of: number) { unsafe bytes.append(contentsOf: $0) }
+    }
+}
