@@ -150,7 +150,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Traylog", "TraylogArchive", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPlatform",
+                "CTraylogCRC", "Traylog", "TraylogArchive", "TraylogDomain", "TraylogLMDB", "TraylogLog",
+                "TraylogPlatform",
             ],
             path: "Tests/TestSupport",
             swiftSettings: strict),

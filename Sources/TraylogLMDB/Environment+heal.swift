@@ -9,14 +9,14 @@ extension Environment {
     /// whoever keeps in memory what is in the file has to look at it anew when the answer changes, because the
     /// commit that failed may be there: whole, and perhaps not on disk before the next one.
     ///
-    /// - Returns: how often the file had to be opened anew so far.
+    /// - Returns: how often a commit failed so far after it was in the file, or the file had to be opened anew.
     /// - Throws: ``LMDBError``, of the opening; the next transaction tries again.
     @discardableResult
     package func heal() throws(LMDBError) -> Int {
         try checkProcess("open again")
         let file = try openFile("open again")
         if try hasGivenUp(file), try !reopen(file) { throw failure(MDB_PANIC, "open again") }
-        return reopenings.load(ordering: .acquiring)
+        return failures.load(ordering: .acquiring)
     }
 
     /// Opens the data file anew where LMDB has given it up, with no transaction under way.
@@ -57,7 +57,7 @@ extension Environment {
         let mapped = try MappedStore(
             file.directory, access: access, databases: databaseNames, configuration: configuration)
         file.takeOver(mapped)
-        reopenings.add(1, ordering: .acquiringAndReleasing)
+        failures.add(1, ordering: .acquiringAndReleasing)
         file.prepareGrowth()
     }
 }

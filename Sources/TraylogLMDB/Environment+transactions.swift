@@ -239,6 +239,8 @@ extension Environment {
             try file.makeSafe(number)
         } catch {
             file.doubt()
+            // What is in the file now may be either commit, whichever step failed.
+            failures.add(1, ordering: .acquiringAndReleasing)
             // Tried again before the next transaction.
             try? file.takeBackFailed()
             throw error

@@ -28,8 +28,8 @@ import Synchronization
     /// The file on which new transactions begin; nil for a successor that took its predecessor's place.
     private let current: Monitor<EnvironmentFile?>
     let succession = Monitor(Succession())
-    /// The number of times that ``heal()`` had to open the data file anew.
-    let reopenings = Atomic(0)
+    /// How often a commit failed after it was in the file, or the file had to be opened anew.
+    let failures = Atomic(0)
     /// Nil for a successor, which no other process opens.
     let openLock: OpenLock?
     private let lease: WriterLease?

@@ -8,8 +8,8 @@ struct Doubts {
     var isSuspect = false
     /// A sync failed: stored pages may not be on disk, and the next sync would not tell.
     var isUnsynced = false
-    /// How often the environment had been opened anew when the store's memory was last made from it.
-    var reopenings = 0
+    /// The failures that the environment had counted when the store's memory was last made from it.
+    var failures = 0
 }
 
 extension WriterLoop {
@@ -22,7 +22,7 @@ extension WriterLoop {
 
     /// Makes memory and file agree after a transaction that failed half-way, and proves that the file can be written.
     ///
-    /// Where the file had to be opened anew, the transaction that failed is either gone or there as a whole, which
+    /// Where the file had to be opened anew, or its sync failed, the transaction that failed is either gone or there as a whole, which
     /// its caller was told not to count on; memory is made from the file as at an opening. The page that made it
     /// visible may be in the system's cache only, so that a commit of its own, in the other place for such pages,
     /// comes before any answer that rests on it. Nothing to do costs nothing.
@@ -31,11 +31,11 @@ extension WriterLoop {
     mutating func recover() throws {
         guard doubts.isSuspect || doubts.isUnsynced else { return }
         if doubts.isSuspect {
-            let reopenings = try environment.heal()
-            if reopenings != doubts.reopenings {
+            let failures = try environment.heal()
+            if failures != doubts.failures {
                 doubts.isUnsynced = true
                 try reload()
-                doubts.reopenings = reopenings
+                doubts.failures = failures
             }
             doubts.isSuspect = false
         }

@@ -44,15 +44,20 @@ struct PowerCutTests {
 /// The tests above are worth what they would find.
 @Suite(.enabled(if: SharedLibrary.compiler != nil, "needs cc, to compile the recorder"))
 struct PowerCutDetectionTests {
-    @Test(arguments: [SimulatedDisk.Syncs.ignored, .writesOnly])
-    func aDiskThatLiesAboutSyncsIsFoundOut(syncs: SimulatedDisk.Syncs) throws {
+    @Test(arguments: PlantedFault.allCases.filter { $0 != .none })
+    func aPlantedFaultIsFound(fault: PlantedFault) throws {
         try Recorder.withRecording(.batches, isRelaxed: false, seed: 1, steps: 60) { recorder in
-            let honest = try recorder.checked(40)
-            #expect(honest.succeeded, "\(honest.lastLine)")
-            let runs = try recorder.points(in: honest).suffix(30).map { try recorder.check($0, syncs: syncs) }
-            // Lost in silence, or named as damage, or LMDB fell over its own pages.
+            let sound = try recorder.checked(40)
+            #expect(sound.succeeded, "\(sound.lastLine)")
+            // Lost in silence, or named as damage, or LMDB fell over its own pages. All points end at the first that fails.
+            let runs =
+                fault == .syncsIgnored
+                ? try recorder.points(in: sound).suffix(30).map { try recorder.check($0, fault: fault) }
+                : [try recorder.checked(2_000, fault: fault)]
             #expect(runs.contains { !$0.succeeded })
-            if syncs == .ignored { #expect(runs.contains { $0.output.contains("which was acknowledged") }) }
+            if fault == .syncsIgnored || fault == .sealBehindLastPage {
+                #expect(runs.contains { $0.output.contains("which was acknowledged") })
+            }
         }
     }
 

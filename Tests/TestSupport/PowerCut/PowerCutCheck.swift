@@ -50,19 +50,19 @@ package struct PowerCutCheck {
     ///
     /// - Parameter begin: called before each point with the directory of what was left.
     package mutating func run(
-        _ points: [CutPoint], syncs: SimulatedDisk.Syncs = .honest, begin: (CutPoint, String) -> Void
+        _ points: [CutPoint], fault: PlantedFault = .none, begin: (CutPoint, String) -> Void
     ) throws -> PowerCutReport {
         var report = PowerCutReport()
-        var disk = SimulatedDisk(isRelaxed: recording.isRelaxed, syncs: syncs)
+        var disk = SimulatedDisk(isRelaxed: recording.isRelaxed, fault: fault)
         for point in points.sorted() {
             while disk.events < min(point.events, trace.count) { try disk.apply(trace[disk.events]) }
             let directory = "\(recording.directory)/cut-\(point.events)-\(point.variation)"
             begin(point, directory)
-            try cut(disk, at: point, into: directory)
+            try cut(disk, at: point, fault, into: directory)
             do {
                 try check(directory, disk, point, &report)
             } catch {
-                try cut(disk, at: point, into: directory)
+                try cut(disk, at: point, fault, into: directory)
                 let difference = error as? Difference
                 throw (difference ?? Difference(path: [], expected: "no error", found: "\(error)")).within(directory)
             }
@@ -77,11 +77,12 @@ package struct PowerCutCheck {
         return report
     }
 
-    private func cut(_ disk: SimulatedDisk, at point: CutPoint, into directory: String) throws {
+    private func cut(_ disk: SimulatedDisk, at point: CutPoint, _ fault: PlantedFault, into directory: String) throws {
         try? FileManager.default.removeItem(atPath: directory)
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         var random = point.random
         try disk.cut(Tear.random(&random), into: directory, &random)
+        try fault.prepareOpening(of: StoreFiles.data(of: directory))
     }
 
     private mutating func check(

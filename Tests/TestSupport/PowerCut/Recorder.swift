@@ -58,14 +58,14 @@ package struct Recorder {
         return try JSONDecoder().decode(PowerCutReport.self, from: Data(run.lastLine.utf8))
     }
 
-    /// The same with a disk that may lie, or with the promises of the other mode, for what has to fail.
+    /// The same with a fault, or with the promises of the other mode, for what has to fail.
     package func checked(
-        _ points: Int, syncs: SimulatedDisk.Syncs = .honest, isRelaxed: Bool? = nil
+        _ points: Int, fault: PlantedFault = .none, isRelaxed: Bool? = nil
     ) throws -> Run {
         var promised = recording
         promised.isRelaxed = isRelaxed ?? recording.isRelaxed
         try write(promised)
-        return try run(["check", directory, "\(points)", syncs.rawValue])
+        return try run(["check", directory, "\(points)", fault.rawValue])
     }
 
     package func points(in run: Run) -> [CutPoint] {
@@ -77,8 +77,8 @@ package struct Recorder {
         }
     }
 
-    package func check(_ point: CutPoint, syncs: SimulatedDisk.Syncs) throws -> Run {
-        try run(["point", directory, "\(point.events)", "\(point.variation)", syncs.rawValue])
+    package func check(_ point: CutPoint, fault: PlantedFault) throws -> Run {
+        try run(["point", directory, "\(point.events)", "\(point.variation)", fault.rawValue])
     }
 
     private func explanation(_ run: Run) -> String {

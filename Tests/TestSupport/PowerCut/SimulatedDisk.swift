@@ -2,17 +2,7 @@ import Foundation
 
 /// The files of a recorded store after some first part of the trace, and what a power cut would have to leave.
 package struct SimulatedDisk: Sendable {
-    /// What the disk does when it is told to sync, from the first acknowledgement on; anything but ``honest`` loses
-    /// data, which the checks must find.
-    package enum Syncs: String, Sendable {
-        case honest
-        /// No sync and no synchronous write does anything.
-        case ignored
-        /// Only synchronous writes do: LMDB's meta pages arrive before what they point to.
-        case writesOnly
-    }
-
-    private let syncs: Syncs
+    private let fault: PlantedFault
     private let isRelaxed: Bool
     private var names = StoreNames()
     package private(set) var events = 0
@@ -24,9 +14,9 @@ package struct SimulatedDisk: Sendable {
     private var beforeSync: [Int: UInt64] = [:]
     private var synced: UInt64 = 0
 
-    package init(isRelaxed: Bool, syncs: Syncs = .honest) {
+    package init(isRelaxed: Bool, fault: PlantedFault = .none) {
         self.isRelaxed = isRelaxed
-        self.syncs = syncs
+        self.fault = fault
     }
 
     /// The log must reach to this event: everything acknowledged, or in relaxed mode what was acknowledged before the
@@ -41,16 +31,21 @@ package struct SimulatedDisk: Sendable {
         case .created(let file): names.make(file, number: events)
         case .truncated(let file, let bytes): names[file].truncate(to: bytes, number: events)
         case .written(let file, let offset, let bytes):
-            names[file].write(bytes, at: offset, number: events)
+            let write = fault.write(bytes, at: offset, to: names[file])
+            names[file].write(write.bytes, at: write.offset, number: events)
             if isInUse(file), isMetaPage(offset, bytes) { beforeLastCommit = acknowledged }
         case .writeSynced(let file, let write):
-            if syncs != .ignored || acknowledged == 0 { names[file].keepWrite(write) }
+            if fault != .syncsIgnored || acknowledged == 0 { names[file].keepWrite(write) }
         case .syncBegun(let file): if isInUse(file) { beforeSync[events] = acknowledged }
         case .syncEnded(.storeFolder, let begin): names.keepAll(before: begin)
         case .syncEnded(.folder, _): break
         case .syncEnded(let file, let begin):
             if let head = beforeSync.removeValue(forKey: begin) { synced = max(synced, head) }
-            if syncs == .honest || acknowledged == 0 { names[file].keepAll(before: begin) }
+            switch acknowledged == 0 ? .none : fault {
+            case .syncsIgnored: break
+            case .headerSyncedAlone: names[file].keepHeader(before: begin)
+            default: names[file].keepAll(before: begin)
+            }
         case .renamed(let file): try names.rename(file, number: events)
         case .removed(let file): names.remove(file, number: events)
         case .acknowledged(let head): acknowledged = max(acknowledged, head)
