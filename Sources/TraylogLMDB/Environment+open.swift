@@ -67,7 +67,7 @@ extension Environment {
                 defer { openLock.release() }
                 let directory =
                     lease == nil
-                    ? try store.environment()
+                    ? try store.environmentToRead()
                     : try store.takeOver(creates: configuration.creates) { (directory) throws(LMDBError) in
                         try create(directory, databases: databases, configuration: configuration)
                     }

@@ -90,6 +90,8 @@ extension Environment {
             }
         }
         new.predecessor.withLock { $0 = old.directory }
+        // Nobody is answered from what a power cut could take. Where it fails, writes wait until it succeeds.
+        try? store.syncNames()
         successor.handOver()
         successor.close()
         exchange { go(on: new) }

@@ -90,7 +90,7 @@ extension Environment {
         try openLock?.acquire()
         defer { openLock?.release() }
         let new = try Self.map(
-            store.environment(), access: access, databases: databaseNames, configuration: configuration)
+            store.environmentToRead(), access: access, databases: databaseNames, configuration: configuration)
         new.reap()
         go(on: new)
         return true

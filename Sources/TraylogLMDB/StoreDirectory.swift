@@ -88,6 +88,21 @@ struct StoreDirectory: Sendable {
         return current
     }
 
+    /// The same for who only reads, and answers from nothing that a power cut could take: while the environment of before is
+    /// there, the name of this one may not be on disk.
+    func environmentToRead() throws(LMDBError) -> EnvironmentDirectory {
+        let environment = try environment()
+        guard let number = environment.number, number > 1,
+            Files.exists(EnvironmentDirectory(store: path, number: number - 1).path)
+        else { return environment }
+        do throws(LMDBError) {
+            try syncNames()
+        } catch  where error.code == .permissionDenied {
+            // Who may enter the directory and not read it cannot make sure.
+        }
+        return environment
+    }
+
     /// The same for the one process that may write, which begins with order: leftovers are taken away, and where there
     /// is no store, an empty one is made.
     ///

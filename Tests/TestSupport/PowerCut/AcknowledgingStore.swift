@@ -38,6 +38,11 @@ struct AcknowledgingStore: StoreUnderTest {
         return report
     }
 
+    func erase(_ user: String) throws(TraylogError) {
+        _ = try store.erase(user)
+        try acknowledge()
+    }
+
     func close() { store.close() }
 
     private func acknowledge() throws(TraylogError) {

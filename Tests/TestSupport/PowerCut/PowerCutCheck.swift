@@ -131,6 +131,11 @@ extension PowerCutCheck {
             defer { store.close() }
             let found = try compare(store, required: required, &random)
             if let head { try expectSame(head, found, "head") }
+            if recording.workload == .erasing {
+                try Erasures.checkFile(of: directory, log, head: found)
+                return try store.perform(Command(user: "after the cut", .notify(Content(title: "Hi")))).seq?.rawValue
+                    ?? 0
+            }
             // Everything that was due at any time, by the model and by the store's index.
             var model = try model(found, store)
             let time = Timestamp(milliseconds: 1_700_000_000_000 + Int64(random.below(recording.steps * 1_000)))
@@ -157,6 +162,10 @@ extension PowerCutCheck {
         }
         guard commits.contains(head) else {
             throw Difference(path: ["head"], expected: "the end of a commit", found: "\(head)")
+        }
+        if recording.workload == .erasing {
+            try Erasures.check(store, log, head: head)
+            return head
         }
         let model = try model(head, store)
         let left = log.prefix(Int(head)).filter { !model.dropped.contains($0.seq) }

@@ -20,6 +20,8 @@ package enum PowerCutWorkload: String, CaseIterable, Codable, Sendable {
     case rebuilding
     /// Compactions in between, each of which replaces the data file.
     case compacting
+    /// One person after the other is erased, each of which replaces the data file.
+    case erasing
 
     var mix: HistoryMix {
         var mix = HistoryMix.typical

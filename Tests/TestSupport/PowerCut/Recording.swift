@@ -40,6 +40,21 @@ package struct Recording: Codable, Hashable, Sendable {
         try Data().write(to: URL(filePath: acknowledged))
         let acknowledgements = try FileHandle(forWritingTo: URL(filePath: acknowledged))
         let watcher = try startWatcher()
+        if workload == .erasing {
+            let store = AcknowledgingStore(
+                store: try Store.open(store, options: options), acknowledgements: acknowledgements)
+            try Erasures.play(store, count: max(1, steps / 10))
+            store.close()
+        } else {
+            try recordRun(acknowledgements)
+        }
+        guard let watcher else { return }
+        try Data().write(to: URL(filePath: ended))
+        watcher.waitUntilExit()
+        try expectSame(0, watcher.terminationStatus, "the status of the process that reads beside")
+    }
+
+    private func recordRun(_ acknowledgements: FileHandle) throws {
         var openings = 0
         var run = try ModelRun(seed: seed, mix: workload.mix) {
             var options = options
@@ -55,10 +70,6 @@ package struct Recording: Codable, Hashable, Sendable {
         }
         try play(&run)
         try run.finish(depth: .sample(2))
-        guard let watcher else { return }
-        try Data().write(to: URL(filePath: ended))
-        watcher.waitUntilExit()
-        try expectSame(0, watcher.terminationStatus, "the status of the process that reads beside")
     }
 
     /// Reads the head again and again, in a process of its own, and tells the world each one that it sees: that it was
@@ -84,7 +95,7 @@ package struct Recording: Codable, Hashable, Sendable {
 
     /// In relaxed mode others see what a power cut may take.
     private func startWatcher() throws -> Process? {
-        guard !isRelaxed, [.commands, .batches, .growing, .compacting].contains(workload) else { return nil }
+        guard !isRelaxed, [.commands, .batches, .growing, .compacting, .erasing].contains(workload) else { return nil }
         let watcher = Process()
         watcher.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         watcher.arguments = ["watch", directory]
