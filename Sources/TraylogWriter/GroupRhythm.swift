@@ -1,7 +1,7 @@
 /// How callers come and go, to tell whether waiting for them before the next group pays.
 ///
 /// Callers that append one event after the other come back right after their answers. All of them in one group wait for
-/// two syncs; in two groups by turns each waits for four, and the disk does twice the work.
+/// one sync; in two groups by turns each waits for two, and the disk does twice the work.
 struct GroupRhythm {
     /// The figures of the last group, while none was skipped since.
     private var last: (jobs: Int, commands: Int, waiting: Int, nanoseconds: Int)?
