@@ -1,4 +1,6 @@
-/// Writes the seals of commits. The one thread that writes the file uses it.
+/// Writes the seals of commits.
+///
+/// The one thread that writes the file uses it.
 package final class Sealer {
     private let pages: PageMap
     private let new: Snapshot

@@ -63,7 +63,9 @@ struct WrittenPages {
         return true
     }
 
-    /// The pages below some of a tree; below leaves those of large values. Nil when one makes no sense.
+    /// The pages below some of a tree; below leaves those of large values.
+    ///
+    /// Nil when one makes no sense.
     private func below(_ numbers: [UInt64], _ level: Int, _ table: TableRecord) -> [UInt64]? {
         if level == 1, table.overflowPages == 0 { return [] }
         var below: [UInt64] = []

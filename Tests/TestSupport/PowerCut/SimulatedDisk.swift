@@ -67,5 +67,7 @@ package struct SimulatedDisk: Sendable {
     private func isInUse(_ file: RecordedEvent.File) -> Bool { file == .data(names.inUse) }
 
     /// A commit ends with its meta page, one of the first two; smaller writes there are notes.
-    private func isMetaPage(_ offset: Int, _ bytes: Data) -> Bool { offset < 8_192 && (100..<4_096).contains(bytes.count) }
+    private func isMetaPage(_ offset: Int, _ bytes: Data) -> Bool {
+        offset < 8_192 && (100..<4_096).contains(bytes.count)
+    }
 }
