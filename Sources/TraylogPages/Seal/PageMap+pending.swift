@@ -10,8 +10,9 @@ extension PageMap {
 
     /// Notes that a commit is pending, or that it is on disk; for the one process that may write the file.
     package func notePending(_ commit: UInt64, _ isPending: Bool) throws(LMDBError) {
-        let mark = [isPending ? ~commit : 0]
-        try write(RawSpan(_elements: mark.span), at: commit & 1, Seal.markOffset)
+        try unsafe withUnsafeBytes(of: isPending ? ~commit : 0) { (mark) throws(LMDBError) in
+            unsafe try write(RawSpan(_unsafeBytes: mark), at: commit & 1, Seal.markOffset)
+        }
     }
 
     /// Makes a commit that nobody was answered from one that changes nothing; for the one process that may write the file,

@@ -24,16 +24,17 @@ enum Seal {
     /// The number of pages that a seal takes: with more, a second sync is a small part of what the commit costs.
     static let maximumPages = 256
 
-    /// - Parameter numbers: at most ``maximumPages``, below 2³².
-    static func make(_ commit: UInt64, _ numbers: [UInt64], in pages: PageMap) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: 4)
-        append(UInt32(numbers.count), to: &bytes)
-        append(commit, to: &bytes)
-        for number in numbers { append(UInt32(number), to: &bytes) }
-        let checksum = unsafe bytes.withUnsafeBytes { unsafe self.checksum($0, commit, numbers, in: pages) }
-        var seal: [UInt8] = []
-        append(checksum, to: &seal)
-        return seal + bytes[4...]
+    /// - Parameters:
+    ///   - numbers: at most ``maximumPages``, below 2³².
+    ///   - seal: becomes the seal.
+    static func make(_ commit: UInt64, _ numbers: [UInt64], in pages: PageMap, _ seal: inout [UInt8]) {
+        seal.removeAll(keepingCapacity: true)
+        append(UInt32(0), to: &seal)
+        append(UInt32(numbers.count), to: &seal)
+        append(commit, to: &seal)
+        for number in numbers { append(UInt32(number), to: &seal) }
+        let checksum = unsafe seal.withUnsafeBytes { unsafe self.checksum($0, commit, numbers, in: pages) }
+        unsafe seal.withUnsafeMutableBytes { unsafe $0.storeBytes(of: checksum, as: UInt32.self) }
     }
 
     /// The pages of the seal behind a commit's fields, if it is that commit's and everything is as it says; else nil.

@@ -3,8 +3,10 @@
 /// The one thread that writes the file uses it.
 package final class Sealer {
     private let pages: PageMap
-    private let new: Snapshot
-    private let old: Snapshot
+    private var new: Snapshot
+    private var old: Snapshot
+    private var written = WrittenPages()
+    private var seal: [UInt8] = []
 
     /// - Parameter pages: of a file that is open for writing.
     package init(_ pages: PageMap) {
@@ -18,12 +20,21 @@ package final class Sealer {
     /// - Returns: false for a commit that gets none, because it wrote too many pages.
     package func seal(_ commit: UInt64) throws(LMDBError) -> Bool {
         guard pages.pageSize >= Seal.offset + Seal.headerBytes + 4 * Seal.maximumPages,
-            case .whole = try new.load(commit), case .perhapsTorn = try old.load(commit - 1),
-            let numbers = try WrittenPages.numbers(of: new, since: old, limit: Seal.maximumPages),
-            let last = numbers.max(), last <= UInt64(UInt32.max)
+            case .whole = try new.load(commit), try shows(commit - 1),
+            try written.find(of: new, since: old, limit: Seal.maximumPages),
+            let last = written.numbers.max(), last <= UInt64(UInt32.max)
         else { return false }
-        let seal = Seal.make(commit, numbers, in: pages)
-        try pages.write(RawSpan(_elements: seal.span), at: commit & 1, Seal.offset)
+        Seal.make(commit, written.numbers, in: pages, &seal)
+        let bytes = seal
+        try pages.write(RawSpan(_elements: bytes.span), at: commit & 1, Seal.offset)
+        swap(&new, &old)
+        return true
+    }
+
+    /// Whether the commit before can be told, from the last seal or from its page of the header.
+    private func shows(_ commit: UInt64) throws(LMDBError) -> Bool {
+        if old.shows(commit) { return true }
+        if case .gone = try old.load(commit) { return false }
         return true
     }
 }

@@ -1,102 +1,121 @@
 /// The pages that a commit wrote: those of its trees that the trees of the commit before do not have.
 ///
 /// LMDB changes no page in place. So a page that both have is the same, with all that is below it, and both trees are
-/// gone down side by side, leaving out what they share.
+/// gone down side by side, leaving out what they share. A shared page that is not noticed costs the time to look at it.
+///
+/// The lists are used again, so that a small commit asks for little memory.
 struct WrittenPages {
     private(set) var numbers: [UInt64] = []
-    private let pages: PageMap
-    private let pageCount: UInt64
-    private let limit: Int
+    /// The pages of one level of both trees, and what one of them becomes.
+    private var here: [UInt64] = []
+    private var there: [UInt64] = []
+    private var spare: [UInt64] = []
 
-    /// Nil when there are more than `limit`, or when a tree makes no sense.
+    /// Finds them anew.
     ///
+    /// - Returns: false when there are more than `limit`, or when a tree makes no sense.
     /// - Complexity: O(entries of the branches that were changed).
-    static func numbers(of new: Snapshot, since old: Snapshot, limit: Int) throws(LMDBError) -> [UInt64]? {
-        var written = WrittenPages(pages: new.pages, pageCount: new.readablePages, limit: limit)
-        guard written.add(new.freeList, since: old.freeList), written.add(new.tables, since: old.tables) else {
-            return nil
+    mutating func find(of new: Snapshot, since old: Snapshot, limit: Int) throws(LMDBError) -> Bool {
+        numbers.removeAll(keepingCapacity: true)
+        guard add(new.freeList, since: old.freeList, new, limit), add(new.tables, since: old.tables, new, limit) else {
+            return false
         }
-        for index in new.pages.tableNames.indices {
-            guard written.add(try new.tableRecord(index), since: try old.tableRecord(index)) else { return nil }
-        }
-        return written.numbers
-    }
-
-    private init(pages: PageMap, pageCount: UInt64, limit: Int) {
-        self.pages = pages
-        self.pageCount = pageCount
-        self.limit = limit
-    }
-
-    private mutating func add(_ new: TableRecord?, since old: TableRecord?) -> Bool {
-        guard let new, !new.isEmpty, new.root != old?.root else { return true }
-        let oldDepth = old?.depth ?? 0
-        var here = [new.root]
-        var there: [UInt64] = []
-        // From the leaves, which are level 1.
-        for level in stride(from: max(new.depth, oldDepth), through: 1, by: -1) {
-            if let old, level == oldDepth { there = [old.root] }
-            if level <= new.depth {
-                if level <= oldDepth { WrittenPages.leaveOutShared(&here, &there) }
-                numbers += here
-                guard numbers.count <= limit, let below = below(here, level, new) else { return false }
-                here = below
-            }
-            if let old, level <= oldDepth {
-                guard let below = below(there, level, old) else { return false }
-                there = below
-            }
-        }
-        return addLarge(here, since: there)
-    }
-
-    /// Adds the pages of large values.
-    private mutating func addLarge(_ new: [UInt64], since old: [UInt64]) -> Bool {
-        var (new, old) = (new, old)
-        WrittenPages.leaveOutShared(&new, &old)
-        for first in new {
-            guard first < pageCount else { return false }
-            let count = UInt64(pages.page(first).overflowPages)
-            guard count > 0, count <= pageCount - first, numbers.count + Int(count) <= limit else { return false }
-            numbers += first..<(first + count)
+        for index in 0..<new.pages.tableNames.count {
+            guard add(try new.tableRecord(index), since: try old.tableRecord(index), new, limit) else { return false }
         }
         return true
     }
 
-    /// The pages below some of a tree; below leaves those of large values.
+    private mutating func add(
+        _ new: TableRecord?, since old: TableRecord?, _ snapshot: Snapshot, _ limit: Int
+    ) -> Bool {
+        guard let new, !new.isEmpty, new.root != old?.root else { return true }
+        let oldDepth = old?.depth ?? 0
+        here.removeAll(keepingCapacity: true)
+        there.removeAll(keepingCapacity: true)
+        here.append(new.root)
+        // From the leaves, which are level 1.
+        for level in stride(from: max(new.depth, oldDepth), through: 1, by: -1) {
+            if let old, level == oldDepth { there.append(old.root) }
+            if level <= new.depth {
+                if level <= oldDepth { leaveOutShared() }
+                numbers.append(contentsOf: here)
+                guard numbers.count <= limit, WrittenPages.descend(&here, &spare, level, new, snapshot) else {
+                    return false
+                }
+            }
+            if let old, level <= oldDepth {
+                guard WrittenPages.descend(&there, &spare, level, old, snapshot) else { return false }
+            }
+        }
+        return addLarge(snapshot, limit)
+    }
+
+    /// Adds the pages of large values.
+    private mutating func addLarge(_ snapshot: Snapshot, _ limit: Int) -> Bool {
+        leaveOutShared()
+        let pageCount = snapshot.readablePages
+        for first in here {
+            guard first < pageCount else { return false }
+            let count = UInt64(snapshot.pages.page(first).overflowPages)
+            guard count > 0, count <= pageCount - first, numbers.count + Int(count) <= limit else { return false }
+            numbers.append(contentsOf: first..<(first + count))
+        }
+        return true
+    }
+
+    /// Replaces pages of a tree by those below them; below leaves those of large values.
     ///
-    /// Nil when one makes no sense.
-    private func below(_ numbers: [UInt64], _ level: Int, _ table: TableRecord) -> [UInt64]? {
-        if level == 1, table.overflowPages == 0 { return [] }
-        var below: [UInt64] = []
+    /// - Returns: false when one makes no sense.
+    private static func descend(
+        _ numbers: inout [UInt64], _ below: inout [UInt64], _ level: Int, _ table: TableRecord, _ snapshot: Snapshot
+    ) -> Bool {
+        below.removeAll(keepingCapacity: true)
+        defer { swap(&numbers, &below) }
+        if level == 1, table.overflowPages == 0 { return true }
         for number in numbers {
-            guard number >= PageLayout.firstPage, number < pageCount else { return nil }
-            let page = pages.page(number)
+            guard number >= PageLayout.firstPage, number < snapshot.readablePages else { return false }
+            let page = snapshot.pages.page(number)
             for index in 0..<page.count {
                 if level > 1 {
-                    guard let child = page.child(index) else { return nil }
+                    guard let child = page.child(index) else { return false }
                     below.append(child)
                 } else {
-                    guard let value = page.value(index) else { return nil }
+                    guard let value = page.value(index) else { return false }
                     if value.isBig, let first = page.number(at: value.offset) { below.append(first) }
                 }
             }
         }
-        return below
+        return true
     }
 
     /// Takes out of both lists what they share, which mostly stands at the same places of their beginnings and ends.
-    private static func leaveOutShared(_ new: inout [UInt64], _ old: inout [UInt64]) {
-        let shared = min(new.count, old.count)
+    private mutating func leaveOutShared() {
+        let shared = min(here.count, there.count)
         var start = 0
-        while start < shared, new[start] == old[start] { start += 1 }
+        while start < shared, here[start] == there[start] { start += 1 }
         var end = 0
-        while end < shared - start, new[new.count - 1 - end] == old[old.count - 1 - end] { end += 1 }
-        new = Array(new[start..<(new.count - end)])
-        old = Array(old[start..<(old.count - end)])
-        guard new.count > 1 || old.count > 1 else { return }
-        let (inNew, inOld) = (Set(new), Set(old))
-        new.removeAll { inOld.contains($0) }
-        old.removeAll { inNew.contains($0) }
+        while end < shared - start, here[here.count - 1 - end] == there[there.count - 1 - end] { end += 1 }
+        WrittenPages.cut(&here, start, end)
+        WrittenPages.cut(&there, start, end)
+        if here.count == there.count {
+            // A page that was changed stands where it stood.
+            var count = 0
+            for index in here.indices where here[index] != there[index] {
+                (here[count], there[count]) = (here[index], there[index])
+                count += 1
+            }
+            WrittenPages.cut(&here, 0, here.count - count)
+            WrittenPages.cut(&there, 0, there.count - count)
+        } else if !here.isEmpty, !there.isEmpty {
+            let (inNew, inOld) = (Set(here), Set(there))
+            here.removeAll { inOld.contains($0) }
+            there.removeAll { inNew.contains($0) }
+        }
+    }
+
+    private static func cut(_ list: inout [UInt64], _ first: Int, _ last: Int) {
+        list.removeLast(last)
+        list.removeFirst(first)
     }
 }
