@@ -1,26 +1,28 @@
-import Dispatch
 import Foundation
 import Hummingbird
+import Synchronization
 
 /// Parts of an answer that wait for a client who does not read yet.
 ///
 /// A client may send its whole request before it reads. The first 256 KiB wait in memory, the rest in a file without a name: they cost
 /// no memory, however many they are. A client who reads along makes no file.
-actor AnswerQueue {
+final class AnswerQueue: Sendable {
     private static let mostInMemory = 256 << 10
     private static let longestPart = 64 << 10
 
-    /// Files are written and read here, and no task's thread waits for a disk.
-    private let executor = QueueExecutor()
-    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+    private struct State {
+        var memory: [UInt8] = []
+        var file: FileHandle?
+        /// The bytes of the file that have not been taken; they are older than those in memory.
+        var stored: Range<UInt64> = 0..<0
+        var end: Result<Void, any Error>?
+        var reader: CheckedContinuation<Void, Never>?
+
+        var isWaiting: Bool { stored.isEmpty && memory.isEmpty && end == nil }
+    }
 
     private let directory: String
-    private var memory: [UInt8] = []
-    private var file: FileHandle?
-    /// The bytes of the file that have not been taken; they are older than those in memory.
-    private var stored: Range<UInt64> = 0..<0
-    private var end: Result<Void, any Error>?
-    private var reader: CheckedContinuation<Void, Never>?
+    private let state = Mutex(State())
 
     /// - Parameter directory: where the file is made.
     init(directory: String) { self.directory = directory }
@@ -29,14 +31,16 @@ actor AnswerQueue {
     ///
     /// - Throws: when the file cannot be written.
     func append(_ part: [UInt8]) throws {
-        memory += part
-        if memory.count > Self.mostInMemory { try store() }
-        wakeReader()
+        defer { wakeReader() }
+        try state.withLock { state in
+            state.memory += part
+            if state.memory.count > Self.mostInMemory { try store(&state) }
+        }
     }
 
     /// No part comes any more; the reader hears of a failure after the last one.
     func finish(_ end: Result<Void, any Error>) {
-        self.end = end
+        state.withLock { $0.end = end }
         wakeReader()
     }
 
@@ -46,38 +50,46 @@ actor AnswerQueue {
     ///
     /// - Throws: what the answer ended with, and when the file cannot be read.
     func next() async throws -> ByteBuffer? {
-        while stored.isEmpty, memory.isEmpty {
-            if let end {
-                try end.get()
-                return nil
+        await withCheckedContinuation { reader in
+            let isReady = state.withLock { state in
+                guard state.isWaiting else { return true }
+                state.reader = reader
+                return false
             }
-            await withCheckedContinuation { reader = $0 }
+            if isReady { reader.resume() }
         }
-        guard let file, !stored.isEmpty else {
-            defer { memory.removeAll(keepingCapacity: true) }
-            return ByteBuffer(bytes: memory)
+        return try state.withLock { state in
+            if !state.stored.isEmpty { return try Self.takeStored(&state) }
+            guard state.memory.isEmpty else {
+                defer { state.memory.removeAll(keepingCapacity: true) }
+                return ByteBuffer(bytes: state.memory)
+            }
+            try state.end?.get()
+            return nil
         }
-        try file.seek(toOffset: stored.lowerBound)
-        guard let part = try file.read(upToCount: min(stored.count, Self.longestPart)), !part.isEmpty else {
+    }
+
+    private static func takeStored(_ state: inout State) throws -> ByteBuffer {
+        try state.file?.seek(toOffset: state.stored.lowerBound)
+        guard let part = try state.file?.read(upToCount: min(state.stored.count, longestPart)), !part.isEmpty else {
             throw Problem(.internalServerError, "Internal error", "answers that were put aside cannot be read")
         }
-        stored = stored.lowerBound + UInt64(part.count)..<stored.upperBound
-        if stored.isEmpty {
+        state.stored = state.stored.lowerBound + UInt64(part.count)..<state.stored.upperBound
+        if state.stored.isEmpty {
             // The disk gets its space back.
-            try file.truncate(atOffset: 0)
-            stored = 0..<0
+            try state.file?.truncate(atOffset: 0)
+            state.stored = 0..<0
         }
         return ByteBuffer(bytes: part)
     }
 
     /// Puts what waits in memory at the end of the file.
-    private func store() throws {
-        if file == nil { file = try nameless() }
-        guard let file else { return }
-        try file.seek(toOffset: stored.upperBound)
-        try file.write(contentsOf: Data(memory))
-        stored = stored.lowerBound..<stored.upperBound + UInt64(memory.count)
-        memory.removeAll(keepingCapacity: true)
+    private func store(_ state: inout State) throws {
+        if state.file == nil { state.file = try nameless() }
+        try state.file?.seek(toOffset: state.stored.upperBound)
+        try state.file?.write(contentsOf: Data(state.memory))
+        state.stored = state.stored.lowerBound..<state.stored.upperBound + UInt64(state.memory.count)
+        state.memory.removeAll(keepingCapacity: true)
     }
 
     /// A file that is gone when it is closed, and with the process.
@@ -91,17 +103,6 @@ actor AnswerQueue {
     }
 
     private func wakeReader() {
-        reader?.resume()
-        reader = nil
-    }
-}
-
-/// Runs an actor on a queue of its own.
-private final class QueueExecutor: SerialExecutor {
-    private let queue = DispatchQueue(label: "traylog.answers")
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+        state.withLock { $0.reader.take() }?.resume()
     }
 }
