@@ -9,8 +9,8 @@ import TraylogPlatform
 @safe
 @usableFromInline final class EnvironmentFile: @unchecked Sendable {
     // @unchecked: the fields are constants but for those of an opening, which change only while the gate holds every
-    // use back, and for `isSound`, which changes in the writer's turn and is read when no transaction is left. LMDB's
-    // environment may be used by all threads (MDB_NOTLS), and the gate keeps all that before its closing.
+    // use back, and for `isSound` and `hasFailed`, which change in the writer's turn and are read there and when no
+    // transaction is left. LMDB's environment may be used by all threads (MDB_NOTLS), and the gate keeps all that before its closing.
     @usableFromInline private(set) var handle: OpaquePointer
     /// The data file as LMDB opened it; closed with the environment.
     private(set) var dataFile: FileDescriptor
@@ -160,6 +160,7 @@ import TraylogPlatform
     func doubt() {
         isSound = false
         hasFailed = true
+        sealer.forget()
     }
 
     /// Makes the file at least as long as its header says, and ready for the next commits, after a commit.

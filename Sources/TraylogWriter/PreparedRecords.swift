@@ -14,7 +14,7 @@ package struct PreparedRecords: Sendable {
         let recordedAt: Timestamp
         /// Of the fact of a `notified`, if it is compact and sets no time.
         var notice: CompactFact?
-        /// Whose it is; nil unless there is a ``notice``.
+        /// The user of the notice; nil unless there is a ``notice``.
         var user: UserName?
         /// Where the event stands in ``events``, unless there is a ``notice``.
         var place = 0

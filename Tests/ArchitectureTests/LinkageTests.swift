@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What an embedder's program loads because of the library.
+/// The libraries that an embedder's program loads because of this one.
 @Suite struct LinkageTests {
     /// Beside the tests lie the objects of all modules, which name the libraries that they need.
     private static let products = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()

@@ -92,22 +92,37 @@ import Testing
                     return transaction.id
                 }
                 let after = try Data(contentsOf: file)
-                var whole = before + Data(count: max(0, after.count - before.count))
-                for number in sealed(after, newest) + [Int(newest & 1)] {
-                    let range = number * 4_096..<(number + 1) * 4_096
-                    whole.replaceSubrange(range, with: after[range])
-                }
                 let copy = path + "-copy"
-                try FileManager.default.createDirectory(atPath: copy + "/data-1", withIntermediateDirectories: true)
                 defer { try? FileManager.default.removeItem(atPath: copy) }
-                try Data("data-1\n".utf8).write(to: URL(filePath: copy + "/CURRENT"))
-                try whole.write(to: URL(filePath: dataFile(of: copy)))
-                let reader = try openReader(copy)
-                defer { reader.close() }
-                for name in databaseNames {
-                    #expect(try reader.all(name) == environment.all(name), "commit \(newest), seed \(seed)")
+                try expectWhole(before, after, newest, in: copy) { (reader) throws in
+                    for name in databaseNames {
+                        #expect(try reader.all(name) == environment.all(name), "commit \(newest), seed \(seed)")
+                    }
                 }
-                #expect(try reader.checkPages().isEmpty, "commit \(newest), seed \(seed)")
+            }
+        }
+    }
+
+    /// The next commit takes the same pages and looks the same from the old trees, if those are remembered.
+    @Test func theSealAfterACommitThatWasTakenBackListsEveryPage() throws {
+        try withPath { path in
+            let environment = try openWriter(path)
+            defer { environment.close() }
+            for _ in 0..<20 { try environment.addRow() }
+            let failed = try environment.rows()
+            let opened = try #require(environment.file)
+            opened.doubt()
+            try opened.pages.notePending(failed, true)
+            try opened.takeBackFailed()
+            let file = URL(filePath: dataFile(of: path))
+            let before = try Data(contentsOf: file)
+            let newest = try environment.addRow()
+            #expect(newest == failed + 1)
+            let after = try Data(contentsOf: file)
+            let copy = path + "-copy"
+            defer { try? FileManager.default.removeItem(atPath: copy) }
+            try expectWhole(before, after, newest, in: copy) { (reader) throws in
+                #expect(try reader.rows() == newest)
             }
         }
     }
@@ -228,6 +243,24 @@ import Testing
             #expect(try environment.rows() == added)
             #expect(try environment.checkPages().isEmpty)
         }
+    }
+
+    /// Opens the file of before a commit with the pages that its seal lists.
+    private func expectWhole(
+        _ before: Data, _ after: Data, _ commit: UInt64, in copy: String, _ body: (Environment) throws -> Void
+    ) throws {
+        var whole = before + Data(count: max(0, after.count - before.count))
+        for number in sealed(after, commit) + [Int(commit & 1)] {
+            let range = number * 4_096..<(number + 1) * 4_096
+            whole.replaceSubrange(range, with: after[range])
+        }
+        try FileManager.default.createDirectory(atPath: copy + "/data-1", withIntermediateDirectories: true)
+        try Data("data-1\n".utf8).write(to: URL(filePath: copy + "/CURRENT"))
+        try whole.write(to: URL(filePath: dataFile(of: copy)))
+        let reader = try openReader(copy)
+        defer { reader.close() }
+        try body(reader)
+        #expect(try reader.checkPages().isEmpty, "commit \(commit)")
     }
 
     /// The pages in a commit's seal.

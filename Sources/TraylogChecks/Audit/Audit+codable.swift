@@ -52,7 +52,7 @@ extension Base64 {
 }
 
 extension TrayDifference: JSONForm {
-    /// What `diff` prints, with the steps alone in place of their events.
+    /// The JSON that `diff` prints, with the steps alone in place of their events.
     public func write(to writer: inout JSONWriter) { writer.write(self, nil) }
 }
 

@@ -30,7 +30,7 @@ extension PageMap {
         try? notePending(commit, false)
     }
 
-    /// What a commit's page of the header has to hold to show what the other one shows, from ``MetaPage/contents`` on.
+    /// The bytes with which a commit's page of the header shows the same as the other one, from ``MetaPage/contents`` on.
     ///
     /// It is written at once and lies inside of 512 bytes: a disk has all of it or nothing.
     func fieldsOfOther(_ commit: UInt64, number: UInt64, mark: UInt64) -> [UInt8] {

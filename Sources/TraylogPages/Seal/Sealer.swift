@@ -31,6 +31,9 @@ package final class Sealer {
         return true
     }
 
+    /// Forgets the last commit, which failed: another one may get its number.
+    package func forget() { old.forget() }
+
     /// Whether the commit before can be told, from the last seal or from its page of the header.
     private func shows(_ commit: UInt64) throws(LMDBError) -> Bool {
         if old.shows(commit) { return true }

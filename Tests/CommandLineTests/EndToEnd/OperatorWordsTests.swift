@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the program understands, and what it says where somebody has to go on.
+/// The words that the program understands, and those with which it answers where somebody has to go on.
 struct OperatorWordsTests {
     private func withItems(_ body: (TestStore) throws -> Void) throws {
         try withStore { store in
