@@ -28,6 +28,8 @@ package struct PreparedCommands: Sendable {
 
     /// From this many commands on they bring their events' salts along; below, a draw by the writer costs less.
     static let saltedCommands = 128
+    /// So much room is there before a payload is encoded.
+    private static let largePayload = 4_096
 
     let commands: [Command]
     private(set) var entries: [Entry] = []
@@ -46,7 +48,7 @@ package struct PreparedCommands: Sendable {
     package init(_ commands: [Command], hasher: IdentityHasher, areValid: Bool = false) {
         self.commands = commands
         entries.reserveCapacity(commands.count)
-        payloads.reserveCapacity(commands.count * 192)
+        payloads.reserveCapacity(commands.count * 192 + PreparedCommands.largePayload)
         if commands.count >= PreparedCommands.saltedCommands { drawSalts() }
         for index in commands.indices {
             do throws(Refusal) {
@@ -110,7 +112,7 @@ package struct PreparedCommands: Sendable {
         // What becomes due is noted by the longer way.
         if content.expiresAt == nil { entry.notice = CompactFact(fact) }
         if entry.notice == nil { facts[index] = fact }
-        payloads.growGeometrically(for: 4_096)
+        payloads.growGeometrically(for: PreparedCommands.largePayload)
         entry.payloadStart = payloads.count
         PayloadEncoder.append(
             user: user, key: key, actor: actor, device: device, commandFingerprint: entry.fingerprint,

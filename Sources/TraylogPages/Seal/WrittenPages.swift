@@ -108,10 +108,29 @@ struct WrittenPages {
             WrittenPages.cut(&here, 0, here.count - count)
             WrittenPages.cut(&there, 0, there.count - count)
         } else if !here.isEmpty, !there.isEmpty {
-            let (inNew, inOld) = (Set(here), Set(there))
-            here.removeAll { inOld.contains($0) }
-            there.removeAll { inNew.contains($0) }
+            leaveOutEqual()
         }
+    }
+
+    /// Takes out of both lists what they share, wherever it stands, and orders them by number.
+    private mutating func leaveOutEqual() {
+        here.sort()
+        there.sort()
+        var (inHere, inThere, ofHere, ofThere) = (0, 0, 0, 0)
+        while inHere < here.count, inThere < there.count {
+            let (first, second) = (here[inHere], there[inThere])
+            if first < second {
+                here[ofHere] = first
+                ofHere += 1
+            } else if first > second {
+                there[ofThere] = second
+                ofThere += 1
+            }
+            if first <= second { inHere += 1 }
+            if first >= second { inThere += 1 }
+        }
+        here.removeSubrange(ofHere..<inHere)
+        there.removeSubrange(ofThere..<inThere)
     }
 
     private static func cut(_ list: inout [UInt64], _ first: Int, _ last: Int) {

@@ -11,10 +11,17 @@ import Glibc
     @usableFromInline let condition: UnsafeMutablePointer<pthread_cond_t>
     @usableFromInline let state: UnsafeMutablePointer<State>
 
+    /// The memory of all three: a caller who waits for an append makes a monitor, and should ask for memory once.
+    private let memory: UnsafeMutableRawPointer
+
     package init(_ state: consuming sending State) {
-        unsafe self.mutex = .allocate(capacity: 1)
-        unsafe self.condition = .allocate(capacity: 1)
-        unsafe self.state = .allocate(capacity: 1)
+        let conditionStart = unsafe Self.offset(of: pthread_cond_t.self, behind: pthread_mutex_t.self, at: 0)
+        let stateStart = Self.offset(of: State.self, behind: pthread_cond_t.self, at: conditionStart)
+        unsafe memory = .allocate(
+            byteCount: stateStart + MemoryLayout<State>.size, alignment: max(16, MemoryLayout<State>.alignment))
+        unsafe mutex = memory.initializeMemory(as: pthread_mutex_t.self, to: pthread_mutex_t())
+        unsafe condition = (memory + conditionStart).initializeMemory(as: pthread_cond_t.self, to: pthread_cond_t())
+        unsafe self.state = (memory + stateStart).bindMemory(to: State.self, capacity: 1)
         unsafe self.state.initialize(to: state)
         unsafe pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
@@ -29,9 +36,15 @@ import Glibc
         unsafe pthread_cond_destroy(condition)
         unsafe pthread_mutex_destroy(mutex)
         unsafe state.deinitialize(count: 1)
-        unsafe state.deallocate()
-        unsafe condition.deallocate()
-        unsafe mutex.deallocate()
+        unsafe memory.deallocate()
+    }
+
+    /// Where a value stands behind another one.
+    private static func offset<Value: ~Copyable, First: ~Copyable>(
+        of value: Value.Type, behind first: First.Type, at start: Int
+    ) -> Int {
+        let alignment = MemoryLayout<Value>.alignment
+        return (start + MemoryLayout<First>.size + alignment - 1) / alignment * alignment
     }
 
     /// Runs `body` with the lock held; about 20 ns when nobody else holds it.
