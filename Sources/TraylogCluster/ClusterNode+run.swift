@@ -136,6 +136,11 @@ extension ClusterNode {
         if let current = await lease.current(), current.node != options.name {
             return await life.note(owner: current)
         }
+        let restraint = await options.restraint(life.seen.owner)
+        if restraint > .zero {
+            try await Task.sleep(for: restraint)
+            if let current = await lease.current() { return await life.note(owner: current) }
+        }
         let begin = ContinuousClock.now
         guard let ownership = await lease.acquire(node: options.name, url: options.url) else {
             return await life.note(owner: await lease.current())

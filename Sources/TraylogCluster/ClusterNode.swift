@@ -15,6 +15,12 @@ public struct NodeOptions: Sendable {
     /// How often the owner looks for what is due.
     public var tickInterval: Duration = .milliseconds(500)
 
+    /// How long to let others go first when nobody decides, asked each time with who decided before, as far as the node knows;
+    /// not at all by default.
+    ///
+    /// A process with nodes of several logs spreads them over the machines by it.
+    public var restraint: @Sendable (_ last: Ownership?) async -> Duration = { _ in .zero }
+
     /// Makes one of its parts.
     public init(name: String, url: String) {
         self.name = name
@@ -90,11 +96,17 @@ public final class ClusterNode: Sendable {
     public func stop() async {
         await publisher.stop()
         await life.stop()
-        if let ownership = await publisher.node.ownership {
-            await publisher.lostLease()
-            await lease.release(ownership)
-        }
+        await yield()
         await store.close()
+    }
+
+    /// Gives the lease up, if the node has it, so that another one takes over.
+    ///
+    /// What is in flight ends: whether it counts is the log's to say.
+    public func yield() async {
+        guard let ownership = await publisher.node.ownership else { return }
+        await publisher.lostLease()
+        await lease.release(ownership)
     }
 
     /// The node as it is now.

@@ -6,6 +6,8 @@ import threading
 import time
 from urllib.parse import quote
 
+from machines import partition_of
+
 
 class Lines:
     """One kept connection to each node, of one thread."""
@@ -14,31 +16,35 @@ class Lines:
         self.nodes, self.timeout, self.open = nodes, timeout, {}
         self.headers = {"Authorization": f"Bearer {key}"}
 
-    def call(self, node, method, path, body=None, headers=None):
-        """(status, headers, JSON); None when nobody answered, so that nothing is known."""
+    def call(self, node, method, path, body=None, headers=None, raw=False):
+        """(status, headers, JSON, or bytes where they are asked for); None when nobody answered, so that nothing is known."""
         connection = self.open.get(node.number)
         if connection is None:
             connection = self.open[node.number] = http.client.HTTPConnection(node.host, node.port, timeout=self.timeout)
         headers = {**self.headers, **(headers or {})}
         if body is not None:
-            headers["Content-Type"] = "application/json"
+            headers.setdefault("Content-Type", "application/json")
         try:
-            connection.request(method, path, None if body is None else json.dumps(body), headers)
+            connection.request(method, path, body if body is None or isinstance(body, bytes) else json.dumps(body), headers)
             answer = connection.getresponse()
             data = answer.read()
-            return answer.status, answer.headers, json.loads(data) if data else None
+            if raw:
+                return answer.status, answer.headers, data
+            is_lines = answer.headers.get_content_type() == "application/x-ndjson"
+            return answer.status, answer.headers, (
+                [json.loads(line) for line in data.splitlines()] if is_lines else json.loads(data) if data else None)
         except (OSError, http.client.HTTPException, ValueError):
             connection.close()
             return None
 
-    def write(self, node, path, body=None, seconds=90):
+    def write(self, node, path, body=None, seconds=90, method="POST", headers=None):
         """(the answer, how often it was sent): sends it until it is performed or refused, as 503 asks for. With a key, or it may be
         performed twice."""
         end = time.monotonic() + seconds
         attempts = 0
         while True:
             attempts += 1
-            answer = self.call(node, "POST", path, body)
+            answer = self.call(node, method, path, body, headers)
             if answer is not None and answer[0] != 503:
                 return answer, attempts
             if time.monotonic() > end:
@@ -97,15 +103,17 @@ class Item:
 class Writer(threading.Thread):
     """Sends commands with keys, one after the other, each until it is answered, to whichever node."""
 
-    def __init__(self, number, random, nodes, key, findings, stop):
+    def __init__(self, number, random, nodes, key, findings, stop, partitions=1):
         super().__init__(name=f"writer {number}", daemon=True)
+        self.partitions = partitions
         self.number, self.random, self.nodes = number, random, nodes
         self.lines, self.findings, self.stop = Lines(nodes, key), findings, stop
         self.users = [f"w{number}-{index}" for index in range(3)]
         self.items = {user: [] for user in self.users}
         self.keys = []
         self.sent = 0
-        self.last_seq = 0
+        # Of each partition: seqs are its own.
+        self.last_seq = {}
         self.stalls = 0.0
 
     def run(self):
@@ -179,7 +187,7 @@ class Writer(threading.Thread):
         """Four at once, or none: nobody may see another number of them."""
         user = f"w{self.number}-four"
         commands = [{"kind": "notify", "user": user, "key": f"{key}.{part}", "title": "of four"} for part in range(4)]
-        answer = self.ask("/v1/commands?atomic=true", commands, lambda status, _: status == 200)
+        answer = self.ask("/v1/commands?atomic=true", user, commands, lambda status, _: status == 200)
         if answer is None:
             return
         for command, result in zip(commands, answer[2]["results"]):
@@ -192,7 +200,7 @@ class Writer(threading.Thread):
         def is_answer(status, body):
             attempts[0] += 1
             return status == 200
-        answer = self.ask("/v1/commands", [command], is_answer)
+        answer = self.ask("/v1/commands", command["user"], [command], is_answer)
         if answer is None:
             return
         result = answer[2]["results"][0]
@@ -213,7 +221,7 @@ class Writer(threading.Thread):
             if command["kind"] == "notify":
                 self.keys = self.keys[-50:] + [(command, seq)]
 
-    def ask(self, path, body, is_answer):
+    def ask(self, path, user, body, is_answer):
         """Sends it again and again, to one node after the other; None when the run ends without an answer."""
         began = time.monotonic()
         unsure = 0
@@ -222,7 +230,9 @@ class Writer(threading.Thread):
             answer = self.lines.call(node, "POST", path, body)
             if answer is not None and is_answer(answer[0], answer[2]):
                 self.stalls = max(self.stalls, time.monotonic() - began)
-                self.last_seq = max(self.last_seq, int(answer[1].get("Traylog-Seq", 0)))
+                partition = partition_of(user, self.partitions)
+                seq = int(answer[1].get("Traylog-Seq", 0))
+                self.last_seq[partition] = max(self.last_seq.get(partition, 0), seq)
                 return answer
             if answer is None:
                 self.findings.count("unanswered")
@@ -245,8 +255,9 @@ class Writer(threading.Thread):
     def look(self, user):
         """Reads the own writes, on any node."""
         node = self.random.choice(self.nodes)
+        last_seq = self.last_seq.get(partition_of(user, self.partitions), 0)
         answer = self.lines.call(
-            node, "GET", f"/v1/users/{quote(user)}/tray", headers={"Traylog-Min-Seq": str(self.last_seq)})
+            node, "GET", f"/v1/users/{quote(user)}/tray", headers={"Traylog-Min-Seq": str(last_seq)})
         if answer is None or answer[0] == 503:
             self.findings.count("reads without answer")
             return
@@ -257,14 +268,15 @@ class Writer(threading.Thread):
         got = (tray.get("total"), tray.get("unread"), tray.get("unseen"))
         if answer[0] != 200 or got != due:
             self.findings.note(
-                "sessions", f"{user} on {node.name}, as of {tray.get('asOf')} after {self.last_seq}: {got} instead of {due}")
+                "sessions", f"{user} on {node.name}, as of {tray.get('asOf')} after {last_seq}: {got} instead of {due}")
 
 
 class Reader(threading.Thread):
     """Reads without asking for anything new: answers of one node never go back, and never show a transaction's middle."""
 
-    def __init__(self, number, random, nodes, key, findings, stop, writers):
+    def __init__(self, number, random, nodes, key, findings, stop, writers, partitions=1):
         super().__init__(name=f"reader {number}", daemon=True)
+        self.partitions = partitions
         self.random, self.nodes, self.findings, self.stop = random, nodes, findings, stop
         self.lines = Lines(nodes, key)
         self.users = [f"w{number}-four" for number in range(writers)]
@@ -281,10 +293,11 @@ class Reader(threading.Thread):
                 continue
             self.findings.count("reads")
             tray = answer[2]
-            before = self.newest.get((node.number, stores), 0)
+            place = (node.number, stores, partition_of(user, self.partitions))
+            before = self.newest.get(place, 0)
             if tray["asOf"] < before:
                 self.findings.note("sessions", f"{node.name} answered as of {tray['asOf']} after {before}")
-            self.newest[(node.number, stores)] = max(before, tray["asOf"])
+            self.newest[place] = max(before, tray["asOf"])
             if tray["total"] % 4:
                 self.findings.note("sessions", f"{node.name}: {tray['total']} of {user}, who gets four at once")
         self.lines.close()

@@ -4,6 +4,7 @@ On loopback each has ports of its own. In namespaces each pair of a broker and a
 cut off; that needs root and the program `ip`.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -15,6 +16,11 @@ import urllib.error
 import urllib.request
 
 SCOPES = "publish,users,audit,admin,metrics"
+
+
+def partition_of(user, count):
+    """The partition of a user, as the servers count (Docs/guides/cluster.md)."""
+    return int.from_bytes(hashlib.sha256(user.encode()).digest()[:8], "big") % count
 
 
 def free_ports(count):
@@ -209,15 +215,24 @@ class Node(Process):
         except (OSError, ValueError):
             return None
 
-    def role(self):
-        return (self.readiness() or {}).get("role")
+    def states(self):
+        """What /readyz says of each partition; one without partitions, none when nobody answers."""
+        state = self.readiness()
+        if state is None:
+            return []
+        return state.get("partitions", [state])
+
+    def role(self, partition=0):
+        states = self.states()
+        return states[partition].get("role") if partition < len(states) else None
 
 
 class Cluster:
     """Brokers and servers; `with` ends them."""
 
-    def __init__(self, server, broker, directory, brokers=3, nodes=3, namespaces=False, sync="always", options=()):
-        self.directory = directory
+    def __init__(self, server, broker, directory, brokers=3, nodes=3, namespaces=False, sync="always", options=(),
+                 partitions=1):
+        self.directory, self.partitions = directory, partitions
         self.network = Namespaces(max(brokers, nodes)) if namespaces else Network()
         try:
             ports = free_ports(3 * brokers + nodes)
@@ -232,8 +247,9 @@ class Cluster:
             self.keys = os.path.join(directory, "keys")
             with open(self.keys, "w") as file:
                 file.write(line + "\n")
+            divided = ["--partitions", str(partitions)] if partitions > 1 else []
             self.options = [
-                "--cluster", ",".join(each.url for each in self.brokers), "--stream", "traylog", "--keys", self.keys,
+                *divided, "--cluster", ",".join(each.url for each in self.brokers), "--stream", "traylog", "--keys", self.keys,
                 "--monitor", ",".join(each.monitor for each in self.brokers), *options]
             self.nodes = [
                 Node(server, self.network, number, ports[3 * brokers + number],
@@ -255,19 +271,24 @@ class Cluster:
         self.wait_for_nodes()
 
     def wait_for_nodes(self):
-        """Until one node owns and the others follow, and all know which one it is."""
+        """Until one node owns and the others follow, in every partition, and all know which one it is."""
         def is_settled():
-            states = [node.readiness() or {} for node in self.nodes]
-            roles = sorted(state.get("role", "") for state in states)
-            owners = {state.get("owner") for state in states}
-            return roles == ["follower"] * (len(states) - 1) + ["owner"] and len(owners) == 1 and None not in owners
+            return all(self.is_settled(partition) for partition in range(self.partitions))
         self.wait("one node owns and the others follow it", is_settled)
 
-    def wait(self, what, holds, seconds=180):
+    def is_settled(self, partition):
+        all_states = [node.states() for node in self.nodes]
+        states = [states[partition] if partition < len(states) else {} for states in all_states]
+        roles = sorted(state.get("role", "") for state in states)
+        owners = {state.get("owner") for state in states}
+        return roles == ["follower"] * (len(states) - 1) + ["owner"] and len(owners) == 1 and None not in owners
+
+    def wait(self, what, holds, seconds=180, without=()):
+        """Until it holds. Whoever ends meanwhile is a failure, but for those who are told."""
         end = time.monotonic() + seconds
         while not holds():
             for each in self.brokers + self.nodes:
-                if each.process is not None and not each.is_running():
+                if each not in without and each.process is not None and not each.is_running():
                     raise RuntimeError(f"{each.name} ended with {each.process.returncode}: {each.logged()}")
             if time.monotonic() > end:
                 states = "\n".join(f"{node.name}: {node.readiness()}" for node in self.nodes)
@@ -280,8 +301,14 @@ class Cluster:
             {name: state.get(name) for name in expected} == expected
             for state in (node.readiness() or {} for node in self.nodes))
 
-    def owner(self):
-        return next((node for node in self.nodes if node.role() == "owner"), None)
+    def owner(self, partition=0):
+        return next((node for node in self.nodes if node.role(partition) == "owner"), None)
+
+    def paths(self, path):
+        """The path for each log of the cluster."""
+        if self.partitions == 1:
+            return [path]
+        return [path + ("&" if "?" in path else "?") + f"partition={number}" for number in range(self.partitions)]
 
     def __enter__(self):
         return self

@@ -10,7 +10,7 @@ import time
 import urllib.request
 
 from callers import Findings, Lines, Reader, Writer
-from machines import Cluster, Namespaces
+from machines import Cluster, Namespaces, partition_of
 
 WRITERS = 8
 
@@ -45,7 +45,8 @@ class Nemesis:
     def target(self):
         """The owner; any node while there is none."""
         chosen = self.random.choice(self.cluster.nodes)
-        return self.cluster.owner() or chosen
+        partition = self.random.randrange(self.cluster.partitions)
+        return self.cluster.owner(partition) or chosen
 
     def owner_killed(self, pause):
         node = self.target()
@@ -109,21 +110,25 @@ class Check:
         raise RuntimeError(f"{node.name} does not answer {path}: {answer}")
 
     def run(self, users):
+        """All events of all logs."""
         self.cluster.wait_for_nodes()
-        heads = lambda: {self.get(node, "/v1/tree-head")[2]["treeSize"] for node in self.cluster.nodes}
-        self.cluster.wait("all nodes have the same events", lambda: len(heads()) == 1)
         first, *others = self.cluster.nodes
-        log = self.log(first)
-        self.compare("tree head", lambda node: self.get(node, "/v1/tree-head")[2])
-        for node in others:
-            if self.log(node) != log:
-                self.differences.append(f"{node.name} has another log than {first.name}")
+        whole = []
+        for partition, path in enumerate(self.cluster.paths("/v1/tree-head")):
+            heads = lambda: {self.get(node, path)[2]["treeSize"] for node in self.cluster.nodes}
+            self.cluster.wait("all nodes have the same events", lambda: len(heads()) == 1)
+            self.compare(path, lambda node: self.get(node, path)[2])
+            log = self.log(first, partition)
+            for node in others:
+                if self.log(node, partition) != log:
+                    self.differences.append(f"{node.name} has another log than {first.name} in partition {partition}")
+            self.acknowledged(log, partition)
+            whole += log
         self.compare_answers(users)
-        self.acknowledged(log)
         for node in self.cluster.nodes:
             self.verify(node)
         self.lines.close()
-        return log
+        return whole
 
     def compare(self, what, ask):
         answers = [ask(node) for node in self.cluster.nodes]
@@ -136,20 +141,22 @@ class Check:
             for path in ("tray", "inbox?limit=100", "inbox?limit=100&view=snoozed", "threads", "subscriptions"):
                 self.compare(f"{path} of {user}", lambda node: self.get(node, f"/v1/users/{user}/{path}")[2])
 
-    def log(self, node):
+    def log(self, node, partition):
         events, offset = [], "-1"
         while True:
-            _, headers, page = self.get(node, f"/v1/log?offset={offset}")
+            _, headers, page = self.get(node, self.cluster.paths(f"/v1/log?offset={offset}")[partition])
             events += page
             offset = headers["Stream-Next-Offset"]
             if headers.get("Stream-Up-To-Date") == "true":
                 return events
 
-    def acknowledged(self, log):
+    def acknowledged(self, log, partition):
         by_seq = {event["seq"]: event for event in log}
         if sorted(by_seq) != list(range(1, len(log) + 1)):
             self.findings.note("lost", "the log has a gap")
         for (user, key), seq in self.findings.acknowledged.items():
+            if partition_of(user, self.cluster.partitions) != partition:
+                continue
             event = by_seq.get(seq)
             if event is None or event.get("user") != user or event.get("key") != key:
                 self.findings.note("lost", f"{key} of {user} was acknowledged as event {seq}, which is {event}")
@@ -163,31 +170,32 @@ class Check:
                 self.findings.note("doubled", f"{key} of {user} stands {count} times in the log")
 
     def verify(self, node):
-        for kind in ("verifications", "replays"):
-            (_, _, body), _ = self.lines.write(node, f"/v1/admin/{kind}")
+        for path in self.cluster.paths("/v1/admin/verifications") + self.cluster.paths("/v1/admin/replays"):
+            (_, _, body), _ = self.lines.write(node, path)
             job = self.get(node, f"/v1/admin/jobs/{body['id']}")[2]
             while job["state"] == "running":
                 time.sleep(0.1)
                 job = self.get(node, f"/v1/admin/jobs/{body['id']}")[2]
             outcome = job["outcome"]
             if job["state"] != "done" or not outcome.get("ok", outcome.get("identical")):
-                self.unsound.append(f"{node.name}, {kind}: {outcome}")
+                self.unsound.append(f"{node.name}, {path}: {outcome}")
 
 
-def run(server, broker, directory, seed, seconds, wants_namespaces=True):
+def run(server, broker, directory, seed, seconds, wants_namespaces=True, partitions=1):
     """Returns whether every promise held; prints a table."""
     why_not = Namespaces.why_not() if wants_namespaces else "it was not asked for"
     if why_not:
         print(f"not cut off: {why_not}")
     findings, stop = Findings(), Stop()
-    with Cluster(server, broker, directory, namespaces=why_not is None) as cluster:
+    with Cluster(server, broker, directory, namespaces=why_not is None, partitions=partitions) as cluster:
         cluster.start()
         make = lambda name: random.Random(f"{seed} {name}")
         writers = [
-            Writer(number, make(f"writer {number}"), cluster.nodes, cluster.key, findings, stop)
+            Writer(number, make(f"writer {number}"), cluster.nodes, cluster.key, findings, stop, partitions)
             for number in range(WRITERS)]
         readers = [
-            Reader(number, make(f"reader {number}"), cluster.nodes, cluster.key, findings, stop, WRITERS)
+            Reader(number, make(f"reader {number}"), cluster.nodes, cluster.key, findings, stop, WRITERS,
+                   partitions)
             for number in range(2)]
         began = time.monotonic()
         for thread in writers + readers:

@@ -7,47 +7,17 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "Cluster"))
+from clustered import BROKER, SERVER, ClusterCase, machines
+import torture
 
-import machines  # noqa: E402
-import torture  # noqa: E402
-from callers import Lines  # noqa: E402
-
-SERVER = os.environ["TRAYLOG_SERVER"]
-BROKER = os.path.join(os.path.dirname(sys.executable), "nats-server")
-if not os.access(BROKER, os.X_OK):
-    BROKER = shutil.which("nats-server")
 SECONDS = int(os.environ.get("TRAYLOG_CLUSTER_SECONDS", "60"))
 SEED = int(os.environ.get("TRAYLOG_CLUSTER_SEED", "1"))
 
 
-@unittest.skipUnless(BROKER, "nats-server is not installed: it comes with Tools/Server/Tests/requirements.txt")
-class ClusterTests(unittest.TestCase):
-    def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="traylog-cluster.")
-        self.addCleanup(shutil.rmtree, self.directory, True)
-
-    def cluster(self, **options):
-        return machines.Cluster(SERVER, BROKER, self.directory, **options)
-
-    def lines(self, cluster):
-        """Connections to its nodes. They wait long: this machine may be slow."""
-        lines = Lines(cluster.nodes, cluster.key, timeout=60)
-        self.addCleanup(lines.close)
-        return lines
-
-    def refusal(self, **options):
-        """The status and the words of a server that refuses to start."""
-        with self.cluster(**options) as cluster:
-            cluster.start_brokers()
-            node = cluster.nodes[0]
-            node.start()
-            return node.process.wait(timeout=120), node.logged()
-
+class ClusterTests(ClusterCase):
     def test_brokers_that_sync_now_and_then_are_refused(self):
         status, words = self.refusal(sync=None)
         self.assertEqual(status, 78, words)
@@ -120,18 +90,6 @@ class ClusterTests(unittest.TestCase):
             broker.start()
         cluster.wait_for_nodes()
         lines.notify(cluster.nodes[0], "ann", "3")
-
-    def backup(self, lines, node):
-        directory = tempfile.mkdtemp(dir=self.directory)
-        job = lines.call(node, "POST", "/v1/admin/backups", {"dest": os.path.join(directory, "backup")})[2]["id"]
-        while lines.call(node, "GET", f"/v1/admin/jobs/{job}")[2]["state"] == "running":
-            time.sleep(0.1)
-        return os.path.join(directory, "backup")
-
-    @staticmethod
-    def trim(cluster, backup):
-        trim = [SERVER, "trim", "--cluster", cluster.brokers[0].url, "--stream", "traylog", "--backup", backup]
-        return json.loads(subprocess.run(trim, check=True, capture_output=True).stdout)
 
     def test_an_erasure_ends_when_every_node_has_rewritten_and_the_stream_is_trimmed(self):
         with self.cluster() as cluster:

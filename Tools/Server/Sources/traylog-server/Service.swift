@@ -20,7 +20,7 @@ final class Service: Sendable {
     let limits: RateLimits
     let metrics: Metrics
     let jobs = Jobs()
-    let streams = LiveStreams()
+    let streams: LiveStreams
     let devices: Devices
     let topics: TopicIndex
     let log: ServiceLog
@@ -33,7 +33,7 @@ final class Service: Sendable {
     init(
         store: Store, configuration: ServiceConfiguration, keys: ServerKeys, tokens: UserTokens,
         checkpointKey: NotePrivateKey, devices: Devices, metrics: Metrics, log: ServiceLog, cluster: Cluster? = nil,
-        pass: NodePass? = nil
+        pass: NodePass? = nil, limits: RateLimits, streams: LiveStreams
     ) async throws {
         self.metrics = metrics
         self.cluster = cluster
@@ -47,7 +47,7 @@ final class Service: Sendable {
         self.tokens = tokens
         self.checkpointKey = checkpointKey
         self.log = log
-        limits = RateLimits(perUser: configuration.rateUser, perKey: configuration.rateKey)
+        (self.limits, self.streams) = (limits, streams)
     }
 
     /// Whether the server was told to stop: it is not ready then, and takes no new live streams.
@@ -56,6 +56,18 @@ final class Service: Sendable {
     /// Closes the store; a node gives its lease up first.
     func close() async {
         if let cluster { await cluster.stop() } else { await store.close() }
+    }
+
+    /// Which of several it is; nil for a server that is not divided.
+    var partition: Int? {
+        guard let settings = cluster?.settings, settings.partitions.count > 1 else { return nil }
+        return settings.partition
+    }
+
+    /// The name of the log in checkpoints: logs of several partitions must not look like one that forks.
+    var origin: String {
+        let name = checkpointKey.publicKey.name
+        return partition.map { "\(name)/\($0)" } ?? name
     }
 
     func drain() {

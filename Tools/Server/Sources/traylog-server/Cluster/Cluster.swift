@@ -41,7 +41,10 @@ final class Cluster: Sendable {
     ) async throws -> Cluster {
         let connection = try BrokerConnection(settings.brokers)
         let (stream, created) = try await patiently(log) { try await probe(settings, connection, log) }
-        if let seed = settings.seed { try await Seed(peer: seed, pass: pass, directory: directory).plant() }
+        if let seed = settings.seed {
+            let partition = settings.partitions.count > 1 ? settings.partition : nil
+            try await Seed(peer: seed, pass: pass, directory: directory, partition: partition).plant()
+        }
         let (brokerLog, lease, members) = try await patiently(log) {
             try await BrokerQueue("traylog.broker.start").run { () throws(BrokerError) in
                 (
@@ -53,12 +56,58 @@ final class Cluster: Sendable {
         }
         var options = NodeOptions(name: settings.advertise, url: settings.advertise)
         options.store = storeOptions
+        if settings.partitions.count > 1 { options.restraint = restraint(settings, members) }
         let node = try await ClusterNode.open(directory, options, log: brokerLog, lease: lease)
         let identity = Array(SHA256.hash(data: Array("\(stream.name) \(created)".utf8))).prefix(16)
         let cluster = Cluster(settings, node, members, Array(identity).hex, JetStream(connection: connection))
         await node.start()
         cluster.telling.withLock { $0 = Task { await cluster.tell() } }
         return cluster
+    }
+
+    /// Compares the number of partitions with that of the streams.
+    ///
+    /// - Throws: ``OtherPartitions``; ``BrokerError`` when no broker answered for a minute.
+    static func claim(_ settings: ClusterSettings, log: ServiceLog) async throws {
+        let connection = try BrokerConnection(settings.brokers)
+        let other = try await patiently(log) {
+            try await BrokerQueue("traylog.broker.partitions").run { () throws(BrokerError) in
+                try settings.partitions.claim(settings.stream, at: connection, replicas: settings.replicas)
+            }
+        }
+        if let other { throw other }
+    }
+
+    /// The node whose turn it is to own the partition: partitions are spread over the nodes in the order of their URLs, and those
+    /// of a node that is gone fall to the next one.
+    ///
+    /// - Parameter gone: a node that is not to be counted on.
+    private static func turn(_ settings: ClusterSettings, _ members: Members, gone: String? = nil) async -> Members
+        .Member?
+    {
+        guard let nodes = try? await members.all(), !nodes.isEmpty else { return nil }
+        let ring = nodes.indices.map { nodes[(settings.partition + $0) % nodes.count] }
+        return ring.first { $0.url != gone && $0.isThere }
+    }
+
+    /// Lets the node go first whose turn it is.
+    private static func restraint(
+        _ settings: ClusterSettings, _ members: Members
+    ) -> @Sendable (Ownership?) async -> Duration {
+        { last in
+            let gone = last?.node == settings.advertise ? nil : last?.node
+            let member = await turn(settings, members, gone: gone)
+            return member == nil || member?.url == settings.advertise ? .zero : takeoverTime
+        }
+    }
+
+    /// Gives a partition to the node whose turn it is, if that one has come as far.
+    private func giveBack(_ status: NodeStatus) async {
+        guard settings.partitions.count > 1, status.role == .owner,
+            let member = await Self.turn(settings, members), member.url != settings.advertise,
+            member.position + 1_000 > status.position.rawValue
+        else { return }
+        await node.yield()
     }
 
     func stop() async {
@@ -180,6 +229,8 @@ final class Cluster: Sendable {
                     at: Timestamp.now.rfc3339)
                 if (try? await members.tell(member)) != nil { told = status.position.rawValue }
             }
+            // Now and then: should the other one not take it, callers wait no longer than for a takeover.
+            if beats % 30 == 15 { await giveBack(status) }
             try? await Task.sleep(for: Self.tellTime)
         }
     }

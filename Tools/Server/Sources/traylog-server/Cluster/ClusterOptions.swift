@@ -18,22 +18,30 @@ struct ClusterOptions: ParsableArguments {
     @Option(help: "A node to begin with a copy of, where there is no store yet.")
     var seed: String?
 
+    @Option(
+        help: "Into how many parts users are divided, each with a stream and a store; it never changes. 1 without it.")
+    var partitions: String?
+
     @Flag(help: "Start on brokers that may lose events; for trying it out.")
     var allowUnsafeLog = false
 
     init() {}
 
     init(
-        cluster: String?, stream: String?, advertise: String?, monitor: String?, seed: String?, allowUnsafeLog: Bool
+        cluster: String?, stream: String?, advertise: String?, monitor: String?, seed: String?, partitions: String?,
+        allowUnsafeLog: Bool
     ) {
-        (self.cluster, self.stream, self.advertise) = (cluster, stream, advertise)
+        (self.cluster, self.stream, self.advertise, self.partitions) = (cluster, stream, advertise, partitions)
         (self.monitor, self.seed, self.allowUnsafeLog) = (monitor, seed, allowUnsafeLog)
     }
 
     /// - Returns: nil where no cluster is asked for.
     func settings(isDev: Bool) throws -> ClusterSettings? {
         guard cluster != nil else {
-            for (name, value) in [("stream", stream), ("advertise", advertise), ("monitor", monitor), ("seed", seed)] {
+            for (name, value) in [
+                ("stream", stream), ("advertise", advertise), ("monitor", monitor), ("seed", seed),
+                ("partitions", partitions),
+            ] {
                 if value != nil { throw ConfigurationError("--\(name) is for a server with --cluster") }
             }
             if allowUnsafeLog { throw ConfigurationError("--allow-unsafe-log is for a server with --cluster") }
@@ -49,7 +57,15 @@ struct ClusterOptions: ParsableArguments {
         return ClusterSettings(
             brokers: brokers, stream: try name(), advertise: try Self.base(advertise, "--advertise"),
             monitors: try monitors(of: brokers), seed: try seed.map { try Self.base($0, "--seed") },
-            allowsUnsafeLog: allowUnsafeLog)
+            allowsUnsafeLog: allowUnsafeLog, partitions: try map())
+    }
+
+    private func map() throws -> PartitionMap {
+        guard let partitions else { return PartitionMap(count: 1) }
+        guard let count = Int(partitions), (1...PartitionMap.most).contains(count) else {
+            throw ConfigurationError("--partitions must be 1 to \(PartitionMap.most)")
+        }
+        return PartitionMap(count: count)
     }
 
     func brokers() throws -> [String] {
@@ -97,7 +113,18 @@ struct ClusterSettings: Sendable {
     var monitors: [String]
     var seed: String?
     var allowsUnsafeLog: Bool
+    var partitions: PartitionMap
+    /// Of them, which this is.
+    var partition = 0
 
     /// Three, or as many as there are for trying it out.
     var replicas: Int { allowsUnsafeLog && brokers.count < 3 ? 1 : 3 }
+
+    /// Those of one partition.
+    func of(_ partition: Int) -> ClusterSettings {
+        var settings = self
+        settings.partition = partition
+        settings.stream = partitions.stream(stream, partition)
+        return settings
+    }
 }

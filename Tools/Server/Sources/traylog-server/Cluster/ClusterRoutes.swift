@@ -39,12 +39,42 @@ enum ClusterRoutes {
     }
 }
 
-extension Responder {
-    /// Sends a request on to the node that decides, if that is another one.
+extension Call {
+    /// Performs the request, here or by the node that decides; its caller may.
+    func perform() async throws -> Response {
+        if let response = try await forwarded() { return response }
+        if headers[.minSeq] != nil, request.method == .get || request.method == .head { try await waitForWrites() }
+        // What may compute for milliseconds keeps no other connection waiting.
+        guard route.isShort else {
+            return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await route.handler(self) }
+        }
+        return try await route.handler(self)
+    }
+
+    /// What another node answers that knows what this one does not: jobs are of the node that runs them.
+    ///
+    /// - Returns: nil where no node does.
+    func answerOfAnotherNode() async -> Response? {
+        guard let cluster = service.cluster, request.headers[Forwarding.mark] == nil else { return nil }
+        let owner = await cluster.otherOwner(cluster.status())
+        let others = ((try? await cluster.members.all()) ?? []).map(\.url).filter { $0 != cluster.settings.advertise }
+        // The owner runs most of them.
+        for url in others.sorted(by: { ($0 == owner ? 0 : 1, $0) < ($1 == owner ? 0 : 1, $1) }) {
+            let answer = await Deadline.abandoning(after: .seconds(3)) { [request] () -> (Response, [UInt8]) in
+                let answer = try await Forwarding.forward(request, to: url)
+                return (answer, try await answer.wholeBody())
+            }
+            guard let (answer, body) = answer, answer.status == .ok else { continue }
+            return .json(body)
+        }
+        return nil
+    }
+
+    /// Sends the request on to the node that decides, if that is another one.
     ///
     /// - Returns: nil for a request that this node performs itself.
     /// - Throws: ``Problem`` 503 while nobody decides and nobody is about to, or where this node must not answer.
-    func forwarded(_ request: Request, _ route: Route) async throws -> Response? {
+    private func forwarded() async throws -> Response? {
         guard let cluster = service.cluster else { return nil }
         var status = await cluster.status()
         if status.role == .diverged, route.showsTrays {

@@ -10,6 +10,12 @@ struct Members: Sendable {
         var position: UInt64
         var head: UInt64
         var at: String
+
+        /// Whether it has said something lately; it does each half minute at least.
+        var isThere: Bool {
+            guard let at = Timestamp(rfc3339: at) else { return false }
+            return Timestamp.now.milliseconds - at.milliseconds < 45_000
+        }
     }
 
     private let bucket: Bucket

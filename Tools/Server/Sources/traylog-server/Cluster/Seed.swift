@@ -10,6 +10,8 @@ struct Seed {
     let peer: String
     let pass: NodePass
     let directory: String
+    /// Nil for a peer with one store.
+    let partition: Int?
 
     /// The copy comes into this directory, and is looked at before it becomes the store.
     private var incoming: String { directory + ".incoming" }
@@ -37,7 +39,8 @@ struct Seed {
 
     /// - Returns: the tree head that the copy must have.
     private func fetch() async throws -> String {
-        var request = HTTPClientRequest(url: peer + Self.path)
+        let query = partition.map { "?\(Call.partition)=\($0)" } ?? ""
+        var request = HTTPClientRequest(url: peer + Self.path + query)
         let now = Timestamp.now.milliseconds / 1_000
         request.headers.add(name: "Authorization", value: pass.credentials(for: Self.path, at: now))
         let answer: HTTPClientResponse

@@ -22,12 +22,14 @@ struct TrimCommand: AsyncParsableCommand {
     var dryRun = false
 
     func run() async throws {
-        let stream = try options.name()
+        let name = try options.name()
         let connection = try BrokerConnection(options.brokers(), isPatient: false)
         let reader = try await Task { [backup] in try StoreReader.open(backup) }.value
-        guard let held = try await reader.sourcePosition(), held.source == stream else {
-            throw ConfigurationError("\(backup) is no backup of a node of the stream \(stream)")
-        }
+        guard let held = try await reader.sourcePosition(),
+            held.source == name || Self.isPartition(held.source, of: name)
+        else { throw ConfigurationError("\(backup) is no backup of a node of the stream \(name)") }
+        // A backup of one partition trims its stream.
+        let stream = held.source
         let members = try Members(connection, stream: stream, replicas: 1)
         for url in forget { try await members.forget(url) }
         let nodes = try await members.all()
@@ -50,6 +52,11 @@ struct TrimCommand: AsyncParsableCommand {
                 nodes.map { ["url": .string($0.url), "position": .int($0.position), "at": .string($0.at)] }),
         ]
         print(String(decoding: report.bytes, as: UTF8.self))
+    }
+
+    private static func isPartition(_ stream: String, of name: String) -> Bool {
+        guard stream.hasPrefix(name + "-"), let index = Int(stream.dropFirst(name.count + 1)) else { return false }
+        return PartitionMap(count: PartitionMap.most).stream(name, index) == stream
     }
 
     private static func bounds(

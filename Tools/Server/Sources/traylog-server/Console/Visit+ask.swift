@@ -18,9 +18,8 @@ extension Visit {
             body: RequestBody(buffer: ByteBuffer(bytes: body?.bytes ?? [])))
         let query = try route.parse(query: parts.count > 1 ? parts[1] : nil)
         let call = Call(
-            request: request, route: route, service: service, caller: session?.caller, channel: context.channel,
-            path: values,
-            query: query)
+            request: request, route: route, service: service, partitions: nil, caller: session?.caller,
+            channel: context.channel, path: values, query: query)
         return try await route.handler(call)
     }
 

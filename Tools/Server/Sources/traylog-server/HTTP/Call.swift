@@ -10,6 +10,8 @@ final class Call: Sendable {
     let request: Request
     let route: Route
     let service: Service
+    /// All of them, where the server is divided.
+    let partitions: Partitions?
     let caller: Caller?
     /// The connection, to close it on a reader who does not read.
     let channel: any Channel
@@ -19,10 +21,10 @@ final class Call: Sendable {
     let query: [String: String]
 
     init(
-        request: Request, route: Route, service: Service, caller: Caller?, channel: any Channel,
-        path: [String: String], query: [String: String]
+        request: Request, route: Route, service: Service, partitions: Partitions?, caller: Caller?,
+        channel: any Channel, path: [String: String], query: [String: String]
     ) {
-        (self.request, self.route, self.service) = (request, route, service)
+        (self.request, self.route, self.service, self.partitions) = (request, route, service, partitions)
         (self.caller, self.channel) = (caller, channel)
         (self.path, self.query) = (path, query)
     }

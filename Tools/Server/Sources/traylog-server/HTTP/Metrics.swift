@@ -1,6 +1,19 @@
 import Synchronization
 import Traylog
 
+/// A figure of the moment.
+struct Gauge: Sendable {
+    let name: String
+    let help: String
+    let value: String
+    /// Each `name="value"`.
+    let labels: [String]
+
+    init(_ name: String, _ help: String, _ value: String, _ labels: [String] = []) {
+        (self.name, self.help, self.value, self.labels) = (name, help, value, labels)
+    }
+}
+
 /// Counts of what the server did, as Prometheus reads them.
 final class Metrics: Sendable {
     private static let bounds: [Double] = [
@@ -65,14 +78,17 @@ final class Metrics: Sendable {
     }
 
     /// The text of `/metrics`, with figures of the store in front.
-    func text(_ gauges: [(name: String, help: String, value: String)]) -> String {
+    func text(_ gauges: [Gauge]) -> String {
         var text = ""
         func head(_ name: String, _ help: String, _ type: String) {
             text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
         }
-        for gauge in gauges {
+        for (index, gauge) in gauges.enumerated() where !gauges[..<index].contains(where: { $0.name == gauge.name }) {
             head(gauge.name, gauge.help, "gauge")
-            text += "\(gauge.name) \(gauge.value)\n"
+            for gauge in gauges[index...] where gauge.name == gauges[index].name {
+                let labels = gauge.labels.isEmpty ? "" : "{\(gauge.labels.joined(separator: ","))}"
+                text += "\(gauge.name)\(labels) \(gauge.value)\n"
+            }
         }
         counts.withLock { counts in
             head("traylog_server_failures_total", "Answers with a status of 500 or above.", "counter")

@@ -9,6 +9,8 @@ struct Responder: HTTPResponder {
     let routes: RouteTable
     /// Nil where it is not wanted.
     let console: Console?
+    /// Nil for a server with one store.
+    let partitions: Partitions?
 
     func respond(to request: Request, context: ServiceContext) async throws -> Response {
         // What lives here while a stream goes on is kept for each of ten thousand: the rest is in functions that do not wait.
@@ -73,15 +75,8 @@ struct Responder: HTTPResponder {
             }
         }
         let call = try call(request, context, note)
-        if let response = try await forwarded(request, call.route) { return response }
-        if call.headers[.minSeq] != nil, request.method == .get || request.method == .head {
-            try await call.waitForWrites()
-        }
-        // What may compute for milliseconds keeps no other connection waiting.
-        guard call.route.isShort else {
-            return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await call.route.handler(call) }
-        }
-        return try await call.route.handler(call)
+        guard let partitions else { return try await call.perform() }
+        return try await partitions.answer(call)
     }
 
     /// Finds the route, and checks who may.
@@ -94,10 +89,11 @@ struct Responder: HTTPResponder {
         note.user = path["u"]
         let caller = try caller(request, route, context, note)
         try route.access.check(caller, user: path["u"])
-        let query = try route.parse(query: parts.count > 1 ? parts[1] : nil)
+        let query = try route.parse(
+            query: parts.count > 1 ? parts[1] : nil, also: partitions == nil ? nil : Call.partition)
         return Call(
-            request: request, route: route, service: service, caller: caller, channel: context.channel, path: path,
-            query: query)
+            request: request, route: route, service: service, partitions: partitions, caller: caller,
+            channel: context.channel, path: path, query: query)
     }
 
     /// Who sends the request; nil where no credentials are asked for.
@@ -168,9 +164,8 @@ extension HTTPFields {
 
 extension Call {
     /// Waits for the event that the caller wants to see, as `Traylog-Min-Seq` names it.
-    fileprivate func waitForWrites() async throws {
-        guard let text = headers[.minSeq] else { return }
-        guard let seq = UInt64(text) else { throw Problem.invalid("Traylog-Min-Seq", "must be a seq") }
+    func waitForWrites() async throws {
+        guard let seq = try awaitedSeq() else { return }
         let deadline = ContinuousClock.now + .seconds(5)
         while try await store.head().rawValue < seq {
             guard ContinuousClock.now < deadline else {
@@ -178,5 +173,21 @@ extension Call {
             }
             try await Task.sleep(for: .milliseconds(20))
         }
+    }
+
+    /// A seq, or with partitions also `PARTITION:SEQ` with commas between, of which one may be this log's.
+    private func awaitedSeq() throws(Problem) -> UInt64? {
+        guard let text = headers[.minSeq] else { return nil }
+        if let seq = UInt64(text) { return seq }
+        guard let own = service.partition else { throw .invalid("Traylog-Min-Seq", "must be a seq") }
+        var found: UInt64?
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let sides = part.trimmingSpaces.split(separator: ":", omittingEmptySubsequences: false)
+            guard sides.count == 2, let partition = Int(sides[0]), let seq = UInt64(sides[1]) else {
+                throw .invalid("Traylog-Min-Seq", "must be a seq, or PARTITION:SEQ with commas between")
+            }
+            if partition == own { found = seq }
+        }
+        return found
     }
 }

@@ -117,8 +117,9 @@ struct RouteTable: Sendable {
 extension Route {
     /// The fields of a query.
     ///
+    /// - Parameter also: one that every route takes here.
     /// - Throws: ``Problem`` 400 for one that the route does not have, one given twice, or bad encoding.
-    func parse(query text: Substring?) throws(Problem) -> [String: String] {
+    func parse(query text: Substring?, also: String? = nil) throws(Problem) -> [String: String] {
         var fields: [String: String] = [:]
         guard let text, !text.isEmpty else { return fields }
         for pair in text.split(separator: "&", omittingEmptySubsequences: true) {
@@ -126,7 +127,9 @@ extension Route {
             guard let name = PercentEncoding.decode(parts[0], plusIsSpace: true),
                 let value = PercentEncoding.decode(parts.count > 1 ? parts[1] : "", plusIsSpace: true)
             else { throw Problem(.badRequest, "Bad query", "the query is not percent-encoded UTF-8", error: "invalid") }
-            guard query.contains(name) else { throw .invalid(String(name.prefix(64)), "unknown query field") }
+            guard query.contains(name) || name == also else {
+                throw .invalid(String(name.prefix(64)), "unknown query field")
+            }
             guard fields.updateValue(value, forKey: name) == nil else { throw .invalid(name, "is given twice") }
         }
         return fields

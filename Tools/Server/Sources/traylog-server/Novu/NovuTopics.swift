@@ -5,6 +5,8 @@ import Traylog
 /// Novu's topics: a topic is there as soon as somebody is subscribed to it or it has a broadcast, and has no name but its key.
 enum NovuTopics {
     private static let path = "/compat/novu/v2/topics"
+    static let one = "\(path)/{topic}"
+    static let members = "\(path)/{topic}/subscriptions"
     private static let pageFields = ["limit", "after", "before", "includeCursor", "orderDirection", "orderBy"]
     private static let mostSubscribers = 100
 
@@ -16,7 +18,7 @@ enum NovuTopics {
         Route(.get, path, "Novu: topics", .key(.users), query: pageFields + ["key", "name"]) { call in
             if call.query["name"] != nil { throw NovuTriggers.unsupported("names of topics") }
             let key = call.query["key"]
-            let topics = try await call.service.topics.allTopics().filter { key.map($0.contains) ?? true }
+            let topics = try await call.topics.allTopics().filter { key.map($0.contains) ?? true }
             return try page(call, topics, name: { $0 }) { topic($0) }
         }
     }
@@ -28,7 +30,7 @@ enum NovuTopics {
                 throw Problem.invalid("key", "must be given")
             }
             let isStrict = try call.flag("failIfExists")
-            if isStrict, try await call.service.topics.allTopics().contains(key) {
+            if isStrict, try await call.topics.allTopics().contains(key) {
                 throw Problem(.unprocessableContent, "Refused", "the topic is there already", error: "keyConflict")
             }
             return .json(topic(key))
@@ -54,7 +56,7 @@ enum NovuTopics {
             query: pageFields + ["subscriberId"]
         ) { call in
             let user = call.query["subscriberId"]
-            let all = try await call.service.topics.subscriptions(to: call.segment("topic"))
+            let all = try await call.topics.subscriptions(to: call.segment("topic"))
                 .filter { user?.utf8.elementsEqual($0.user.utf8) ?? true }
             return try page(call, all, name: \.user) { $0.novu }
         }
@@ -75,7 +77,7 @@ enum NovuTopics {
     private static var subscription: Route {
         Route(.get, "\(path)/{topic}/subscriptions/{identifier}", "Novu: a subscription", .key(.users)) { call in
             let identifier = call.segment("identifier")
-            let all = try await call.service.topics.subscriptions(to: call.segment("topic"))
+            let all = try await call.topics.subscriptions(to: call.segment("topic"))
             guard let found = all.first(where: { $0.identifier == identifier }) else {
                 throw Problem(.notFound, "Not found", "there is no such subscription")
             }
@@ -121,21 +123,26 @@ enum NovuTopics {
                 if let value = body[name], value != .null, value != .array([]) { throw NovuTriggers.unsupported(name) }
             }
             let topic = call.segment("topic")
-            let given = (body["subscriptions"]?.array ?? []) + (body["subscriberIds"]?.array ?? [])
-            guard (1...mostSubscribers).contains(given.count) else {
-                throw Problem.invalid("subscriptions", "must be 1 to \(mostSubscribers)")
-            }
-            let users = try given.map { value -> String in
-                let identified = value["identifier"]?.string.flatMap { subscriber(of: $0, topic) }
-                guard let name = value.string ?? value["subscriberId"]?.string ?? identified else {
-                    throw Problem.invalid("subscriptions", "must be subscribers")
-                }
-                return name
-            }
+            let users = try subscribers(body, of: topic)
             let before = try await call.service.topics.subscriptions(to: topic)
             let results = try await perform(users, action(topic), call)
             let after = try await call.service.topics.subscriptions(to: topic)
             return .json(answer(users, results, before + after), status == 201 ? .created : .ok)
+        }
+    }
+
+    /// Those whom a body names.
+    static func subscribers(_ body: JSONValue, of topic: String) throws -> [String] {
+        let given = (body["subscriptions"]?.array ?? []) + (body["subscriberIds"]?.array ?? [])
+        guard (1...mostSubscribers).contains(given.count) else {
+            throw Problem.invalid("subscriptions", "must be 1 to \(mostSubscribers)")
+        }
+        return try given.map { value -> String in
+            let identified = value["identifier"]?.string.flatMap { subscriber(of: $0, topic) }
+            guard let name = value.string ?? value["subscriberId"]?.string ?? identified else {
+                throw Problem.invalid("subscriptions", "must be subscribers")
+            }
+            return name
         }
     }
 

@@ -4,29 +4,28 @@ import Traylog
 /// Novu's way to notify: a workflow is a category, a subscriber a user, and the payload says the rest.
 enum NovuTriggers {
     static let mostRecipients = 100
+    static let one = "/compat/novu/v1/events/trigger"
+    static let bulk = "\(one)/bulk"
+    static let everybody = "\(one)/broadcast"
 
     static var all: [Route] {
         [
             Route(
-                .post, "/compat/novu/v1/events/trigger", "Novu: notify", .key(.publish), body: .object(members),
+                .post, one, "Novu: notify", .key(.publish), body: .object(members),
                 status: 201
             ) { call in
                 let trigger = try Trigger(await JSONParser.value(call.body()), key: call.idempotencyKey())
                 return .json(try await perform([trigger], call)[0], .created)
             },
             Route(
-                .post, "/compat/novu/v1/events/trigger/bulk", "Novu: notify many", .key(.publish),
+                .post, bulk, "Novu: notify many", .key(.publish),
                 body: .object(["events"]),
                 status: 201
             ) { call in
-                let events = try await call.members(["events"])["events"]?.array ?? []
-                guard (1...mostRecipients).contains(events.count) else {
-                    throw Problem.invalid("events", "must be 1 to \(mostRecipients)")
-                }
-                return .json(.array(try await perform(events.map { try Trigger($0, key: nil) }, call)), .created)
+                .json(.array(try await perform(triggers(call), call)), .created)
             },
             Route(
-                .post, "/compat/novu/v1/events/trigger/broadcast", "Novu: notify everybody", .key(.publish),
+                .post, everybody, "Novu: notify everybody", .key(.publish),
                 body: .object(members.filter { $0 != "to" }), status: 201
             ) { call in
                 let trigger = try Trigger(
@@ -41,6 +40,15 @@ enum NovuTriggers {
                 return .json(trigger.answer, .created)
             },
         ]
+    }
+
+    /// Those of a bulk.
+    static func triggers(_ call: Call) async throws -> [Trigger] {
+        let events = try await call.members(["events"])["events"]?.array ?? []
+        guard (1...mostRecipients).contains(events.count) else {
+            throw Problem.invalid("events", "must be 1 to \(mostRecipients)")
+        }
+        return try events.map { try Trigger($0, key: nil) }
     }
 
     private static let members = [
@@ -61,13 +69,16 @@ enum NovuTriggers {
     }
 
     /// One event as Novu sends it.
-    private struct Trigger {
-        private enum Recipient {
+    struct Trigger {
+        enum Recipient {
             case user(String)
             case topic(String)
         }
 
-        private var recipients: [Recipient] = []
+        private(set) var recipients: [Recipient] = []
+        /// The same as they were sent.
+        private(set) var to: [JSONValue] = []
+        private let members: [(name: String, value: JSONValue)]
         private var content = Content()
         private let transaction: String
         private var actor: String?
@@ -81,13 +92,22 @@ enum NovuTriggers {
                 if let value = body[name], value != .null { throw NovuTriggers.unsupported(name) }
             }
             guard let workflow = body["name"]?.string else { throw Problem.invalid("name", "must be given") }
+            members = given
             transaction = body["transactionId"]?.string ?? key ?? "txn_" + [UInt8].random(12).hex
             actor = try body["actor"].map { try Self.subscriber($0, "actor") }
             content.category = workflow
             try read(payload: body["payload"])
             try read(overrides: body["overrides"])
             guard !isForAll else { return }
-            recipients = try Self.recipients(body["to"])
+            to = body["to"].map { $0.array ?? [$0] } ?? []
+            recipients = try Self.recipients(to)
+        }
+
+        /// The event as it was sent, with other recipients, and with its transaction's identifier in any case.
+        func body(to recipients: [JSONValue]?) -> JSONValue {
+            .present(
+                members.filter { $0.name != "to" && $0.name != "transactionId" }.map { ($0.name, $0.value) }
+                    + [("to", recipients.map { .array($0) }), ("transactionId", .string(transaction))])
         }
 
         private mutating func read(payload: JSONValue?) throws {
@@ -110,9 +130,7 @@ enum NovuTriggers {
             }
         }
 
-        private static func recipients(_ to: JSONValue?) throws -> [Recipient] {
-            guard let to else { throw Problem.invalid("to", "must be given") }
-            let all = to.array ?? [to]
+        private static func recipients(_ all: [JSONValue]) throws -> [Recipient] {
             guard (1...NovuTriggers.mostRecipients).contains(all.count) else {
                 throw Problem.invalid("to", "must be 1 to \(NovuTriggers.mostRecipients)")
             }

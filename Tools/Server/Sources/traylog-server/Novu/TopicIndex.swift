@@ -73,3 +73,27 @@ actor TopicIndex {
         }
     }
 }
+
+/// The topics of all partitions.
+struct AllTopics: Sendable {
+    fileprivate let indexes: [TopicIndex]
+
+    /// As ``TopicIndex/allTopics()``.
+    func allTopics() async throws -> [String] {
+        var names: Set<[UInt8]> = []
+        for index in indexes { names.formUnion(try await index.allTopics().map { Array($0.utf8) }) }
+        return names.sorted { $0.lexicographicallyPrecedes($1) }.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// As ``TopicIndex/subscriptions(to:)``.
+    func subscriptions(to topic: String) async throws -> [TopicIndex.Subscription] {
+        var all: [TopicIndex.Subscription] = []
+        for index in indexes { all += try await index.subscriptions(to: topic) }
+        return all.sorted { $0.user.utf8.lexicographicallyPrecedes($1.user.utf8) }
+    }
+}
+
+extension Call {
+    /// Those of the server, of all its partitions.
+    var topics: AllTopics { AllTopics(indexes: (partitions?.services ?? [service]).map(\.topics)) }
+}

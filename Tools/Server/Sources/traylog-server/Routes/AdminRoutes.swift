@@ -129,6 +129,7 @@ enum AdminRoutes {
     private static var job: Route {
         Route(.get, "/v1/admin/jobs/{id}", "How a job stands", .key(.admin)) { call in
             guard let job = call.service.jobs.find(call.segment("id")) else {
+                if let answer = await call.answerOfAnotherNode() { return answer }
                 throw Problem(.notFound, "Not found", "there is no such job")
             }
             return .json(job.json)

@@ -84,7 +84,7 @@ enum AuditRoutes {
             ) { call in
                 let key = call.service.checkpointKey
                 let head = try await call.store.treeHead()
-                let note = try Checkpoint(origin: key.publicKey.name, head: head).signed(with: key)
+                let note = try Checkpoint(origin: call.service.origin, head: head).signed(with: key)
                 return Response(
                     status: .ok, headers: [.contentType: "text/plain; charset=utf-8"],
                     body: ResponseBody(byteBuffer: ByteBuffer(string: note.text)))

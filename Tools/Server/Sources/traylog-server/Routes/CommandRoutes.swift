@@ -12,7 +12,7 @@ enum CommandRoutes {
                 .post, "/v1/commands", "Perform many commands", .key(.publish), query: ["atomic"], body: .commands
             ) { call in
                 try call.checkContentType(["application/json", lines])
-                if call.contentType == lines { return try await stream(call) }
+                if call.contentType == lines { return try await stream(call, StoreLines(store: call.store)) }
                 return try await call.flag("atomic") ? atomic(call) : array(call)
             }
         ]
@@ -57,7 +57,7 @@ enum CommandRoutes {
     }
 
     /// Performs what could be read, with one sync.
-    private static func perform(
+    fileprivate static func perform(
         _ commands: [Result<Command, Refusal>], _ store: Store
     ) async throws -> [Result<Receipt, Refusal>] {
         var done = try await store.performEach(commands.compactMap { try? $0.get() })[...]
@@ -80,14 +80,14 @@ enum CommandRoutes {
     }
 
     /// Lines of any number, each answered as soon as it is durable.
-    private static func stream(_ call: Call) async throws -> Response {
+    static func stream(_ call: Call, _ performer: some LinePerformer) async throws -> Response {
         guard try !call.flag("atomic") else {
             throw Problem.invalid("atomic", "lines are no transaction; send an array")
         }
         guard call.headers[.idempotencyKey] == nil else {
             throw Problem.invalid("Idempotency-Key", "is for one command; lines have keys of their own")
         }
-        var bulk = Bulk(call)
+        var bulk = Bulk(call, performer)
         // What is wrong with the first lines is said by the status.
         let first = try await bulk.next()
         let body = ResponseBody { [bulk] writer in
@@ -107,25 +107,31 @@ enum CommandRoutes {
     /// The lines of one request on their way into the store.
     private struct Bulk: Sendable {
         private let call: Call
+        private let performer: any LinePerformer
         private var lines: CommandLines
+        /// Those that have come and wait.
+        private var waiting: ArraySlice<CommandLines.Line> = []
         private var summary = Summary()
         /// The last one that was performed.
         private var lastLine = 0
 
-        init(_ call: Call) {
-            self.call = call
-            lines = CommandLines(call)
+        init(_ call: Call, _ performer: any LinePerformer) {
+            (self.call, self.performer) = (call, performer)
+            lines = CommandLines(call, keepsBytes: performer.keepsBytes)
         }
 
         /// The answers to the lines that came together, which are durable; nil at the end.
         mutating func next() async throws -> [UInt8]? {
-            guard let chunk = try await lines.next() else { return nil }
-            let results = try await perform(chunk.map(\.command), call.store)
+            if waiting.isEmpty { waiting = try await lines.next()?[...] ?? [] }
+            guard !waiting.isEmpty else { return nil }
+            let chunk = Array(waiting.prefix(performer.mostLines))
+            let results = try await performer.perform(chunk)
+            waiting = waiting.dropFirst(chunk.count)
             var bytes: [UInt8] = []
             for (line, result) in zip(chunk.map(\.number), results) {
                 lastLine = line
                 summary.add(result)
-                JSONValue.object([("line", .int(line))] + result.members).append(to: &bytes)
+                JSONValue.object([("line", .int(line))] + result).append(to: &bytes)
                 bytes.append(UInt8(ascii: "\n"))
             }
             return bytes
@@ -139,7 +145,7 @@ enum CommandRoutes {
             do {
                 if let first { try answers.append(first) }
                 while let part = try await bulk.next() { try answers.append(part) }
-                try await answers.append(bulk.summary.line(head: call.store.head()))
+                try await answers.append(bulk.summary.line(performer.end()))
                 answers.finish(.success(()))
             } catch {
                 answers.finish(bulk.end(error, answers))
@@ -167,32 +173,63 @@ enum CommandRoutes {
         var counts: [String: Int] = [:]
         var read = 0
 
-        mutating func add(_ result: Result<Receipt, Refusal>) {
+        mutating func add(_ result: [(name: String, value: JSONValue)]) {
             read += 1
-            counts[result.members[0].value.string ?? "", default: 0] += 1
+            counts[result[0].value.string ?? "", default: 0] += 1
         }
 
-        func line(head: Seq) -> [UInt8] {
-            let value: JSONValue = [
-                "read": .int(read), "appended": .int(counts["appended"] ?? 0),
-                "unchanged": .int(counts["unchanged"] ?? 0), "duplicates": .int(counts["duplicate"] ?? 0),
-                "refused": .int(counts["refused"] ?? 0), "head": .int(head.rawValue),
+        /// - Parameter end: where the log is, or each of several.
+        func line(_ end: [(name: String, value: JSONValue)]) -> [UInt8] {
+            let value: [(name: String, value: JSONValue)] = [
+                ("read", .int(read)), ("appended", .int(counts["appended"] ?? 0)),
+                ("unchanged", .int(counts["unchanged"] ?? 0)), ("duplicates", .int(counts["duplicate"] ?? 0)),
+                ("refused", .int(counts["refused"] ?? 0)),
             ]
-            return value.bytes + [UInt8(ascii: "\n")]
+            return JSONValue.object(value + end).bytes + [UInt8(ascii: "\n")]
         }
     }
 }
 
-/// The lines of a body, as they come.
-private struct CommandLines {
-    typealias Line = (number: Int, command: Result<Command, Refusal>)
+/// Performs lines of commands.
+protocol LinePerformer: Sendable {
+    /// Whether it needs the lines themselves.
+    var keepsBytes: Bool { get }
+    /// How many it takes at once.
+    var mostLines: Int { get }
+    /// The members of each line's result, as soon as all are durable.
+    func perform(_ lines: [CommandLines.Line]) async throws -> [[(name: String, value: JSONValue)]]
+    /// Where the log is at the end.
+    func end() async throws -> [(name: String, value: JSONValue)]
+}
 
+/// One store performs all.
+private struct StoreLines: LinePerformer {
+    let store: Store
+    var keepsBytes: Bool { false }
+    var mostLines: Int { .max }
+
+    func perform(_ lines: [CommandLines.Line]) async throws -> [[(name: String, value: JSONValue)]] {
+        try await CommandRoutes.perform(lines.map(\.command), store).map(\.members)
+    }
+
+    func end() async throws -> [(name: String, value: JSONValue)] { [("head", .int(try await store.head().rawValue))] }
+}
+
+/// The lines of a body, as they come.
+struct CommandLines {
+    /// With the line itself, where that is wanted.
+    typealias Line = (number: Int, command: Result<Command, Refusal>, bytes: [UInt8])
+
+    private let keepsBytes: Bool
     private let parts: BodyParts
     private var isAtEnd = false
     private var rest: [UInt8] = []
     private var number = 0
 
-    init(_ call: Call) { parts = BodyParts(call.request.body) }
+    init(_ call: Call, keepsBytes: Bool) {
+        self.keepsBytes = keepsBytes
+        parts = BodyParts(call.request.body)
+    }
 
     /// The lines that came together, blank ones left out; nil at the end.
     mutating func next() async throws -> [Line]? {
@@ -220,7 +257,8 @@ private struct CommandLines {
             number += 1
             let line = rest[start..<end]
             if !line.allSatisfy(JSONParser.isSpace) {
-                lines.append((number, Result { () throws(Refusal) in try Command(json: line.span) }))
+                let command = Result { () throws(Refusal) in try Command(json: line.span) }
+                lines.append((number, command, keepsBytes ? Array(line) : []))
             }
             start = end + 1
         }

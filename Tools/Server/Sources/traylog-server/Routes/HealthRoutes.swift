@@ -20,32 +20,28 @@ enum HealthRoutes {
             },
             Route(.get, "/metrics", "Figures for Prometheus", .key(.metrics), answers: "text/plain; version=0.0.4") {
                 call in
-                let statistics = try await call.store.statistics()
-                let lag = statistics.readers.map(\.lag).max() ?? 0
-                let figures = [
-                    ("traylog_head", "The newest event.", "\(statistics.head)"),
-                    ("traylog_floor", "The floor of compaction.", "\(statistics.floor)"),
-                    ("traylog_tail_events", "Events that the stored states lack.", "\(statistics.unflushed)"),
-                    ("traylog_cache_bytes", "The memory of cached states.", "\(statistics.cachedBytes)"),
-                    ("traylog_users", "Users.", "\(statistics.users)"),
-                    ("traylog_file_bytes", "The size of the store's file.", "\(statistics.bytes)"),
-                    ("traylog_free_bytes", "Free pages of it.", "\(statistics.freeBytes)"),
-                    ("traylog_live_streams", "Live streams that are open.", "\(call.service.streams.count)"),
-                    ("traylog_reader_lag_commits", "The greatest lag of a reader.", "\(lag)"),
-                ]
-                let cluster = if let cluster = call.service.cluster { await Self.figures(of: cluster) } else { "" }
-                let text = call.service.metrics.text(figures) + cluster
-                return Response(
-                    status: .ok, headers: [.contentType: "text/plain; version=0.0.4"],
-                    body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+                try await metrics([call.service])
             },
-            Route(.get, "/openapi.json", "This description", .open) { _ in .json(OpenAPI.document) },
+            Route(.get, "/openapi.json", "This description", .open) { call in
+                .json(call.partitions?.description ?? OpenAPI.document)
+            },
         ]
     }
 
     /// A node that lacks events, or stopped, is not ready; it says how far it is all the same.
     private static func readiness(_ status: NodeStatus) -> Response {
-        let isReady = status.role == .owner || status.role == .follower
+        if status.isReady { return .json(.object([("status", "ok")] + members(of: status))) }
+        return unready(status, members(of: status))
+    }
+
+    private static func unready(_ status: NodeStatus, _ members: [(name: String, value: JSONValue)]) -> Response {
+        var problem = Problem.unavailable(
+            status.divergence?.description ?? status.trouble ?? "this node is catching up with the log of record")
+        problem.members += members
+        return problem.response
+    }
+
+    private static func members(of status: NodeStatus) -> [(name: String, value: JSONValue)] {
         var members: [(name: String, value: JSONValue)] = [
             ("head", JSONValue(status.head)), ("role", .string(status.role.rawValue)),
             ("position", .int(status.position.rawValue)),
@@ -53,42 +49,85 @@ enum HealthRoutes {
         ]
         if let owner = status.owner { members.append(("owner", .string(owner.url))) }
         if let divergence = status.divergence { members.append(("seq", JSONValue(divergence.seq))) }
-        guard !isReady else { return .json(.object([("status", "ok")] + members)) }
-        var problem = Problem.unavailable(
-            status.divergence?.description ?? status.trouble ?? "this node is catching up with the log of record")
-        problem.members += members
-        return problem.response
+        return members
     }
 
-    private static func figures(of cluster: Cluster) async -> String {
-        let status = await cluster.status()
-        var text = """
-            # HELP traylog_cluster_role 1 for what the node does: owner, follower, catchingUp or diverged.
-            # TYPE traylog_cluster_role gauge
-            traylog_cluster_role{role="\(status.role.rawValue)"} 1
-            # HELP traylog_cluster_position The message of the log of record that the store holds.
-            # TYPE traylog_cluster_position gauge
-            traylog_cluster_position \(status.position)
-            # HELP traylog_cluster_lag_events Events of the log of record that the store lacks.
-            # TYPE traylog_cluster_lag_events gauge
-            traylog_cluster_lag_events \(status.lagEvents)
-            # HELP traylog_cluster_lag_seconds How long ago the store held all of them.
-            # TYPE traylog_cluster_lag_seconds gauge
-            traylog_cluster_lag_seconds \(status.lag.secondsText)
-
-            """
-        let brokers = await cluster.brokerLags()
-        guard !brokers.isEmpty else { return text }
-        text += "# HELP traylog_broker_lag_messages Messages that a broker lacks of the stream.\n"
-        text += "# TYPE traylog_broker_lag_messages gauge\n"
-        for broker in brokers { text += "traylog_broker_lag_messages{broker=\"\(broker.name)\"} \(broker.lag)\n" }
-        text += "# HELP traylog_broker_current 1 for a broker that is there and keeps up.\n"
-        text += "# TYPE traylog_broker_current gauge\n"
-        for broker in brokers {
-            text += "traylog_broker_current{broker=\"\(broker.name)\"} \(broker.isCurrent ? 1 : 0)\n"
+    /// The same for a node with partitions, which is ready when all of them are.
+    static func readiness(_ services: [Service]) async throws -> Response {
+        var all: [NodeStatus] = []
+        for service in services { if let cluster = service.cluster { all.append(await cluster.status()) } }
+        let parts = all.enumerated().map { index, status in
+            JSONValue.object([("partition", .int(index))] + members(of: status))
         }
-        return text
+        let partitions = [(name: "partitions", value: JSONValue.array(parts))]
+        if let status = all.first(where: { !$0.isReady }) { return unready(status, partitions) }
+        return .json(.object([("status", "ok")] + partitions))
     }
+
+    /// The figures of a server; with several stores, which partition each is of.
+    static func metrics(_ services: [Service]) async throws -> Response {
+        var gauges: [Gauge] = []
+        for (index, service) in services.enumerated() {
+            let labels = services.count > 1 ? ["partition=\"\(index)\""] : []
+            gauges += try await figures(of: service, labels)
+            if let cluster = service.cluster { gauges += await figures(of: cluster, labels) }
+        }
+        let service = services[0]
+        gauges.append(Gauge("traylog_live_streams", "Live streams that are open.", "\(service.streams.count)"))
+        return Response(
+            status: .ok, headers: [.contentType: "text/plain; version=0.0.4"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: service.metrics.text(gauges))))
+    }
+
+    private static func figures(of service: Service, _ labels: [String]) async throws -> [Gauge] {
+        let statistics = try await service.store.statistics()
+        let lag = statistics.readers.map(\.lag).max() ?? 0
+        return [
+            ("traylog_head", "The newest event.", "\(statistics.head)"),
+            ("traylog_floor", "The floor of compaction.", "\(statistics.floor)"),
+            ("traylog_tail_events", "Events that the stored states lack.", "\(statistics.unflushed)"),
+            ("traylog_cache_bytes", "The memory of cached states.", "\(statistics.cachedBytes)"),
+            ("traylog_users", "Users.", "\(statistics.users)"),
+            ("traylog_file_bytes", "The size of the store's file.", "\(statistics.bytes)"),
+            ("traylog_free_bytes", "Free pages of it.", "\(statistics.freeBytes)"),
+            ("traylog_reader_lag_commits", "The greatest lag of a reader.", "\(lag)"),
+        ].map { Gauge($0, $1, $2, labels) }
+    }
+
+    private static func figures(of cluster: Cluster, _ labels: [String]) async -> [Gauge] {
+        let status = await cluster.status()
+        let role = ["role=\"\(status.role.rawValue)\""]
+        var gauges = [
+            Gauge(
+                "traylog_cluster_role", "1 for what the node does: owner, follower, catchingUp or diverged.", "1",
+                labels + role),
+            Gauge(
+                "traylog_cluster_position", "The message of the log of record that the store holds.",
+                "\(status.position)", labels),
+            Gauge(
+                "traylog_cluster_lag_events", "Events of the log of record that the store lacks.",
+                "\(status.lagEvents)", labels),
+            Gauge(
+                "traylog_cluster_lag_seconds", "How long ago the store held all of them.", status.lag.secondsText,
+                labels),
+        ]
+        for broker in await cluster.brokerLags() {
+            let name = labels + ["broker=\"\(broker.name)\""]
+            gauges.append(
+                Gauge(
+                    "traylog_broker_lag_messages", "Messages that a broker lacks of the stream.", "\(broker.lag)", name)
+            )
+            gauges.append(
+                Gauge(
+                    "traylog_broker_current", "1 for a broker that is there and keeps up.",
+                    broker.isCurrent ? "1" : "0", name))
+        }
+        return gauges
+    }
+}
+
+extension NodeStatus {
+    fileprivate var isReady: Bool { role == .owner || role == .follower }
 }
 
 extension Duration {

@@ -2,9 +2,12 @@
 ///
 /// The tests hold each answer that they get against it: its status, its content type, and its headers.
 enum OpenAPI {
-    static let document: [UInt8] = make().bytes
+    static let document = document(partitions: 1)
 
-    private static func make() -> JSONValue {
+    /// That of a server with so many partitions.
+    static func document(partitions: Int) -> [UInt8] { make(partitions).bytes }
+
+    private static func make(_ partitions: Int) -> JSONValue {
         var paths: [(name: String, value: JSONValue)] = []
         func add(_ name: String, _ method: String, _ operation: JSONValue) {
             let index =
@@ -17,8 +20,8 @@ enum OpenAPI {
             paths[index].value = .object(members + [(method, operation)])
         }
         for route in AllRoutes.table.routes {
-            add(route.path.text, route.method.rawValue.lowercased(), operation(route))
-            if route.manner == .feed { add(route.path.text, "head", operation(route, isHead: true)) }
+            add(route.path.text, route.method.rawValue.lowercased(), operation(route, partitions))
+            if route.manner == .feed { add(route.path.text, "head", operation(route, partitions, isHead: true)) }
         }
         return [
             "openapi": "3.1.0",
@@ -40,7 +43,7 @@ enum OpenAPI {
                 "parameters": [
                     "MinSeq": [
                         "name": "Traylog-Min-Seq", "in": "header", "required": false,
-                        "schema": OpenAPISchemas.schema(of: "Traylog-Min-Seq"),
+                        "schema": OpenAPISchemas.schema(of: partitions > 1 ? "Traylog-Min-Seqs" : "Traylog-Min-Seq"),
                         "description": "With every GET: waits up to 5 seconds for this event, then 503.",
                     ]
                 ],
@@ -50,11 +53,12 @@ enum OpenAPI {
         ]
     }
 
-    private static func operation(_ route: Route, isHead: Bool = false) -> JSONValue {
+    private static func operation(_ route: Route, _ partitions: Int, isHead: Bool = false) -> JSONValue {
+        let partition = partitions > 1 ? route.partition.map { [partitionParameter(partitions, isRequired: $0)] } : nil
         let parameters =
             route.path.variables.map { parameter($0, in: "path", isRequired: true) }
             + (isHead ? [] : route.query.map { parameter($0, in: "query", isRequired: false) })
-            + requestHeaders(route).map { parameter($0, in: "header", isRequired: false) }
+            + requestHeaders(route).map { parameter($0, in: "header", isRequired: false) } + (partition ?? [])
         var members: [(name: String, value: JSONValue)] = [
             ("operationId", .string(identifier(route, isHead: isHead))), ("summary", .string(route.summary)),
             ("description", .string(route.access.words)), ("parameters", .array(parameters)),
@@ -76,6 +80,17 @@ enum OpenAPI {
         [
             "name": .string(name), "in": .string(place), "required": .bool(isRequired),
             "schema": OpenAPISchemas.schema(of: name),
+        ]
+    }
+
+    private static func partitionParameter(_ count: Int, isRequired: Bool) -> JSONValue {
+        [
+            "name": .string(Call.partition), "in": "query", "required": .bool(isRequired),
+            "schema": ["type": "integer", "minimum": 0, "maximum": .int(count - 1)],
+            "description": .string(
+                isRequired
+                    ? "Whose log: each partition has its own." : "Only this partition; all that it concerns without it."
+            ),
         ]
     }
 
@@ -176,6 +191,19 @@ extension Access {
 extension Route {
     fileprivate var isArray: Bool {
         manner == .feed || path.text.hasSuffix("/count") || path.text.hasSuffix("/trigger/bulk")
+    }
+
+    /// Whether it must say its partition, on a server with several; nil where that follows from the user, or all answer.
+    fileprivate var partition: Bool? {
+        guard !path.variables.contains("u") else { return nil }
+        if ["/v1/commands", "/v1/users", "/v1/topics/{t}/broadcasts", "/v1/admin/erasures"].contains(path.text) {
+            return false
+        }
+        if path.text == "/v1/admin/jobs/{id}" { return nil }
+        let isOfOneLog = [
+            "/v1/log", "/v1/tree-head", "/v1/checkpoint", "/v1/proofs/", "/v1/items/", "/v1/admin/", Seed.path,
+        ].contains { path.text.hasPrefix($0) }
+        return isOfOneLog ? true : nil
     }
 
     fileprivate var answerHeaders: [String] {

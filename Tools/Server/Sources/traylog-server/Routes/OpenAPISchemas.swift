@@ -50,6 +50,10 @@ enum OpenAPISchemas {
             ],
             "Idempotency-Key": ["type": "string", "pattern": "^[!#-~]{1,256}$"],
             "Traylog-Device": ["type": "string", "pattern": "^[!-~]{1,256}$"], "Traylog-Min-Seq": seq,
+            "Traylog-Min-Seqs": [
+                "type": "string", "pattern": "^([0-9]+|[0-9]+:[0-9]+(,[0-9]+:[0-9]+)*)$",
+                "description": "A seq of the partition that answers, or PARTITION:SEQ with commas between.",
+            ],
             "If-None-Match": ["type": "string"], "Prefer": ["type": "string"],
         ]
         for name in [

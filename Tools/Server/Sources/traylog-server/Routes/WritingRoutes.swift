@@ -31,7 +31,8 @@ enum WritingRoutes {
                 let topic = call.segment("t")
                 let command = try await call.command(
                     "broadcast", user: nil, [("topic", .string(topic))], needsBody: true)
-                return try await call.perform(command, created: .created) { "/v1/items/\($0)" }
+                let query = call.service.partition.map { "?\(Call.partition)=\($0)" } ?? ""
+                return try await call.perform(command, created: .created) { "/v1/items/\($0)\(query)" }
             },
             Route(
                 .patch, "/v1/users/{u}/items/{item}", "Edit an item", .key(.publish), body: .object(common + editable)

@@ -38,7 +38,7 @@ struct Program: AsyncParsableCommand {
     private static func status(of error: any Error) -> Int32? {
         switch error {
         case is ConfigurationError: 64
-        case is UnsafeLog: 78
+        case is UnsafeLog, is OtherPartitions: 78
         case is BrokerError: 69
         case TraylogError.refused: 65
         case TraylogError.failed(let failure):

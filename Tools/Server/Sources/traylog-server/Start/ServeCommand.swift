@@ -31,31 +31,51 @@ struct ServeCommand: AsyncParsableCommand {
         let metrics = Metrics(log: log)
         storeOptions.observer = metrics
         let pass = try settings.keys.map { NodePass(keysFile: Array(try Self.text($0).utf8)) }
-        var cluster: Cluster?
-        if let clustered = settings.cluster, let pass {
-            cluster = try await Cluster.start(
-                clustered, store: settings.store, options: storeOptions, pass: pass, log: log)
-        }
-        let store =
-            if let cluster { cluster.node.store } else {
-                try await Task { [storeOptions] in try Store.open(settings.store, options: storeOptions) }.value
-            }
-        let close = { [cluster] in if let cluster { await cluster.stop() } else { await store.close() } }
+        let map = settings.partitions
+        try map.claim(settings.store)
+        if let cluster = settings.cluster { try await Cluster.claim(cluster, log: log) }
+        storeOptions.cacheBytes /= map.count
+        let (limits, streams) = (
+            RateLimits(perUser: settings.service.rateUser, perKey: settings.service.rateKey), LiveStreams()
+        )
+        var services: [Service] = []
+        var checkpointKey: NotePrivateKey?
         do {
-            let checkpointKey = try givenKey ?? Self.checkpointKey(in: settings.store)
-            let service = try await Service(
-                store: store, configuration: settings.service, keys: keys, tokens: tokens,
-                checkpointKey: checkpointKey, devices: Devices(directory: settings.store), metrics: metrics, log: log,
-                cluster: cluster, pass: pass)
-            try await Self.serve(service, settings, tls)
+            for partition in 0..<map.count {
+                let directory = map.directory(settings.store, partition)
+                var cluster: Cluster?
+                if let clustered = settings.cluster?.of(partition), let pass {
+                    cluster = try await Cluster.start(
+                        clustered, store: directory, options: storeOptions, pass: pass, log: log)
+                }
+                let store =
+                    if let cluster { cluster.node.store } else {
+                        try await Task { [storeOptions] in try Store.open(directory, options: storeOptions) }.value
+                    }
+                do {
+                    let key = try checkpointKey ?? givenKey ?? Self.checkpointKey(in: settings.store)
+                    checkpointKey = key
+                    services.append(
+                        try await Service(
+                            store: store, configuration: settings.service, keys: keys, tokens: tokens,
+                            checkpointKey: key, devices: Devices(directory: directory), metrics: metrics, log: log,
+                            cluster: cluster, pass: pass, limits: limits, streams: streams))
+                } catch {
+                    if let cluster { await cluster.stop() } else { await store.close() }
+                    throw error
+                }
+            }
+            try await Self.serve(services, settings, tls)
         } catch {
-            await close()
+            for service in services { await service.close() }
             throw error
         }
-        await close()
+        for service in services { await service.close() }
     }
 
-    private static func serve(_ service: Service, _ settings: ServeSettings, _ tls: TLSConfiguration?) async throws {
+    private static func serve(_ all: [Service], _ settings: ServeSettings, _ tls: TLSConfiguration?) async throws {
+        let service = all[0]
+        let partitions = all.count > 1 ? Partitions(map: settings.partitions, services: all) : nil
         // Whoever reads the first line may use both.
         let (ports, told) = AsyncStream.makeStream(of: Int.self)
         let providers = try settings.apns.map { address in
@@ -65,9 +85,11 @@ struct ServeCommand: AsyncParsableCommand {
         }
         let scheme = tls == nil ? "http" : "https"
         let console =
-            settings.hasConsole ? try Console(service, isSecure: tls != nil || settings.isBehindProxy) : nil
+            settings.hasConsole && partitions == nil
+            ? try Console(service, isSecure: tls != nil || settings.isBehindProxy) : nil
         let app = Listener.application(
-            Responder(service: service, routes: AllRoutes.table, console: console), (settings.host, settings.port), tls
+            Responder(service: service, routes: AllRoutes.table, console: console, partitions: partitions),
+            (settings.host, settings.port), tls
         ) { port in
             var lines = "listening on \(scheme)://\(Listener.text(settings.host)):\(port)\n"
             if let apns = settings.apns {
@@ -77,7 +99,7 @@ struct ServeCommand: AsyncParsableCommand {
             FileHandle.standardOutput.write(Data(lines.utf8))
         }
         // The last one hears first that the server is to stop: live streams end before connections are waited for.
-        var services: [any ServiceLifecycle.Service] = [app, Beats(streams: service.streams), Drain(service: service)]
+        var services: [any ServiceLifecycle.Service] = [app, Beats(streams: service.streams), Drain(all: all)]
         if let providers { services.insert(providers, at: 0) }
         var configuration = ServiceGroupConfiguration(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger(label: "traylog-server"))
@@ -100,15 +122,15 @@ struct ServeCommand: AsyncParsableCommand {
 
     /// Says that the server stops, as soon as it is told.
     private struct Drain: ServiceLifecycle.Service {
-        let service: traylog_server.Service
+        let all: [traylog_server.Service]
 
         func run() async throws {
             try? await gracefulShutdown()
-            service.drain()
+            for service in all { service.drain() }
             // Thousands of connections may take longer to end than anybody waits. What was acknowledged is on disk.
-            Task.detached { [service] in
+            Task.detached { [all] in
                 try await Task.sleep(for: .seconds(12))
-                await service.close()
+                for service in all { await service.close() }
                 Program.end(0)
             }
         }

@@ -80,7 +80,7 @@ struct ServeSettings {
         "store", "listen", "tls-certificate", "tls-key", "keys", "user-token-key", "checkpoint-key", "apns-listen",
         "apns-clients", "behind-proxy",
         "rate-user", "rate-key", "no-console", "log-users", "dev", "cluster", "stream", "advertise", "monitor",
-        "allow-unsafe-log", "seed",
+        "allow-unsafe-log", "seed", "partitions",
     ]
 
     init(_ options: ServeOptions, environment: [String: String]) throws {
@@ -125,7 +125,7 @@ struct ServeSettings {
         let given = ClusterOptions(
             cluster: text(options.cluster.cluster, "cluster"), stream: text(options.cluster.stream, "stream"),
             advertise: text(options.cluster.advertise, "advertise"), monitor: text(options.cluster.monitor, "monitor"),
-            seed: text(options.cluster.seed, "seed"),
+            seed: text(options.cluster.seed, "seed"), partitions: text(options.cluster.partitions, "partitions"),
             allowUnsafeLog: try isSet(options.cluster.allowUnsafeLog, "allow-unsafe-log"))
         cluster = try given.settings(isDev: isDev)
         try check()
@@ -159,6 +159,8 @@ struct ServeSettings {
         return (host.isEmpty ? "0.0.0.0" : String(host), Int(port))
     }
 
+    var partitions: PartitionMap { cluster?.partitions ?? PartitionMap(count: 1) }
+
     var isLoopback: Bool { Self.isLoopback(host) }
 
     private static func isLoopback(_ host: String) -> Bool {
@@ -178,6 +180,9 @@ struct ServeSettings {
             )
         }
         if let apns {
+            guard partitions.count == 1 else {
+                throw ConfigurationError("--apns-listen is for a server with one partition")
+            }
             guard certificate != nil else {
                 throw ConfigurationError("--apns-listen needs --tls-certificate and --tls-key: providers speak HTTP/2")
             }
