@@ -17,6 +17,53 @@ extension Command {
         try validate(dataIsJSON: true)
     }
 
+    /// Reads the commands of a JSON array, such as a client sends in one request.
+    ///
+    /// ```swift
+    /// let body = Array(#"[{"kind":"seeTray","user":"ada"},{"kind":"see"}]"#.utf8)
+    /// for case .failure(let refusal) in try Command.array(json: body.span, atMost: 1_000) { print(refusal.message) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - text: one array of objects, each at most ``Limits/commandLineBytes``.
+    ///   - limit: of the number of elements.
+    /// - Returns: in order, each element's command or what is wrong with it, as ``init(json:)-(Span<UInt8>)`` says.
+    /// - Throws: ``Refusal/invalid(field:reason:)`` of `array` when the text is no JSON array, or has more elements.
+    /// - Complexity: O(n); each element is scanned twice.
+    public static func array(
+        json text: Span<UInt8>, atMost limit: Int
+    ) throws(Refusal) -> [Result<Command, Refusal>] {
+        let elements: [Range<Int>]?
+        do { elements = try Command.elements(of: text) } catch {
+            throw .invalid(field: "array", reason: error.description)
+        }
+        guard let elements else { throw .invalid(field: "array", reason: "is no JSON array") }
+        guard elements.count <= limit else {
+            throw .invalid(field: "array", reason: "has more than \(limit) commands")
+        }
+        return elements.map { element in
+            Result { () throws(Refusal) in try Command(json: text.extracting(element)) }
+        }
+    }
+
+    /// Where the elements of an array lie, all of which is checked; nil for any other value.
+    private static func elements(of text: Span<UInt8>) throws(JSONFault) -> [Range<Int>]? {
+        var elements: [Range<Int>] = []
+        var scanner = JSONScanner()
+        scanner.skipSpace(in: text)
+        guard scanner.skip(UInt8(ascii: "["), in: text) else { return nil }
+        scanner.skipSpace(in: text)
+        if !scanner.skip(UInt8(ascii: "]"), in: text) {
+            repeat {
+                elements.append(try scanner.rawValue(in: text))
+                scanner.skipSpace(in: text)
+            } while scanner.skip(UInt8(ascii: ","), in: text)
+            guard scanner.skip(UInt8(ascii: "]"), in: text) else { throw scanner.fault(.noSeparator, in: text) }
+        }
+        try scanner.end(in: text)
+        return elements
+    }
+
     private init(_ draft: consuming CommandDraft) throws(Refusal) {
         let kind = try draft.checkedKind()
         let action = try draft.action(kind)

@@ -294,7 +294,15 @@ private struct StoreReference2 {
     }
 
     func sample38() async throws {
-        // example: StoreReference2, 38: JSONWriter
+        // example: StoreReference2, 38: CommandDraft
+        let body = Array(#"[{"kind":"seeTray","user":"ada"},{"kind":"see"}]"#.utf8)
+        for case .failure(let refusal) in try Command.array(json: body.span, atMost: 1_000) { print(refusal.message) }
+        // end
+        _ = body
+    }
+
+    func sample39() async throws {
+        // example: StoreReference2, 39: JSONWriter
         var writer = JSONWriter()
         writer.beginObject()
         writer.name("tray")
@@ -305,8 +313,8 @@ private struct StoreReference2 {
         _ = writer
     }
 
-    func sample39() async throws {
-        // example: StoreReference2, 39: EventFilter
+    func sample40() async throws {
+        // example: StoreReference2, 40: EventFilter
         var filter = EventFilter()
         filter.kinds = [.notified]
         for event in try await store.events().events where filter.matches(event) { print(event.seq) }
@@ -314,33 +322,27 @@ private struct StoreReference2 {
         _ = filter
     }
 
-    func sample40() async throws {
-        // example: StoreReference2, 40: InboxFetcher+marks
-        try await fetcher.mark(.archived, item)
-        // end
-    }
-
     func sample41() async throws {
         // example: StoreReference2, 41: InboxFetcher+marks
-        try await fetcher.markAsRead(item)
+        try await fetcher.mark(.archived, item)
         // end
     }
 
     func sample42() async throws {
         // example: StoreReference2, 42: InboxFetcher+marks
-        try await fetcher.markAsUnread(item)
+        try await fetcher.markAsRead(item)
         // end
     }
 
     func sample43() async throws {
         // example: StoreReference2, 43: InboxFetcher+marks
-        try await fetcher.archive(item)
+        try await fetcher.markAsUnread(item)
         // end
     }
 
     func sample44() async throws {
         // example: StoreReference2, 44: InboxFetcher+marks
-        try await fetcher.markAsDeleted(item)
+        try await fetcher.archive(item)
         // end
     }
 }

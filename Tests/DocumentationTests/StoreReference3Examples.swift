@@ -22,12 +22,18 @@ private struct StoreReference3 {
 
     func sample0() async throws {
         // example: StoreReference3, 0: InboxFetcher+marks
-        try await fetcher.markAllAsRead()
+        try await fetcher.markAsDeleted(item)
         // end
     }
 
     func sample1() async throws {
-        // example: StoreReference3, 1: InboxFetcher
+        // example: StoreReference3, 1: InboxFetcher+marks
+        try await fetcher.markAllAsRead()
+        // end
+    }
+
+    func sample2() async throws {
+        // example: StoreReference3, 2: InboxFetcher
         let fetcher = try InboxFetcher(store, user: "ann")
         try await fetcher.fetchNew()
         while !fetcher.endReached { try await fetcher.fetchNextPage() }
@@ -35,26 +41,26 @@ private struct StoreReference3 {
         _ = fetcher
     }
 
-    func sample2() async throws {
-        // example: StoreReference3, 2: InboxFetcher
-        if try await fetcher.fetchNew().hasGap { print("scroll to the top") }
-        // end
-    }
-
     func sample3() async throws {
         // example: StoreReference3, 3: InboxFetcher
-        if !fetcher.endReached { try await fetcher.fetchNextPage() }
+        if try await fetcher.fetchNew().hasGap { print("scroll to the top") }
         // end
     }
 
     func sample4() async throws {
         // example: StoreReference3, 4: InboxFetcher
-        for try await _ in store.trayUpdates(of: "ann") { try await fetcher.update() }
+        if !fetcher.endReached { try await fetcher.fetchNextPage() }
         // end
     }
 
     func sample5() async throws {
-        // example: StoreReference3, 5: TrayReplica
+        // example: StoreReference3, 5: InboxFetcher
+        for try await _ in store.trayUpdates(of: "ann") { try await fetcher.update() }
+        // end
+    }
+
+    func sample6() async throws {
+        // example: StoreReference3, 6: TrayReplica
         var replica = try TrayReplica([try await store.snapshot(of: "ann")])
         let changes = try await store.changes(of: "ann", after: replica.through)
         try replica.apply(changes.events, through: changes.through)
@@ -65,8 +71,8 @@ private struct StoreReference3 {
         _ = badge
     }
 
-    func sample6() async throws {
-        // example: StoreReference3, 6: AutomaticCompaction
+    func sample7() async throws {
+        // example: StoreReference3, 7: AutomaticCompaction
         print(try await store.seq(of: .daysAgo(30)))
         // end
     }

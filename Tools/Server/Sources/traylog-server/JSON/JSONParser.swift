@@ -4,47 +4,18 @@ struct JSONError: Error {
 }
 
 /// Reads JSON (RFC 8259), strictly: no member twice, no text after the value, at most 64 levels.
-///
-/// The elements of an array may have what commands may have: 512 levels of `data`, in which members may repeat.
 struct JSONParser {
     private let bytes: [UInt8]
     private var index = 0
-    private let deepest: Int
-    private let allowsRepetition: Bool
+    private static let deepest = 64
 
-    private init(_ bytes: [UInt8], deepest: Int = 64, allowsRepetition: Bool = false) {
-        self.bytes = bytes
-        self.deepest = deepest
-        self.allowsRepetition = allowsRepetition
-    }
+    private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     static func value(_ bytes: [UInt8]) throws(JSONError) -> JSONValue {
         var parser = JSONParser(bytes)
         let value = try parser.value(depth: 0)
         try parser.end()
         return value
-    }
-
-    /// The elements of an array, as they stand there.
-    static func elements(_ bytes: [UInt8], atMost limit: Int) throws(JSONError) -> [ArraySlice<UInt8>] {
-        var parser = JSONParser(bytes, deepest: 514, allowsRepetition: true)
-        parser.skipSpace()
-        guard parser.take("[") else { throw JSONError(message: "the body must be an array of commands") }
-        var elements: [ArraySlice<UInt8>] = []
-        parser.skipSpace()
-        if !parser.take("]") {
-            repeat {
-                parser.skipSpace()
-                let start = parser.index
-                _ = try parser.value(depth: 1)
-                elements.append(bytes[start..<parser.index])
-                guard elements.count <= limit else { throw JSONError(message: "more than \(limit) commands") }
-                parser.skipSpace()
-            } while parser.take(",")
-            guard parser.take("]") else { throw parser.fault() }
-        }
-        try parser.end()
-        return elements
     }
 
     private mutating func end() throws(JSONError) {
@@ -70,7 +41,7 @@ struct JSONParser {
 
     private mutating func value(depth: Int) throws(JSONError) -> JSONValue {
         skipSpace()
-        guard index < bytes.count, depth <= deepest else { throw fault() }
+        guard index < bytes.count, depth <= Self.deepest else { throw fault() }
         switch bytes[index] {
         case UInt8(ascii: "{"): return try object(depth)
         case UInt8(ascii: "["): return try array(depth)
@@ -98,7 +69,7 @@ struct JSONParser {
             skipSpace()
             guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else { throw fault() }
             let name = try string()
-            guard allowsRepetition || names.insert(Array(name.utf8)).inserted else {
+            guard names.insert(Array(name.utf8)).inserted else {
                 throw JSONError(message: "a member is given twice")
             }
             skipSpace()
@@ -149,8 +120,8 @@ struct JSONParser {
             index += 1
             switch byte {
             case UInt8(ascii: "\""):
-                guard let string = String(validating: text, as: UTF8.self) else { throw fault() }
-                return string
+                guard let span = try? UTF8Span(validating: text.span) else { throw fault() }
+                return String(copying: span)
             case UInt8(ascii: "\\"): try escape(into: &text)
             case 0..<0x20: throw fault()
             default: text.append(byte)

@@ -21,8 +21,10 @@ enum CommandRoutes {
     /// The commands of an array; a result in the place of one that cannot be read.
     private static func commands(_ call: Call) async throws -> [Result<Command, Refusal>] {
         let body = try await call.body()
-        let elements = try JSONParser.elements(body, atMost: Service.mostCommands)
-        var commands = elements.map { element in Result { () throws(Refusal) in try Command(json: element.span) } }
+        var commands: [Result<Command, Refusal>]
+        do { commands = try Command.array(json: body.span, atMost: Service.mostCommands) } catch {
+            throw JSONError(message: error.message)
+        }
         if let key = try call.idempotencyKey() {
             guard commands.count == 1 else { throw Problem.invalid("Idempotency-Key", "is for one command") }
             if case .success(var command) = commands[0] {
