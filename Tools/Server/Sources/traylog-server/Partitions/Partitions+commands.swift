@@ -6,11 +6,10 @@ import Traylog
 
 /// Many commands in one request: each partition gets its own, and the results stand in the order of the commands.
 extension Partitions {
-    /// One command as it was sent.
+    /// One command, and its place among all.
     fileprivate struct Part {
-        /// Its place among all.
         let place: Int
-        let json: [UInt8]
+        let command: Command
     }
 
     /// Commands by partition, and the results of those that none can perform.
@@ -44,11 +43,11 @@ extension Partitions {
         }
         let isAtomic = try call.flag("atomic")
         let body = try await call.body()
-        let elements = try JSONParser.elements(body, atMost: Service.mostCommands)
-        if try call.idempotencyKey() != nil, elements.count != 1 {
+        let commands = try CommandRoutes.read(body)
+        if try call.idempotencyKey() != nil, commands.count != 1 {
             throw Problem.invalid("Idempotency-Key", "is for one command")
         }
-        let split = split(elements.enumerated().map { Part(place: $0.offset, json: Array($0.element)) }, given)
+        let split = split(commands, given)
         if isAtomic { try check(split, given) }
         if split.isOfOne || isAtomic {
             let index = split.parts.keys.min() ?? given ?? 0
@@ -103,26 +102,28 @@ extension Partitions {
     }
 
     /// Finds out whose the commands are.
-    fileprivate func split(_ commands: [Part], _ given: Int?) -> Split {
+    fileprivate func split(_ commands: [Result<Command, Refusal>], _ given: Int?) -> Split {
         var split = Split()
-        for command in commands {
-            guard let read = try? Command(json: command.json.span) else {
-                // Each partition says the same about it.
-                split.parts[given ?? 0, default: []].append(command)
+        for (place, result) in commands.enumerated() {
+            let command: Command
+            switch result {
+            case .success(let read): command = read
+            case .failure:
+                split.results[place] = .object(result.map { _ in Receipt.unchanged }.members)
                 split.isReadable = false
                 continue
             }
             var targets = given.map { [$0] } ?? []
-            if let user = read.user {
+            if let user = command.user {
                 targets = [map.index(of: user)]
-            } else if case .broadcast = read.action, given == nil {
+            } else if case .broadcast = command.action, given == nil {
                 targets = Array(services.indices)
-                split.broadcasts.insert(command.place)
+                split.broadcasts.insert(place)
             }
             if let first = targets.first, given == nil || first == given {
-                for target in targets { split.parts[target, default: []].append(command) }
+                for target in targets { split.parts[target, default: []].append(Part(place: place, command: command)) }
             } else {
-                split.results[command.place] = [
+                split.results[place] = [
                     "result": "refused", "error": "invalid",
                     "message": .string(
                         targets.first.map { "partition: is \($0) for this user" }
@@ -144,7 +145,7 @@ extension Partitions {
             let refused = Set(done.results.filter { $0.value["result"]?.string == "refused" }.keys)
             let parts = split.parts.mapValues { $0.filter { !refused.contains($0.place) } }
             let answers = try await each(round.filter { parts[$0]?.isEmpty == false }) { index in
-                let body = JSONValue.array((parts[index] ?? []).map { .raw($0.json) }).bytes
+                let body = JSONValue.array((parts[index] ?? []).map { JSONValue($0.command) }).bytes
                 return try await call.at(services[index], given: index, body: body, contentType: "application/json")
                     .perform()
             }
@@ -171,7 +172,6 @@ extension Partitions {
 
 /// The lines of one request, each performed by the partitions that it concerns.
 private final class PartitionLines: LinePerformer {
-    let keepsBytes = true
     let mostLines = Service.mostCommands
     private let partitions: Partitions
     private let call: Call
@@ -183,18 +183,7 @@ private final class PartitionLines: LinePerformer {
     }
 
     func perform(_ lines: [CommandLines.Line]) async throws -> [[(name: String, value: JSONValue)]] {
-        var parts: [Partitions.Part] = []
-        var refused: [Int: JSONValue] = [:]
-        for (place, line) in lines.enumerated() {
-            // A line that is no JSON would spoil the array.
-            if case .failure = line.command {
-                refused[place] = .object(line.command.map { _ in Receipt.unchanged }.members)
-            } else {
-                parts.append(Partitions.Part(place: place, json: line.bytes))
-            }
-        }
-        var split = partitions.split(parts, given)
-        split.results.merge(refused) { $1 }
+        let split = partitions.split(lines.map(\.command), given)
         let done = try await partitions.perform(split, call)
         if let failure = done.failure {
             throw Problem.unavailable(

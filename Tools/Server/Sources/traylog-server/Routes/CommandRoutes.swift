@@ -21,10 +21,7 @@ enum CommandRoutes {
     /// The commands of an array; a result in the place of one that cannot be read.
     private static func commands(_ call: Call) async throws -> [Result<Command, Refusal>] {
         let body = try await call.body()
-        var commands: [Result<Command, Refusal>]
-        do { commands = try Command.array(json: body.span, atMost: Service.mostCommands) } catch {
-            throw JSONError(message: error.message)
-        }
+        var commands = try read(body)
         if let key = try call.idempotencyKey() {
             guard commands.count == 1 else { throw Problem.invalid("Idempotency-Key", "is for one command") }
             if case .success(var command) = commands[0] {
@@ -36,6 +33,15 @@ enum CommandRoutes {
             }
         }
         return commands
+    }
+
+    /// The commands of an array; where one cannot be read, why.
+    static func read(_ body: [UInt8]) throws(JSONError) -> [Result<Command, Refusal>] {
+        do throws(Refusal) {
+            return try Command.array(json: body.span, atMost: Service.mostCommands)
+        } catch {
+            throw JSONError(message: error.message)
+        }
     }
 
     private static func array(_ call: Call) async throws -> Response {
@@ -119,7 +125,7 @@ enum CommandRoutes {
 
         init(_ call: Call, _ performer: any LinePerformer) {
             (self.call, self.performer) = (call, performer)
-            lines = CommandLines(call, keepsBytes: performer.keepsBytes)
+            lines = CommandLines(call)
         }
 
         /// The answers to the lines that came together, which are durable; nil at the end.
@@ -194,8 +200,6 @@ enum CommandRoutes {
 
 /// Performs lines of commands.
 protocol LinePerformer: Sendable {
-    /// Whether it needs the lines themselves.
-    var keepsBytes: Bool { get }
     /// How many it takes at once.
     var mostLines: Int { get }
     /// The members of each line's result, as soon as all are durable.
@@ -207,7 +211,6 @@ protocol LinePerformer: Sendable {
 /// One store performs all.
 private struct StoreLines: LinePerformer {
     let store: Store
-    var keepsBytes: Bool { false }
     var mostLines: Int { .max }
 
     func perform(_ lines: [CommandLines.Line]) async throws -> [[(name: String, value: JSONValue)]] {
@@ -219,19 +222,14 @@ private struct StoreLines: LinePerformer {
 
 /// The lines of a body, as they come.
 struct CommandLines {
-    /// With the line itself, where that is wanted.
-    typealias Line = (number: Int, command: Result<Command, Refusal>, bytes: [UInt8])
+    typealias Line = (number: Int, command: Result<Command, Refusal>)
 
-    private let keepsBytes: Bool
     private let parts: BodyParts
     private var isAtEnd = false
     private var rest: [UInt8] = []
     private var number = 0
 
-    init(_ call: Call, keepsBytes: Bool) {
-        self.keepsBytes = keepsBytes
-        parts = BodyParts(call.request.body)
-    }
+    init(_ call: Call) { parts = BodyParts(call.request.body) }
 
     /// The lines that came together, blank ones left out; nil at the end.
     mutating func next() async throws -> [Line]? {
@@ -260,7 +258,7 @@ struct CommandLines {
             let line = rest[start..<end]
             if !line.allSatisfy(JSONParser.isSpace) {
                 let command = Result { () throws(Refusal) in try Command(json: line.span) }
-                lines.append((number, command, keepsBytes ? Array(line) : []))
+                lines.append((number, command))
             }
             start = end + 1
         }
