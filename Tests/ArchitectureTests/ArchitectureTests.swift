@@ -119,6 +119,25 @@ struct ArchitectureTests {
         #expect(inner.isDisjoint(with: file.imports))
     }
 
+    /// Nobody builds the fuzzers from day to day, so a module that needs more must not be forgotten there.
+    @Test func theFuzzersBuildEachModuleWithWhatItNeeds() throws {
+        let manifests = SourceFile.all(below: "").filter { $0.path == "Package.swift" }
+        let fuzzers = SourceFile.all(below: "Tests").filter { $0.path == "Tests/Fuzzers/Package.swift" }
+        let needed = dependencies(in: try #require(manifests.first).text)
+        let given = dependencies(in: try #require(fuzzers.first).text)
+        #expect(given["TraylogPages"] != nil)
+        for (module, modules) in given where needed[module] != nil { #expect(modules == needed[module], "\(module)") }
+    }
+
+    private func dependencies(in manifest: String) -> [String: Set<String>] {
+        let targets = manifest.matches(
+            of: /target\(\s*name: "([\w-]+)"(?:,\s*dependencies: \[([^\]]*)\])?/.ignoresCase())
+        return Dictionary(
+            targets.map { target in
+                (String(target.1), Set((target.2 ?? "").matches(of: /"([\w-]+)"/).map { String($0.1) }))
+            }, uniquingKeysWith: { first, _ in first })
+    }
+
     /// What the program uses is public, so that any other program can do what it does.
     @Test func theProgramHasNoAccessToThePackage() throws {
         let manifest = try #require(SourceFile.all(below: "").first { $0.path == "Package.swift" })

@@ -13,9 +13,9 @@ let package = Package(
         .target(name: "CTraylogCRC"),
         .target(name: "TraylogDomain"),
         .target(name: "TraylogJSON", dependencies: ["TraylogDomain"]),
-        .target(name: "TraylogReplica", dependencies: ["TraylogDomain"]),
+        .target(name: "TraylogReplica", dependencies: ["TraylogDomain", "TraylogJSON"]),
         .target(name: "TraylogPlatform", dependencies: ["CTraylogSystem"]),
-        .target(name: "TraylogPages", dependencies: ["TraylogPlatform"]),
+        .target(name: "TraylogPages", dependencies: ["CTraylogCRC", "TraylogPlatform"]),
         .target(name: "TraylogLMDB", dependencies: ["CTraylogLMDB", "TraylogPages", "TraylogPlatform"]),
         .target(
             name: "TraylogLog",
@@ -25,7 +25,8 @@ let package = Package(
         .target(
             name: "TraylogStates",
             dependencies: [
-                "TraylogArchive", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
+                "TraylogArchive", "TraylogDomain", "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogPages",
+                "TraylogPlatform",
             ]),
         .target(
             name: "TraylogFold",
@@ -41,16 +42,14 @@ let package = Package(
         .target(
             name: "TraylogQueries",
             dependencies: [
-                "TraylogReplica",
-                "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
-                "TraylogStates", "TraylogTree",
+                "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogPages",
+                "TraylogPlatform", "TraylogReplica", "TraylogStates", "TraylogTree",
             ]),
         .target(
             name: "TraylogWriter",
             dependencies: [
-                "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
-                "TraylogQueries",
-                "TraylogStates",
+                "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogPages",
+                "TraylogPlatform", "TraylogQueries", "TraylogStates",
             ]),
         .target(
             name: "TraylogObservation",
@@ -67,16 +66,15 @@ let package = Package(
         .target(
             name: "TraylogRewrite",
             dependencies: [
-                "TraylogArchive", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogLMDB", "TraylogLog",
-                "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
+                "TraylogArchive", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB",
+                "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
             ]),
         .target(
             name: "Traylog",
             dependencies: [
-                "TraylogObservation", "TraylogReplica",
                 "TraylogArchive", "TraylogAudit", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON",
-                "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogRewrite",
-                "TraylogStates", "TraylogTree", "TraylogWriter",
+                "TraylogLMDB", "TraylogLog", "TraylogObservation", "TraylogPages", "TraylogPlatform", "TraylogQueries",
+                "TraylogReplica", "TraylogRewrite", "TraylogStates", "TraylogTree", "TraylogWriter",
             ]),
         .target(
             name: "TraylogClient",
@@ -87,7 +85,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Traylog", "TraylogArchive", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPlatform",
+                "CTraylogCRC", "Traylog", "TraylogArchive", "TraylogDomain", "TraylogLMDB", "TraylogLog",
+                "TraylogPlatform",
             ]),
         .executableTarget(
             name: "traylog-fuzz", dependencies: ["Traylog", "TraylogClient", "TestSupport"],
