@@ -38,7 +38,6 @@ struct Conversation {
             },
         ]
         await client.start()
-        for damage in await outbox.damage { LineOutput.error("traylog-tray: lost from the outbox: \(damage)") }
         var lines = LineInput.lines.makeAsyncIterator()
         while let line = await lines.next() {
             guard !line.allSatisfy({ $0 == 0x20 || $0 == 0x0d || $0 == 0x09 }) else { continue }

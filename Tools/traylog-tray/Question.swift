@@ -8,7 +8,7 @@ struct Question {
 
     /// - Throws: for a line that is no object, or has no `do`.
     init(_ line: [UInt8]) throws {
-        fields = try WireObject(line)
+        fields = try WireObject(question: line)
         verb = try fields.string("do")
     }
 
@@ -66,15 +66,15 @@ struct Question {
             return try await client.markAll(mark, Selection(wire: fields)).id
         case "snooze": return try await client.snooze(fields.reference("item"), until: fields.time("until")).id
         case "wake": return try await client.wake(fields.reference("item")).id
-        case "mute": return try await client.mute(MuteScope(wire: fields)).id
-        case "unmute": return try await client.unmute(MuteScope(wire: fields)).id
+        case "mute": return try await client.mute(scope()).id
+        case "unmute": return try await client.unmute(scope()).id
         case "subscribe": return try await client.subscribe(to: fields.string("topic")).id
         case "unsubscribe": return try await client.unsubscribe(from: fields.string("topic")).id
         case "undo": return try await client.undo(fields.string("id"))
         case "send":
             let content = try fields.has("content") ? fields.object("content") : WireObject(Array("{}".utf8))
             return try await client.send(
-                to: fields.string("to"), Self.content(content), lane: fields.string(maybe: "lane") ?? "text",
+                to: fields.string("to"), Self.content(content), lane: lane(),
                 attachment: fields.string(maybe: "attachment")
             ).id
         default: return nil
@@ -92,6 +92,9 @@ struct Question {
             writer.raw(String(decoding: fields.text[range], as: UTF8.self))
         }
         writer.endObject()
+        for name in ["key", "device", "occurredAt"] where fields.has(name) {
+            throw WireFault("\(name): the device gives it to an entry, and takes none")
+        }
         guard case .notify(let content) = try Command(json: writer.bytes.span).action else {
             throw WireFault("content: kind is given with `do`")
         }
@@ -130,6 +133,23 @@ struct Question {
         return Self.line { $0.member("ok", true) }
     }
 
+    private func lane() throws -> String {
+        let lane = try fields.string(maybe: "lane") ?? "text"
+        let isPlain = lane.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f }
+        guard (1...256).contains(lane.utf8.count), isPlain else {
+            throw WireFault("lane: must have 1 to 256 bytes, without control characters")
+        }
+        return lane
+    }
+
+    /// One of `thread` and `category`.
+    private func scope() throws -> MuteScope {
+        guard fields.isSet("thread") != fields.isSet("category") else {
+            throw WireFault("\(verb): needs one of thread and category")
+        }
+        return try MuteScope(wire: fields)
+    }
+
     private func seconds() throws -> Double {
         guard let text = fields.raw("seconds") else { return 30 }
         guard let seconds = Double(text), seconds >= 0 else { throw WireFault("seconds: must be a number") }
@@ -153,7 +173,10 @@ struct Question {
             onlyUnseen: try fields.boolean(maybe: "unseen") ?? false,
             category: try fields.string(maybe: "category"), limit: try limit(), cursor: try cursor())
         if let thread = try fields.string(maybe: "thread") { query.thread = .named(thread) }
-        if try fields.boolean(maybe: "unthreaded") == true { query.thread = .unthreaded }
+        if try fields.boolean(maybe: "unthreaded") == true {
+            guard query.thread == .any else { throw WireFault("unthreaded: goes without thread") }
+            query.thread = .unthreaded
+        }
         switch try fields.string(maybe: "view") {
         case nil, "inbox": break
         case "archived": query.view = .archived

@@ -74,6 +74,7 @@ struct TrayCommand: AsyncParsableCommand {
         } catch {
             throw Self.failure(error.message, error.exitCode)
         }
+        for damage in await client.outbox.damage { LineOutput.error("traylog-tray: \(damage)") }
         if json {
             await Conversation(client).run()
         } else {

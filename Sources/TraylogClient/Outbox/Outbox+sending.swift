@@ -28,7 +28,7 @@ extension Outbox {
         }
         var lane = lanes[entry.lane] ?? Lane()
         lane.attempt += 1
-        (lane.entry, lane.isWaiting) = (entry.id, false)
+        (lane.entry, lane.isWaiting, lane.mayHaveArrived) = (entry.id, false, entry.mayHaveArrived)
         let attempt = lane.attempt
         lane.task = Task { [weak self] in await self?.run(entry.id, entry.lane, attempt) }
         lanes[entry.lane] = lane
@@ -72,11 +72,11 @@ extension Outbox {
         guard let entry = state.entries[id] else { return }
         switch failure {
         case .offline:
-            requeue(entry, attempts: entry.attempts - 1)
+            requeue(entry, attempts: entry.attempts - 1, mayHaveArrived: lanes[lane]?.mayHaveArrived ?? true)
             goOffline()
         case .authenticationRequired:
             reached()
-            requeue(entry, attempts: entry.attempts - 1)
+            requeue(entry, attempts: entry.attempts - 1, mayHaveArrived: lanes[lane]?.mayHaveArrived ?? true)
             lanes[lane]?.awaitsCredentials = true
             observer?(.authenticationRequired)
         case .retry(let seconds, let code, let message):
@@ -130,10 +130,12 @@ extension Outbox {
     }
 
     /// Puts an entry that was under way back to its place in the queue.
-    private func requeue(_ entry: OutboxEntry, attempts: Int) {
+    private func requeue(_ entry: OutboxEntry, attempts: Int, mayHaveArrived: Bool = true) {
         giveUp(entry.lane)
         do throws(DeviceFailure) {
-            try record(.requeued(id: entry.id, attempts: max(0, attempts), isResent: false))
+            try record(
+                .requeued(
+                    id: entry.id, attempts: max(0, attempts), isResent: false, mayHaveArrived: mayHaveArrived))
         } catch {
             observer?(.storageFailed(error))
         }

@@ -38,7 +38,8 @@ public actor Outbox {
     private var listeners: [Int: AsyncStream<OutboxEntry>.Continuation] = [:]
     private var listenerCount = 0
     private var waiting: [String: [CheckedContinuation<OutboxOutcome, Never>]] = [:]
-    /// Events of the log that could not be read, as texts; the other entries are there.
+    /// What a damaged disk did to the outbox, for a person: events of the log that could not be read, and damaged files that
+    /// are kept; the other entries are there.
     public internal(set) var damage: [String] = []
 
     /// What an observer is told.
@@ -62,6 +63,8 @@ public actor Outbox {
         var awaitsCredentials = false
         /// The entry waits to be sent again.
         var isWaiting = false
+        /// Whether the entry may have arrived by an earlier attempt.
+        var mayHaveArrived = false
     }
 
     /// The device's thread, on which the outbox runs.
@@ -102,8 +105,11 @@ public actor Outbox {
         (self.options, self.clock, self.thread) = (options, clock, thread)
         let opened = try OutboxLog(storage).open(options)
         state = opened.state
-        damage = opened.damage
-        try files.removeAll(except: Set(opened.state.listed.filter { !$0.isOver }.map(\.id)))
+        damage = storage.storage.damage + opened.damage
+        // Attachments of entries that may still be found stay.
+        if damage.isEmpty {
+            try files.removeAll(except: Set(opened.state.listed.filter { !$0.isOver }.map(\.id)))
+        }
     }
 
     /// Begins to send.
@@ -208,7 +214,9 @@ public actor Outbox {
         guard !isClosed else { throw .closed }
         guard let entry = state.entries[id] else { throw .unknownEntry(id) }
         guard entry.state == .failed else { throw .notFailed(id) }
-        try attempt { () throws(DeviceFailure) in try record(.requeued(id: id, attempts: 0, isResent: true)) }
+        try attempt { () throws(DeviceFailure) in
+            try record(.requeued(id: id, attempts: 0, isResent: true, mayHaveArrived: entry.mayHaveArrived))
+        }
         tell(id)
         pump()
     }

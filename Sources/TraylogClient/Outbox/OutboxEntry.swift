@@ -33,6 +33,8 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable, Codable {
     public var attachment: Attachment?
     /// How often it was sent since it was queued or resent; not counting while there was no connection.
     public var attempts: Int
+    /// Whether it left the device, and no answer says that the server does not have it.
+    public var mayHaveArrived = false
     /// How much of the attachment is uploaded, 0…1, while it is.
     public var fraction: Double?
     /// Why it failed, or why it waits to be sent again.

@@ -13,7 +13,7 @@ enum OutboxEvent: Hashable, Sendable {
     case synced(id: String, receipt: [UInt8])
     case failed(id: String, attempts: Int, OutboxEntry.Problem)
     /// Back in the queue: at the place it had, or at its lane's end.
-    case requeued(id: String, attempts: Int, isResent: Bool)
+    case requeued(id: String, attempts: Int, isResent: Bool, mayHaveArrived: Bool)
     case discarded([String])
     /// The process ended while these were under way.
     case restarted(failed: [String], requeued: [String])
@@ -57,11 +57,12 @@ extension OutboxEvent {
             writer.member("error", problem.code)
             writer.member("message", problem.message)
             writer.member("unknown", problem.isOutcomeUnknown)
-        case .requeued(let id, let attempts, let isResent):
+        case .requeued(let id, let attempts, let isResent, let mayHaveArrived):
             writer.member("kind", "requeued")
             writer.member("id", id)
             writer.member("attempts", attempts)
             writer.member("resent", isResent)
+            writer.member("arrived", mayHaveArrived)
         case .discarded(let ids):
             writer.member("kind", "discarded")
             writer.member("ids", ids)
@@ -98,7 +99,7 @@ extension OutboxEvent {
         case "requeued":
             self = .requeued(
                 id: try fields.string("id"), attempts: try fields.count("attempts"),
-                isResent: try fields.boolean("resent"))
+                isResent: try fields.boolean("resent"), mayHaveArrived: try fields.boolean("arrived"))
         case "discarded": self = .discarded(try fields.strings("ids"))
         case "restarted":
             self = .restarted(failed: try fields.strings("failed"), requeued: try fields.strings("requeued"))

@@ -14,7 +14,7 @@ struct OutboxLog {
             do {
                 state.apply(try OutboxEvent(value.get()), row: row)
             } catch {
-                damage.append("event \(row) of the outbox: \(error)")
+                damage.append("Event \(row) of the outbox is lost: \(error)")
             }
         }
         let interrupted = state.listed.filter(\.isUnderWay)

@@ -50,7 +50,7 @@ struct OutboxState: Sendable {
             place(entry.id, at: row)
         case .attempted(let id, let attempts):
             change(id, row) { entry in
-                entry.attempts = attempts
+                (entry.attempts, entry.mayHaveArrived) = (attempts, true)
                 entry.state = entry.attachment.map { $0.location == nil } ?? false ? .uploading : .syncing
                 entry.fraction = entry.state == .uploading ? 0 : nil
             }
@@ -72,9 +72,10 @@ struct OutboxState: Sendable {
             liveCount -= 1
             attachmentBytes -= entry.attachment?.byteCount ?? 0
         case .failed(let id, let attempts, let problem): fail(id, attempts, problem, row)
-        case .requeued(let id, let attempts, let isResent):
+        case .requeued(let id, let attempts, let isResent, let mayHaveArrived):
             change(id, row) { entry in
                 (entry.state, entry.attempts, entry.problem, entry.fraction) = (.queued, attempts, nil, nil)
+                entry.mayHaveArrived = mayHaveArrived
             }
             if isResent, entries[id] != nil {
                 release(rows[id]?.placed)
@@ -92,7 +93,9 @@ struct OutboxState: Sendable {
                 fail(id, entries[id]?.attempts ?? 0, .interrupted, row)
             }
             for id in requeued {
-                change(id, row) { entry in (entry.state, entry.fraction, entry.problem) = (.queued, nil, nil) }
+                change(id, row) { entry in
+                    (entry.state, entry.fraction, entry.problem, entry.mayHaveArrived) = (.queued, nil, nil, true)
+                }
             }
         }
     }
@@ -101,6 +104,7 @@ struct OutboxState: Sendable {
         unqueue(id)
         change(id, row) { entry in
             (entry.state, entry.attempts, entry.problem, entry.fraction) = (.failed, attempts, problem, nil)
+            entry.mayHaveArrived = problem.isOutcomeUnknown
         }
     }
 

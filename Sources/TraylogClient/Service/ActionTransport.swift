@@ -31,6 +31,8 @@ final class ActionTransport: OutboxTransport {
                 return ActionReceipt(result: "unchanged", seq: nil, through: .zero).bytes
             }
             request = try ServiceRequest(command, key: entry.id)
+        } catch let failure as OutboxFailure {
+            throw failure
         } catch {
             throw .reject(code: "invalid", "\(error)")
         }
@@ -59,7 +61,13 @@ final class ActionTransport: OutboxTransport {
             return command
         case .undo(let id):
             let find = receipts.withLock { $0 }
-            guard let undone = await find?(id), let seq = ActionReceipt(undone.receipt)?.seq,
+            guard let undone = await find?(id) else { return nil }
+            if !undone.isOver, undone.mayHaveArrived {
+                throw OutboxFailure.reject(
+                    code: "unknownOutcome",
+                    "What this undoes has no answer yet, so that its event is not known: resend that one, then this.")
+            }
+            guard let seq = ActionReceipt(undone.receipt)?.seq,
                 case .command(let command) = try UserAction(undone.payload)
             else { return nil }
             return Command(

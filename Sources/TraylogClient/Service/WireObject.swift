@@ -24,6 +24,15 @@ package struct WireObject {
         }
     }
 
+    /// A line of input, whose members may come once.
+    package init(question line: [UInt8]) throws {
+        guard line.first(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0d }) == UInt8(ascii: "{") else {
+            throw WireFault("a line is one JSON object, such as {\"do\":\"tray\"}")
+        }
+        try self.init(line)
+        if let name = (try? JSONMembers(line.span))?.repeated { throw WireFault("\(name): is given twice") }
+    }
+
     package func has(_ name: String) -> Bool { values[name] != nil }
 
     /// Whether there is such a member with a value other than `null`.

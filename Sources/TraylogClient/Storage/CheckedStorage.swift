@@ -36,14 +36,18 @@ struct CheckedStorage: Sendable {
 
     private static func seal(_ change: DeviceChange) -> DeviceChange {
         guard case .put(let table, let key, let value) = change else { return change }
+        return .put(table, key: key, value: seal(value, key, table))
+    }
+
+    static func seal(_ value: [UInt8], _ key: UInt64, _ table: DeviceTable) -> [UInt8] {
         var sealed: [UInt8] = []
         sealed.reserveCapacity(value.count + 8)
         sealed.appendFixed64(sum(value.span, key, table))
         sealed.append(contentsOf: value)
-        return .put(table, key: key, value: sealed)
+        return sealed
     }
 
-    private static func open(_ sealed: [UInt8], _ key: UInt64, _ table: DeviceTable) throws(DeviceFailure) -> [UInt8] {
+    static func open(_ sealed: [UInt8], _ key: UInt64, _ table: DeviceTable) throws(DeviceFailure) -> [UInt8] {
         guard sealed.count >= 8, sealed.span.word(at: 0) == sum(sealed.span.extracting(8...), key, table) else {
             throw DeviceFailure(.damaged, "Row \(key) of \(table.rawValue) is not what was written.")
         }

@@ -4,6 +4,9 @@
 /// Values carry checksums of the client's, so that a storage may give back damaged bytes, but never invent rows.
 /// Calls come one at a time, and block.
 public protocol DeviceStorage: Sendable {
+    /// For a person: each damage of the ``DeviceTable/outbox`` that was found when it was opened, now or earlier, with
+    /// what was done and what is left to do.
+    var damage: [String] { get }
     /// The value under a key; nil when there is none.
     func value(_ key: UInt64, in table: DeviceTable) throws(DeviceFailure) -> [UInt8]?
     /// The row with the greatest key at or below the one given; nil when there is none.
@@ -19,6 +22,11 @@ public protocol DeviceStorage: Sendable {
     func close()
     /// Ends the use of the storage and removes all that it holds from the disk, free pages included.
     func destroy() throws(DeviceFailure)
+}
+
+extension DeviceStorage {
+    /// None.
+    public var damage: [String] { [] }
 }
 
 /// The tables of a device.

@@ -3,13 +3,15 @@ import TraylogLMDB
 import TraylogPages
 import TraylogPlatform
 
-/// The storage of a device in a directory, in LMDB: one file for the outbox, and one for all other tables, which can be
-/// thrown away when it is damaged.
+/// The storage of a device in a directory, in LMDB: one file for the outbox, and one for all other tables.
 ///
-/// The directory belongs to one process at a time.
+/// The latter can be thrown away when it is damaged. Of a damaged outbox the rows that can be read are kept, and the damaged
+/// file beside them. The directory belongs to one process at a time.
 public final class LMDBStorage: DeviceStorage {
     /// Where the files are.
     public let directory: String
+    /// What is to be known of outboxes that were damaged.
+    public let damage: [String]
     private let outbox: Environment
     private let replica: Mutex<Environment>
 
@@ -23,12 +25,35 @@ public final class LMDBStorage: DeviceStorage {
     /// - Throws: ``DeviceFailure``; ``DeviceFailure/Code/inUse`` when it is open elsewhere.
     public init(directory: String) throws(DeviceFailure) {
         self.directory = directory
-        outbox = try Self.open(directory + "/outbox", [DeviceTable.outbox.rawValue], in: directory)
+        let salvage = OutboxSalvage(path: directory + "/outbox")
+        outbox = try Self.openOutbox(salvage, in: directory)
+        damage = salvage.kept
         do throws(DeviceFailure) {
             replica = Mutex(try Self.openReplica(directory + "/replica"))
         } catch {
             outbox.close()
             throw error
+        }
+    }
+
+    private static func openOutbox(_ salvage: OutboxSalvage, in directory: String) throws(DeviceFailure) -> Environment
+    {
+        let tables = [DeviceTable.outbox.rawValue]
+        salvage.resume()
+        do throws(DeviceFailure) {
+            let environment = try open(salvage.path, tables, in: directory)
+            do {
+                // Damage is found now, while what is left can still be put elsewhere.
+                _ = try keys(of: environment.database(tables[0]), environment)
+                return environment
+            } catch {
+                environment.close()
+                throw (error as? LMDBError).map(DeviceFailure.init) ?? DeviceFailure(.inputOutput, "\(error)")
+            }
+        } catch {
+            guard error.code == .damaged else { throw error }
+            try salvage.run { (path) throws(DeviceFailure) in try open(path, tables, in: directory) }
+            return try open(salvage.path, tables, in: directory)
         }
     }
 
@@ -157,11 +182,11 @@ public final class LMDBStorage: DeviceStorage {
     /// Eight bytes, the highest first.
     ///
     /// A key of another length is none of ours.
-    private static func number(_ key: RawSpan) -> UInt64 {
+    static func number(_ key: RawSpan) -> UInt64 {
         bytes(key).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    private static func bytes(_ value: RawSpan) -> [UInt8] {
+    static func bytes(_ value: RawSpan) -> [UInt8] {
         unsafe value.withUnsafeBytes { unsafe Array($0) }
     }
 
@@ -198,12 +223,7 @@ extension DeviceFailure {
             case .diskFull, .mapFull: (.diskFull, "Make room, and do it again; nothing was lost.")
             case .permissionDenied, .readOnly: (.permissionDenied, nil)
             case .closed: (.closed, nil)
-            case .notAStore, .newerFormat, .truncated, .corrupted, .versionMismatch, .missingDatabase:
-                (
-                    .damaged,
-                    "What was not sent may still be in it: keep a copy of the directory, then remove the directory to begin anew; the "
-                        + "tray is fetched from the server."
-                )
+            case .notAStore, .truncated, .corrupted, .missingDatabase: (.damaged, nil)
             default: (.inputOutput, nil)
             }
         let place = error.path.map { "\($0): " } ?? ""

@@ -6,6 +6,7 @@ extension TrayClient {
     /// How the client stands with the server.
     public var status: TrayStatus {
         if activity == .erased { return .erased }
+        if isClosed { return .offline }
         if meta?.isInconsistent == true { return .inconsistent }
         if outbox.here({ !$0.isOnline || $0.isStopped }) { return .offline }
         switch activity {
@@ -71,7 +72,7 @@ extension TrayClient {
                 let isOver = error.group == .authentication || error.code == "offline"
                 if isOver { live = nil }
                 lastError = error
-                failed(live: error)
+                failed(live: error, again: failures > 0)
                 guard !isOver else { return }
             }
             guard !Task.isCancelled, !isClosed else { return }
@@ -83,11 +84,13 @@ extension TrayClient {
         if !Task.isCancelled { live = nil }
     }
 
-    private func failed(live error: ClientError) {
+    /// - Parameter again: the connection before this one broke, too.
+    private func failed(live error: ClientError, again: Bool) {
         if error.group == .authentication || error.code == "offline" {
             failed(error)
         } else {
-            setActivity(.failing)
+            // A stream that breaks once is opened again, and nobody needs to know.
+            setActivity(error.group == .connectivity && !again ? .syncing : .failing)
         }
     }
 
@@ -229,6 +232,6 @@ extension TrayClient {
             guard clock.uptime < deadline else { return false }
             guard (try? await clock.sleep(until: min(clock.uptime + 20, deadline))) != nil else { return false }
         }
-        return false
+        return goal == .idle && outbox.here { !$0.hasPending }
     }
 }

@@ -91,8 +91,8 @@ extension TrayClient {
         try perform(.unsubscribe(topic: topic))
     }
 
-    /// Takes back what the user did: an entry that was not sent is removed; for one that was, or is under way, an undo is
-    /// queued behind it.
+    /// Takes back what the user did: an entry that was not sent is removed; for one that was, is under way, or may have
+    /// arrived without an answer, an undo is queued behind it.
     ///
     /// ```swift
     /// let entry = try await client.mark(.deleted, [.seq(item.seq)])
@@ -105,15 +105,25 @@ extension TrayClient {
         guard let entry = outbox.here({ $0.entry(id) }) else {
             throw .outbox(.unknownEntry(id))
         }
-        if entry.state == .queued || entry.state == .failed {
-            do throws(OutboxRefusal) {
-                try outbox.here { (outbox) throws(OutboxRefusal) in try outbox.discard(id) }
-            } catch {
-                throw .outbox(error)
+        let isMaybeThere = entry.lane == Self.marksLane && entry.mayHaveArrived
+        guard entry.state == .queued || entry.state == .failed, !isMaybeThere else {
+            // What failed without an answer says under its key which event it became, if it did; it is not shown meanwhile.
+            isQuiet = true
+            defer {
+                isQuiet = false
+                tellTray()
             }
-            return id
+            if entry.state == .failed { try change { (outbox) throws(OutboxRefusal) in try outbox.resend(id) } }
+            return try enqueue(.undo(entry: id), lane: Self.marksLane).id
         }
-        return try enqueue(.undo(entry: id), lane: Self.marksLane).id
+        try change { (outbox) throws(OutboxRefusal) in try outbox.discard(id) }
+        return id
+    }
+
+    private func change(
+        _ body: @Sendable (isolated Outbox) throws(OutboxRefusal) -> Void
+    ) throws(TrayClientRefusal) {
+        do throws(OutboxRefusal) { try outbox.here(body) } catch { throw .outbox(error) }
     }
 
     /// Sends an item to another user; the token needs the scope `publish`.
@@ -269,12 +279,14 @@ extension TrayClient {
         ActionReceipt(outbox.here { $0.entry(id) }?.receipt)
     }
 
-    func tellTray() { trayListeners.tell(tray) }
+    func tellTray() { if !isQuiet { trayListeners.tell(tray) } }
 }
 
 extension PendingMark {
     init?(_ entry: OutboxEntry) {
         guard let action = try? UserAction(entry.payload) else { return nil }
+        // What goes to somebody else shows in nobody's tray here, whatever its lane.
+        if case .command(let command) = action, case .notify = command.action { return nil }
         self.init(
             id: entry.id, action: action, createdAt: entry.createdAt, receipt: ActionReceipt(entry.receipt))
     }

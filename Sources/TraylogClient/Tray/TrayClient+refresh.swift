@@ -104,6 +104,7 @@ extension TrayClient {
             refreshing = nil
             live?.cancel()
             (live, isLive) = (nil, false)
+            if activity == .failing { activity = .syncing }
             return
         }
         startRefresh()

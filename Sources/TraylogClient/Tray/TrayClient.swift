@@ -32,6 +32,8 @@ public actor TrayClient {
     /// Whether a part of the stored replica was found damaged, so that it is fetched anew.
     var isDamaged = false
     var isForeground = true
+    /// Whether a change is made of several, and told at its end.
+    var isQuiet = false
 
     // Refreshing.
     var refreshing: Task<Void, Never>?

@@ -62,7 +62,7 @@ enum DeviceOracle {
         let outbox: [OutboxEvent] = [
             .queued(entry), .attempted(id: "a1", attempts: 2), .uploaded(id: "a1", location: "http://x"),
             .synced(id: "a1", receipt: [7]), .failed(id: "a1", attempts: 3, problem),
-            .requeued(id: "a1", attempts: 0, isResent: true), .discarded(["a1", "b"]),
+            .requeued(id: "a1", attempts: 0, isResent: true, mayHaveArrived: true), .discarded(["a1", "b"]),
             .restarted(failed: ["a1"], requeued: ["b"]),
         ]
         let meta = ReplicaMeta(

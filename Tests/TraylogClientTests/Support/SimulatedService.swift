@@ -11,6 +11,10 @@ final class SimulatedService: ServiceTransport, TokenSource {
         case offline
         /// Each fault by chance: lost, answered without the answer arriving, done twice.
         case stormy
+        /// Everything is done, and no answer arrives.
+        case mute
+        /// Nothing is done, and this is the status of each answer.
+        case answering(Int)
     }
 
     private struct State {
@@ -20,6 +24,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
         var requests: [String] = []
         var validToken = "good"
         var givenToken = "good"
+        var strangeKind: String?
     }
 
     private let state: Mutex<State>
@@ -47,6 +52,9 @@ final class SimulatedService: ServiceTransport, TokenSource {
         state.withLock { ($0.validToken, $0.givenToken) = (valid, given) }
     }
 
+    /// The next changes that are asked for have an event of this kind, too.
+    func send(strangeKind: String) { state.withLock { $0.strangeKind = strangeKind } }
+
     func token() async throws -> String { state.withLock { $0.givenToken } }
 
     func isReachable() async -> Bool { weather != .offline }
@@ -72,9 +80,13 @@ final class SimulatedService: ServiceTransport, TokenSource {
         }
         guard weather != .offline else { throw .offline("refused") }
         guard isAllowed else { return ServiceResponse(status: 401) }
+        if case .answering(let status) = weather {
+            return ServiceResponse(status: status, headers: status == 429 ? ["retry-after": "7"] : [:])
+        }
         if weather == .stormy, chance == 0 { throw .interrupted("lost") }
         if weather == .stormy, chance == 1 { _ = answer(request) }
         let response = answer(request)
+        if weather == .mute { throw .interrupted("the answer was lost") }
         if weather == .stormy, chance == 2 { throw .interrupted("the answer was lost") }
         if weather == .stormy, chance == 3 { return ServiceResponse(status: 503, headers: ["retry-after": "1"]) }
         return response
@@ -152,7 +164,13 @@ final class SimulatedService: ServiceTransport, TokenSource {
         }
         headers["etag"] = "\"\(after)-\(changes.events.isEmpty ? after : changes.through)\""
         if headers["etag"] == request.headers["If-None-Match"] { return ServiceResponse(status: 304, headers: headers) }
-        let body = "[" + changes.events.map(\.json).joined(separator: ",") + "]"
+        let strange = state.withLock { state in
+            defer { state.strangeKind = nil }
+            return state.strangeKind.map {
+                #"{"seq":\#(changes.through),"recordedAt":"2026-01-01T00:00:00.000Z","kind":"\#($0)"}"#
+            }
+        }
+        let body = "[" + (changes.events.map(\.json) + [strange].compactMap(\.self)).joined(separator: ",") + "]"
         return ServiceResponse(status: 200, headers: headers, body: Array(body.utf8))
     }
 

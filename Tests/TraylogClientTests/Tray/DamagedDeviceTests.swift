@@ -6,7 +6,7 @@ import TraylogClient
 /// Bytes on the device's disk that are not those that were written.
 struct DamagedDeviceTests {
     enum Damage: CaseIterable {
-        case pages, everything, shortened, oneBytePerPage
+        case pages, everything, shortened, oneBytePerPage, header
     }
 
     private func fill(_ store: Store) throws {
@@ -32,6 +32,7 @@ struct DamagedDeviceTests {
         switch damage {
         case .pages: for index in 8_192..<bytes.count { bytes[index] = 0xa5 }
         case .everything: for index in bytes.indices { bytes[index] = 0x5a }
+        case .header: for index in 0..<8_192 { bytes[index] = 0xa5 }
         case .shortened: bytes.removeLast(bytes.count - 9_000)
         case .oneBytePerPage: for index in stride(from: 8_192 + 11, to: bytes.count, by: 4_096) { bytes[index] ^= 0x10 }
         }
@@ -55,24 +56,57 @@ struct DamagedDeviceTests {
         }
     }
 
-    @Test func aDamagedOutboxIsNamedAndKept() async throws {
+    /// Where a damaged outbox is kept.
+    private func kept(_ directory: String) -> String { "\(directory)/data/outbox.damaged-1" }
+
+    @Test(arguments: Damage.allCases)
+    func ofADamagedOutboxWhatCanBeReadIsListedAndTheFileIsKept(damage: Damage) async throws {
         try await withClient(before: fill) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             tested.service.weather = .offline
-            try await tested.client.mark(.archived, [.seq(7)])
+            let mark = try await tested.client.mark(.archived, [.seq(297)])
+            let message = try await tested.client.send(
+                to: "bob", Content(title: "Hi", body: String(repeating: "long ", count: 2_000)))
             await tested.client.close()
-            let paths = try files("outbox", of: tested.directory)
-            for path in paths { try harm(path, .everything) }
-            do throws(DeviceFailure) {
-                _ = try TrayClient(
-                    user: "ann", directory: tested.directory, transport: tested.service, tokens: tested.service)
-                Issue.record("a damaged outbox is opened")
-            } catch {
-                #expect(error.code == .damaged)
-                #expect(error.message.contains(tested.directory) && error.message.contains("not sent"), "\(error)")
-                #expect(!error.message.contains("traylog "), "\(error)")
-            }
-            #expect(paths.allSatisfy { FileManager.default.fileExists(atPath: $0) })
+            for path in try files("outbox", of: tested.directory) { try harm(path, damage) }
+            tested.service.weather = .fine
+            try await tested.restart()
+            let told = await tested.client.outbox.damage
+            #expect(told.count == 1 && told[0].contains(kept(tested.directory)), "\(told)")
+            #expect(FileManager.default.fileExists(atPath: kept(tested.directory)))
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            try await tested.expectEqual()
+            let entries = await tested.client.outbox.entries
+            #expect(
+                entries.allSatisfy { $0.state == .failed && $0.problem?.code == "damaged" }, "nothing goes by itself")
+            if damage == .header { #expect(entries.map(\.id) == [mark.id, message.id]) }
+            for entry in entries { try await tested.client.outbox.resend(entry.id) }
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            try await tested.expectEqual()
+            let sent = try await tested.service.store.inbox(of: "bob").items
+            #expect(sent.map(\.key) == (entries.contains { $0.id == message.id } ? [message.id] : []))
+            // It is said until somebody removes the file.
+            try await tested.restart()
+            #expect(await tested.client.outbox.damage == told)
+            try FileManager.default.removeItem(atPath: kept(tested.directory))
+            try await tested.restart()
+            #expect(await tested.client.outbox.damage.isEmpty)
+        }
+    }
+
+    @Test func killedWhileADamagedOutboxIsExchangedNothingIsLost() async throws {
+        try await withOutbox { tested in
+            await tested.outbox.setOffline(true)
+            let id = try await tested.enqueue("T1")
+            await tested.outbox.close()
+            // The damaged one has its new name, the one that was made of it not yet.
+            try FileManager.default.moveItem(
+                atPath: "\(tested.directory)/data/outbox", toPath: "\(tested.directory)/data/outbox.new")
+            try FileManager.default.createDirectory(
+                atPath: kept(tested.directory), withIntermediateDirectories: false)
+            try await tested.restart(isStarted: false)
+            #expect(await tested.outbox.entries.map(\.id) == [id])
+            #expect(await tested.outbox.damage.count == 1)
         }
     }
 }

@@ -153,22 +153,35 @@ class DeviceLifeTests(unittest.TestCase):
                     self.assert_equal_trays(device, server, "ann")
             device.__exit__()
 
-    def test_a_damaged_outbox_is_refused_with_what_to_do(self):
-        with Server() as server:
-            server.notify("ann", title="n")
-            with Device(server, "ann") as device:
-                self.assertTrue(device.wait())
-                device.kill()
-                paths = glob.glob(os.path.join(device.directory, "device", "data", "outbox", "data-*", "data.mdb"))
-                for path in paths:
-                    self.harm(path, "everything")
-                other = Device(server, "ann", directory=device.directory)
-                self.assertEqual(other.process.wait(timeout=60), 74)
-                message = other.process.stderr.read()
-                self.assertIn("outbox", message)
-                self.assertNotIn("traylog verify", message)
-                self.assertTrue(all(os.path.exists(path) for path in paths))
-                other.close_pipes()
+    def test_of_a_damaged_outbox_what_can_be_read_is_listed_and_the_file_is_kept(self):
+        for damage in ("head", "everything"):
+            with self.subTest(damage=damage), Server() as server:
+                server.notify("ann", title="n")
+                with Device(server, "ann") as device:
+                    self.assertTrue(device.wait())
+                    device.ask("offline", on=True)
+                    message = device.ask("send", to="bob", lane="text", content={"title": "Hi"})["id"]
+                    device.kill()
+                    data = os.path.join(device.directory, "device", "data")
+                    for path in glob.glob(os.path.join(data, "outbox", "data-*", "data.mdb")):
+                        self.harm(path, damage)
+                    with Device(server, "ann", directory=device.directory) as other:
+                        self.assertTrue(other.wait())
+                        listed = [(entry["id"], entry["state"], entry["error"]) for entry in other.ask("outbox")["entries"]]
+                        self.assertEqual(listed, [(message, "failed", "damaged")] if damage == "head" else [])
+                        for entry, _, _ in listed:
+                            other.ask("resend", id=entry)
+                        self.assertTrue(other.wait())
+                        self.assertEqual(len(server.get("/v1/users/bob/inbox").json["items"]), len(listed))
+                        other.kill()
+                    # The path is said whenever it starts, until the file is removed.
+                    other = Device(server, "ann", directory=device.directory)
+                    other.process.stdin.close()
+                    self.assertEqual(other.process.wait(timeout=60), 0)
+                    kept = os.path.join(data, "outbox.damaged-1")
+                    self.assertIn(kept, other.process.stderr.read())
+                    self.assertTrue(glob.glob(os.path.join(kept, "data-*", "data.mdb")))
+                    other.close_pipes()
 
     @staticmethod
     def harm(path, damage):
@@ -176,6 +189,8 @@ class DeviceLifeTests(unittest.TestCase):
             size = os.path.getsize(path)
             if damage == "shortened":
                 file.truncate(min(size, 9000))
+            elif damage == "head":
+                file.write(b"\xa5" * 8192)
             else:
                 start = 8192 if damage == "pages" else 0
                 file.seek(start)

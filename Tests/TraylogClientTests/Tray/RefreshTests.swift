@@ -1,0 +1,100 @@
+import Testing
+import Traylog
+import TraylogClient
+
+/// When the server is asked, and what its errors are to an app.
+struct RefreshTests {
+    private func withManualClock(
+        _ body: (TestedClient, ManualClock) async throws -> Void
+    ) async throws {
+        let clock = ManualClock()
+        let service = try SimulatedService()
+        service.weather = .answering(503)
+        let tested = try await TestedClient(service, clock: clock)
+        do {
+            try await body(tested, clock)
+        } catch {
+            await tested.end()
+            throw error
+        }
+        await tested.end()
+    }
+
+    @Test func afterAnErrorItAsksAgainAfter1And2And4SecondsThenAtTheNextTrigger() async throws {
+        try await withManualClock { tested, clock in
+            var now: Int64 = 0
+            for (index, wait) in ([1_000, 2_000, 4_000] as [Int64]).enumerated() {
+                now += wait
+                await clock.sleeping(until: now)
+                #expect(tested.service.requests.count == index + 1)
+                clock.advance(to: now)
+            }
+            while tested.service.requests.count < 4 { await Task.yield() }
+            while await tested.client.status != .failing { await Task.yield() }
+            await tested.client.run { _ in }
+            #expect(clock.deadlines.isEmpty, "nothing more until the next trigger")
+            tested.service.weather = .fine
+            await tested.client.refresh(.trayVisible)
+            while await tested.client.status != .upToDate(through: 0) { await Task.yield() }
+        }
+    }
+
+    @Test(
+        arguments: [
+            (.offline, .connectivity, true), (.mute, .connectivity, true), (.answering(429), .rateLimit, true),
+            (.answering(401), .authentication, false), (.answering(503), .server, true),
+            (.answering(403), .server, false),
+        ] as [(SimulatedService.Weather, ClientError.Group, Bool)])
+    func errorsAreInFourGroupsAndSayWhetherTryingAgainHelps(
+        weather: SimulatedService.Weather, group: ClientError.Group, mayPass: Bool
+    ) async throws {
+        try await withClient { tested in
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            tested.service.weather = weather
+            await tested.client.refresh(.pull)
+            while await tested.client.lastError == nil { await Task.yield() }
+            let error = try #require(await tested.client.lastError)
+            #expect(error.group == group && error.mayPass == mayPass, "\(error)")
+            #expect(error.retryAfter == (group == .rateLimit ? 7 : nil))
+        }
+    }
+
+    @Test func anEventOfAnUnknownKindIsMetByANewSnapshotAndPendingMarksStay() async throws {
+        try await withClient(before: { _ = try $0.perform(.notify("ann", title: "n")) }) { tested in
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            await tested.client.setOffline(true)
+            try await tested.client.mark(.read, [.seq(1)])
+            _ = try await tested.service.store.perform(.notify("ann", title: "later"))
+            tested.service.send(strangeKind: "flown")
+            let before = tested.service.requests.count { $0.hasSuffix("/snapshot") }
+            await tested.client.setOffline(false)
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            #expect(tested.service.requests.count { $0.hasSuffix("/snapshot") } == before + 1)
+            try await tested.expectEqual()
+            #expect(await tested.client.tray.tray.unread == 1)
+        }
+    }
+
+    @Test func aDotSaysWhatThisDeviceDidNotShowAndMutedItemsDoNotLightIt() async throws {
+        try await withClient { tested in
+            let store = tested.service.store
+            _ = try await store.perform(.mute(.thread("noise"), for: "ann"))
+            _ = try await store.perform(.notify("ann", title: "muted", thread: "noise"))
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            #expect(await !tested.client.dot)
+            _ = try await store.perform(.notify("ann", title: "counted"))
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            #expect(await tested.client.dot)
+            // Another account, or another device of this one, is lit and goes out by itself.
+            let other = try await TestedClient(tested.service)
+            #expect(await other.client.wait(for: .synced, seconds: 30))
+            await other.client.trayWasShown()
+            #expect(await !other.client.dot)
+            #expect(await tested.client.dot)
+            await other.client.close()
+            await tested.client.trayWasShown()
+            try await tested.restart()
+            #expect(await !tested.client.dot, "after a restart, too")
+        }
+    }
+}
