@@ -326,6 +326,38 @@ class ReadingTests(ServiceCase):
         self.assertIn("Retry-After", answer.headers)
         self.assertGreater(time.monotonic() - start, 4)
 
+    def test_a_head_has_the_headers_of_get(self):
+        self.server.notify("test_head", title="A")
+        path, changes = "/v1/users/test_head", "/v1/users/test_head/changes"
+        offset = self.server.get(f"{changes}?offset=-1").headers["Stream-Next-Offset"]
+        stable = lambda answer: {name: value for name, value in answer.headers.items() if name not in ("Date", "X-Request-Id", "RateLimit")}
+        for read in (f"{path}/tray", f"{path}/inbox", f"{path}/inbox?with=tray,threads", f"{path}/threads", f"{path}/snapshot",
+                     f"{changes}?offset=-1", f"{changes}?offset=now", f"{changes}?offset={offset}", "/v1/log?offset=-1", "/v1/tree-head"):
+            head = self.server.call("HEAD", read)
+            self.assertEqual((head.status, head.body), (200, b""), read)
+            self.assertEqual(stable(head), stable(self.server.get(read)), read)
+        tag = self.server.call("HEAD", f"{changes}?offset={offset}").headers["ETag"]
+        self.assertEqual(self.server.call("HEAD", f"{changes}?offset={offset}", headers={"If-None-Match": tag}).status, 304)
+        # Without an offset it says where the feed ends, and it waits for nothing.
+        for read in (changes, f"{changes}?offset=now&live=long-poll", "/v1/log"):
+            head = self.server.call("HEAD", read)
+            self.assertEqual(head.headers["Stream-Up-To-Date"], "true")
+            self.assertTrue(head.headers["Stream-Next-Offset"].endswith(f"{self.server.get('/v1/admin/stats').json['head']:020}"))
+
+    def test_a_method_that_nobody_has_heard_of_is_not_allowed(self):
+        for method, target, status, allowed in (
+                ("BREW", f"{self.path}/tray", 405, b"Allow: GET, HEAD\r\n"), ("BREW", f"{self.path}/marks?x=1", 405, b"Allow: POST\r\n"),
+                ("get", "/healthz", 405, b"Allow: GET, HEAD\r\n"), ("BREW", "/nothing", 404, b""), ("BREW", "*", 400, b""),
+                ("BR\x01EW", "/healthz", 400, b"")):
+            with socket.create_connection(("127.0.0.1", self.server.port), timeout=60) as connection:
+                connection.sendall(f"{method} {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+                answer = b""
+                while more := connection.recv(65536):
+                    answer += more
+            self.assertTrue(answer.startswith(b"HTTP/1.1 %d " % status), answer)
+            self.assertIn(allowed, answer)
+            self.assertIn(b"application/problem+json", answer)
+
     def test_paths_and_methods(self):
         for path in ("/", "/v1", "/v1/users/a/b", "/v2/users", "//", "/v1/users//tray"):
             answer = self.server.get(path)

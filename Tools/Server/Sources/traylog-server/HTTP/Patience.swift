@@ -1,3 +1,4 @@
+import HTTPTypes
 import HummingbirdCore
 import Logging
 import NIOCore
@@ -68,6 +69,8 @@ final class ConnectionPatience: ChannelDuplexHandler {
     private var hasBytes = false
     /// The bytes of the first line of a head, as far as they have come.
     private(set) var lineBytes = 0
+    /// The bytes that a head began with; nil once it was read.
+    private(set) var beginning: ByteBuffer?
     private var hasLine = false
     private var lastRead = NIODeadline.now()
     private var written = 0
@@ -100,6 +103,7 @@ final class ConnectionPatience: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         lastRead = .now()
         if stage == .head {
+            if !hasBytes { beginning = unwrapInboundIn(data) }
             hasBytes = true
             countLine(unwrapInboundIn(data).readableBytesView)
         }
@@ -122,7 +126,7 @@ final class ConnectionPatience: ChannelDuplexHandler {
     func enter(_ next: Stage) {
         guard stage != .frames else { return }
         stage = next
-        (hasBytes, hasLine, lineBytes) = (false, false, 0)
+        (hasBytes, hasLine, lineBytes, beginning) = (false, false, 0, nil)
         lastRead = .now()
     }
 
@@ -152,6 +156,7 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
+    private let routes: RouteTable?
     private var connection: ConnectionPatience?
     /// The live stream that is the present answer.
     weak var stream: OpenStream?
@@ -163,6 +168,9 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
     /// Whether the answer to the fault has begun, and whether it has ended: then nothing else is sent.
     private var isFaultAnswered = false
     private var isOver = false
+
+    /// - Parameter routes: what a path takes, for a request with a method that nobody has heard of.
+    init(routes: RouteTable?) { self.routes = routes }
 
     func handlerAdded(context: ChannelHandlerContext) {
         connection = try? context.pipeline.syncOperations.handler(type: ConnectionPatience.self)
@@ -250,6 +258,7 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
                 case .headerOverflow:
                     connection.map { $0.lineBytes > Service.longestTarget } ?? false
                         ? Problem.targetTooLong : Problem.headTooLarge
+                case .invalidMethod: unknownMethod
                 default: Problem.headMalformed
                 }
             var response = problem.response.head
@@ -265,5 +274,19 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
         default: break
         }
         context.write(data, promise: promise)
+    }
+
+    /// The answer to a method that the parser does not know, as far as the request says to which path it went.
+    private var unknownMethod: Problem {
+        let line = connection?.beginning.map { String(buffer: $0) }?.prefix { !$0.isNewline } ?? ""
+        let words = line.split(separator: " ")
+        guard let routes, words.count == 3, words[1].hasPrefix("/"), let method = HTTPRequest.Method(String(words[0]))
+        else { return .headMalformed }
+        do throws(Problem) {
+            _ = try routes.find(method, path: words[1].prefix { $0 != "?" })
+            return .headMalformed
+        } catch {
+            return error
+        }
     }
 }

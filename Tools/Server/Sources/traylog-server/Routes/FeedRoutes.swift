@@ -28,17 +28,10 @@ enum FeedRoutes {
     }
 
     private static func serve(_ call: Call, _ feed: some Feed) async throws -> Response {
-        if call.request.method == .head {
-            let head = try await call.store.head()
-            var headers: HTTPFields = [
-                .contentType: "application/json", .streamNextOffset: feed.offset(head).description,
-                .streamUpToDate: "true", .cacheControl: "no-store",
-            ]
-            headers[.treeHead] = try await treeHead(call, head)
-            return Response(status: .ok, headers: headers)
-        }
-        let start = try await feed.start(call.query["offset"])
-        switch call.query["live"] {
+        // A HEAD waits for nothing; without an offset it asks where the feed ends.
+        let isHead = call.request.method == .head
+        let start = try await feed.start(call.query["offset"] ?? (isHead ? "now" : nil))
+        switch isHead ? nil : call.query["live"] {
         case nil: return try await answer(call, feed, feed.page(after: start), from: start)
         case "long-poll": return try await poll(call, feed, start)
         case "sse": return try stream(call, feed, start)

@@ -11,12 +11,14 @@ enum Listener {
     /// - Parameter onRunning: told the port, which may have been 0.
     static func application<Answering: HTTPResponder>(
         _ responder: Answering, _ address: (host: String, port: Int), _ tls: TLSConfiguration?,
+        routes: RouteTable? = nil,
         onRunning: @escaping @Sendable (Int) async -> Void
     ) -> Application<Answering> where Answering.Context == ServiceContext {
         let decoder = HTTP1Channel.Configuration.DecoderConfiguration(
             maxHeaderFieldSize: Service.longestHead, maxHeaderListSize: Service.longestHead, maxHeaderFieldCount: 100)
         let channel = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [RequestPatience()], idleTimeout: .minutes(5), httpDecoderConfiguration: decoder)
+            additionalChannelHandlers: [RequestPatience(routes: routes)], idleTimeout: .minutes(5),
+            httpDecoderConfiguration: decoder)
         let server = HTTPServerBuilder { responder in
             guard let tls else {
                 return PatientChannel(base: HTTP1Channel(responder: responder, configuration: channel))

@@ -89,7 +89,7 @@ struct ServeCommand: AsyncParsableCommand {
             ? try Console(service, isSecure: tls != nil || settings.isBehindProxy) : nil
         let app = Listener.application(
             Responder(service: service, routes: AllRoutes.table, console: console, partitions: partitions),
-            (settings.host, settings.port), tls
+            (settings.host, settings.port), tls, routes: AllRoutes.table
         ) { port in
             var lines = "listening on \(scheme)://\(Listener.text(settings.host)):\(port)\n"
             if let apns = settings.apns {
