@@ -12,26 +12,43 @@ enum DifferencePage {
                 var context = UserPages.top(visit, "difference")
                 context["from"] = visit.query["from"] ?? ""
                 context["to"] = visit.query["to"] ?? ""
-                if let from = try visit.moment("from") {
-                    let difference = try await visit.store.difference(
-                        of: visit.segment("u"), from: from, to: visit.moment("to"))
-                    context["difference"] = try await Self.context(difference, visit)
+                let (store, user) = (visit.store, visit.segment("u"))
+                let title = "Difference of \(user)"
+                guard let moment = try visit.moment("from") else { return visit.page("difference", title, context) }
+                let head = try await store.head()
+                let to = try await store.seq(of: visit.moment("to") ?? .seq(head))
+                let from = try await store.seq(of: moment)
+                guard from <= to else { throw Problem.invalid("from", "is after the later moment") }
+                try await context.merge(
+                    counts(store.tray(of: user, asOf: .seq(from)), store.tray(of: user, asOf: .seq(to)))
+                ) { $1 }
+                // Both trays are there at once; what happened between takes a while with many events.
+                return visit.page("difference", title, context) {
+                    await rest(visit, from, to)
                 }
-                return visit.page("difference", "Difference of \(visit.segment("u"))", context)
             }
         ]
     }
 
-    private static func context(_ difference: TrayDifference, _ visit: Visit) async throws -> [String: Any] {
-        let steps = Array(difference.steps.suffix(mostRows))
-        let events = try await visit.store.events(of: steps)
-        let (before, after) = (difference.before, difference.after)
+    private static func rest(_ visit: Visit, _ from: Seq, _ to: Seq) async -> [UInt8] {
+        var context = UserPages.top(visit, "difference")
+        do {
+            let difference = try await visit.store.difference(
+                of: visit.segment("u"), from: .seq(from), to: .seq(to))
+            context["difference"] = try await self.context(difference, visit)
+        } catch {
+            context["problem"] = Problem(error).detail
+        }
+        return visit.html("difference-rest", "", context)
+    }
+
+    private static func counts(_ before: Tray, _ after: Tray) -> [String: Any] {
         let counts: [(String, Int, Int)] = [
             ("Unread", before.unread, after.unread), ("Unseen", before.unseen, after.unseen),
             ("Listed", before.total, after.total),
         ]
         return [
-            "before": UserPages.context(before), "after": UserPages.context(after),
+            "isCompared": true, "before": UserPages.context(before), "after": UserPages.context(after),
             "counts": counts.map { name, old, new in
                 [
                     "name": name, "before": Figures.count(old), "after": Figures.count(new),
@@ -39,6 +56,13 @@ enum DifferencePage {
                     "isUp": new > old, "isDown": new < old,
                 ] as [String: Any]
             },
+        ]
+    }
+
+    private static func context(_ difference: TrayDifference, _ visit: Visit) async throws -> [String: Any] {
+        let steps = Array(difference.steps.suffix(mostRows))
+        let events = try await visit.store.events(of: steps)
+        return [
             "items": difference.items.prefix(mostRows).map(Self.context),
             "itemCount": Figures.count(difference.items.count), "hasMoreItems": difference.items.count > mostRows,
             "hasItems": !difference.items.isEmpty,

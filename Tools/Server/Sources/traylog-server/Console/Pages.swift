@@ -49,6 +49,7 @@ struct Pages: Sendable {
         ("user-head", PackageResources.user_head_mustache), ("user", PackageResources.user_mustache),
         ("timeline", PackageResources.timeline_mustache), ("rows", PackageResources.rows_mustache),
         ("filter", PackageResources.filter_mustache), ("difference", PackageResources.difference_mustache),
+        ("difference-rest", PackageResources.difference_rest_mustache),
         ("log", PackageResources.log_mustache), ("log-row", PackageResources.log_row_mustache),
         ("no-rows", PackageResources.no_rows_mustache), ("event", PackageResources.event_mustache),
         ("tree", PackageResources.tree_mustache), ("operations", PackageResources.operations_mustache),
@@ -101,6 +102,33 @@ extension Visit {
     func page(
         _ name: String, _ title: String, _ context: [String: Any] = [:], _ status: HTTPResponse.Status = .ok
     ) -> Response {
+        Response(
+            status: status, headers: Self.pageHeaders,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: html(name, title, context))))
+    }
+
+    private static var pageHeaders: HTTPFields {
+        [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"]
+    }
+
+    /// A page whose top is sent while the rest is still made.
+    ///
+    /// - Parameter rest: makes the rest, which says itself when something goes wrong.
+    func page(
+        _ name: String, _ title: String, _ context: [String: Any], rest: @escaping @Sendable () async -> [UInt8]
+    ) -> Response {
+        let top = html(name, title, context)
+        let body = ResponseBody { writer in
+            try await writer.write(ByteBuffer(bytes: top))
+            let bytes = await withTaskExecutorPreference(globalConcurrentExecutor) { await rest() }
+            try await writer.write(ByteBuffer(bytes: bytes))
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: Self.pageHeaders, body: body)
+    }
+
+    /// What a template makes of a context and of what every page knows.
+    func html(_ name: String, _ title: String, _ context: [String: Any]) -> [UInt8] {
         var context = context
         context["pageTitle"] = title
         context["assets"] = "\(Console.root)/assets/\(console.pages.version)"
@@ -116,9 +144,7 @@ extension Visit {
         {
             context["in-" + section] = true
         }
-        return Response(
-            status: status, headers: [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: console.pages.render(name, context))))
+        return console.pages.render(name, context)
     }
 
     private var role: String {
