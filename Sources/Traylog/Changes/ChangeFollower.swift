@@ -43,16 +43,14 @@ public struct ChangeFollower: AsyncSequence, Sendable {
         /// Kept, so that it stays open.
         private let store: any TrayQueries
         private let user: String
-        private let stopper: Stopper?
-        private var observation: Observation?
+        private var following: Following
         private var through: Seq
         /// Whether the last page ended at the head.
         private var isAtHead = false
-        private var hasEnded = false
 
         init(store: any TrayQueries, user: String, through: Seq, stopper: Stopper?) {
             self.store = store
-            self.stopper = stopper
+            following = Following(stopper)
             self.user = user
             self.through = through
         }
@@ -61,37 +59,29 @@ public struct ChangeFollower: AsyncSequence, Sendable {
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(TraylogError) -> Changes? {
-            guard !hasEnded else { return nil }
+            guard !following.hasEnded else { return nil }
             do {
                 if let changes = try await page(isolation: actor) { return changes }
-            } catch .failed(let failure) where failure.code == .closed {
-                // The store was closed, which is a normal end.
+                try following.end()
             } catch {
-                end()
-                throw error
+                try following.end(error)
             }
-            end()
             return nil
         }
 
         private mutating func page(isolation actor: isolated (any Actor)?) async throws(TraylogError) -> Changes? {
-            let isFirst = observation == nil
-            guard let observation = observation ?? store.queries.hub.observe(user: user) else { return nil }
-            if isFirst { stopper?.attach(observation.signal) }
-            self.observation = observation
+            let isFirst = following.isNew
+            guard let signal = following.signal({ [store, user] in store.queries.hub.observe(user: user) }) else {
+                return nil
+            }
             while true {
-                if isAtHead { guard await observation.signal.wait() else { return nil } }
-                guard !Task.isCancelled, !observation.signal.isEnded else { return nil }
+                if isAtHead { guard await signal.wait() else { return nil } }
+                guard !Task.isCancelled, !signal.isEnded else { return nil }
                 let changes = try await store.changes(of: user, after: through)
                 isAtHead = changes.isComplete
                 through = changes.through
                 if isFirst || !changes.events.isEmpty { return changes }
             }
-        }
-
-        private mutating func end() {
-            hasEnded = true
-            observation = nil
         }
     }
 }

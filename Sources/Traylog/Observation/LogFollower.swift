@@ -28,16 +28,14 @@ public struct LogFollower: AsyncSequence, Sendable {
 
         /// Kept, so that it stays open.
         private let store: any TrayQueries
-        private let stopper: Stopper?
-        private var observation: Observation?
+        private var following: Following
         /// The seq after the last event that was read; nil before the first look at the head.
         private var nextSeq: Seq?
         private var read: ArraySlice<Event> = []
-        private var hasEnded = false
 
         init(store: any TrayQueries, next: Seq?, stopper: Stopper?) {
             self.store = store
-            self.stopper = stopper
+            following = Following(stopper)
             nextSeq = next.map { Swift.max($0, 1) }
         }
 
@@ -45,42 +43,31 @@ public struct LogFollower: AsyncSequence, Sendable {
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(TraylogError) -> Event? {
-            guard !hasEnded else { return nil }
+            guard !following.hasEnded else { return nil }
             do {
                 if let event = try await event(isolation: actor) { return event }
-            } catch .failed(let failure) where failure.code == .closed {
-                // The store was closed, which is a normal end.
+                try following.end()
             } catch {
-                end()
-                throw error
+                try following.end(error)
             }
-            end()
             return nil
         }
 
         private mutating func event(
             isolation actor: isolated (any Actor)?
         ) async throws(TraylogError) -> Event? {
-            guard let observation = observation ?? store.queries.hub.observeLog() else { return nil }
-            if self.observation == nil { stopper?.attach(observation.signal) }
-            self.observation = observation
+            guard let signal = following.signal({ [store] in store.queries.hub.observeLog() }) else { return nil }
             if nextSeq == nil { nextSeq = try await store.head() + 1 }
-            while let from = nextSeq, !Task.isCancelled, !observation.signal.isEnded {
+            while let from = nextSeq, !Task.isCancelled, !signal.isEnded {
                 if let event = read.popFirst() { return event }
                 read = try await store.events(from: from, limit: Self.chunk).events[...]
                 if let last = read.last {
                     nextSeq = last.seq + 1
                 } else {
-                    guard await observation.signal.wait() else { return nil }
+                    guard await signal.wait() else { return nil }
                 }
             }
             return nil
-        }
-
-        private mutating func end() {
-            hasEnded = true
-            observation = nil
-            read = []
         }
     }
 }

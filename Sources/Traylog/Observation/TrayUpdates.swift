@@ -63,31 +63,26 @@ public struct TrayUpdates: AsyncSequence, Sendable {
         /// Kept, so that it stays open.
         private let store: any TrayQueries
         private let user: String
-        private let stopper: Stopper?
-        private var observation: Observation?
+        private var following: Following
         private var last: Tray?
-        private var hasEnded = false
 
         init(store: any TrayQueries, user: String, stopper: Stopper?) {
             self.store = store
             self.user = user
-            self.stopper = stopper
+            following = Following(stopper)
         }
 
         /// The next state, once it differs; nil at the end.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(TraylogError) -> Tray? {
-            guard !hasEnded else { return nil }
+            guard !following.hasEnded else { return nil }
             do {
                 if let tray = try await change(isolation: actor) { return tray }
-            } catch .failed(let failure) where failure.code == .closed {
-                // The store was closed, which is a normal end.
+                try following.end()
             } catch {
-                end()
-                throw error
+                try following.end(error)
             }
-            end()
             return nil
         }
 
@@ -95,27 +90,22 @@ public struct TrayUpdates: AsyncSequence, Sendable {
         private mutating func change(
             isolation actor: isolated (any Actor)?
         ) async throws(TraylogError) -> Tray? {
-            var isFirst = observation == nil
-            guard let observation = observation ?? store.queries.hub.observe(user: user) else { return nil }
-            if isFirst { stopper?.attach(observation.signal) }
-            self.observation = observation
+            var isFirst = following.isNew
+            guard let signal = following.signal({ [store, user] in store.queries.hub.observe(user: user) }) else {
+                return nil
+            }
             while true {
                 if isFirst {
                     isFirst = false
                 } else {
-                    guard await observation.signal.wait() else { return nil }
+                    guard await signal.wait() else { return nil }
                 }
                 let tray = try await store.tray(of: user)
-                guard !Task.isCancelled, !observation.signal.isEnded else { return nil }
+                guard !Task.isCancelled, !signal.isEnded else { return nil }
                 if let last, tray.asOf < last.asOf || tray.isSame(as: last) { continue }
                 last = tray
                 return tray
             }
-        }
-
-        private mutating func end() {
-            hasEnded = true
-            observation = nil
         }
     }
 }

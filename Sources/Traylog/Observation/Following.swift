@@ -1,0 +1,35 @@
+import TraylogDomain
+import TraylogObservation
+
+/// What the sequences that follow a store share: one observation, begun with the first element, and how they end.
+struct Following {
+    private let stopper: Stopper?
+    private var observation: Observation?
+    private(set) var hasEnded = false
+
+    init(_ stopper: Stopper?) { self.stopper = stopper }
+
+    /// Whether nothing was observed yet.
+    var isNew: Bool { observation == nil }
+
+    /// Tells of changes since the first call; nil when the store is closed.
+    mutating func signal(_ observe: () -> Observation?) -> Signal? {
+        if observation == nil {
+            observation = observe()
+            if let observation { stopper?.attach(observation.signal) }
+        }
+        return observation?.signal
+    }
+
+    /// Ends the sequence.
+    ///
+    /// - Throws: what it ended with, but for a store that was closed, which is a normal end.
+    mutating func end(_ error: TraylogError? = nil) throws(TraylogError) {
+        (hasEnded, observation) = (true, nil)
+        switch error {
+        case .failed(let failure) where failure.code == .closed: break
+        case let error?: throw error
+        case nil: break
+        }
+    }
+}
