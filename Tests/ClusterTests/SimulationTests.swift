@@ -56,8 +56,9 @@ import TraylogCluster
         #expect(bodies[0] == bodies[1])
     }
 
-    @Test(arguments: seeds(6, long: 300))
-    func storesFollowTheProtocolAsTheModelDoes(seed: UInt64) throws {
+    /// Stores as a node has them that reads ahead: of two batches the second is made ready before the first is stored.
+    @Test(arguments: seeds(8, long: 10_000))
+    func storesThatReadAheadFollowTheProtocolAsTheModelDoes(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             let simulation = try Simulation(seed: seed) { index, _ in
                 try RealNodeStore(directory: "\(directory)/\(index)")

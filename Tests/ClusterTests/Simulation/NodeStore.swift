@@ -29,6 +29,10 @@ protocol NodeStore: AnyObject {
     /// The log has not: the store is as it was.
     func drop()
     func apply(_ records: [LogRecord], position: LogPosition) throws
+    /// Does what can be done before the records' turn comes, and returns the rest.
+    ///
+    /// - Parameter head: the event that the first one will follow.
+    func prepare(_ records: [LogRecord], after head: Seq, position: LogPosition) -> () throws -> Void
     /// The process ends at any moment and begins again.
     ///
     /// - Parameter transactions: how many of the newest are lost with the machine's power.
@@ -36,6 +40,12 @@ protocol NodeStore: AnyObject {
     /// The position that no power loss takes.
     var durablePosition: LogPosition { get }
     func close()
+}
+
+extension NodeStore {
+    func prepare(_ records: [LogRecord], after head: Seq, position: LogPosition) -> () throws -> Void {
+        { try self.apply(records, position: position) }
+    }
 }
 
 /// The rules of the simulation's commands: what each is answered after a log.

@@ -44,8 +44,23 @@ final class RealNodeStore: NodeStore {
     }
 
     func apply(_ records: [LogRecord], position: LogPosition) throws {
-        try store.apply(
-            records, expecting: try store.head(), source: SourcePosition(source: "sim", position: position.rawValue))
+        try prepare(records, after: store.head(), position: position)()
+    }
+
+    /// As a node does that reads ahead: the records are made ready while those before them are on their way into the store.
+    func prepare(_ records: [LogRecord], after head: Seq, position: LogPosition) -> () throws -> Void {
+        let apply = store.prepareToApply(
+            records, expecting: head, source: SourcePosition(source: "sim", position: position.rawValue))
+        return {
+            let outcome = Monitor<Result<Seq, TraylogError>?>(nil)
+            Task {
+                let result: Result<Seq, TraylogError>
+                do throws(TraylogError) { result = .success(try await apply()) } catch { result = .failure(error) }
+                outcome.withLock { $0 = result }
+                outcome.signalAll()
+            }
+            _ = try outcome.wait(timeoutMilliseconds: nil, until: { $0 != nil }, { $0 })??.get()
+        }
     }
 
     func restart(losing transactions: Int) {

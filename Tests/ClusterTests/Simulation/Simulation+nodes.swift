@@ -174,18 +174,22 @@ extension Simulation {
         let cut = random.chance(50) ? messages.count : random.between(1, messages.count)
         guard let first = node.node.receive(messages[..<cut]).batch else { return }
         let second = cut < messages.count ? node.node.receive(messages[cut...], after: first).batch : nil
-        for batch in [first, second].compactMap({ $0 }) where !apply(batch, index) { return }
+        let batches = [first, second].compactMap(\.self).map { batch in
+            (batch, node.store.prepare(batch.records, after: batch.headBefore, position: batch.position))
+        }
+        for (batch, rest) in batches where !apply(batch, rest, index) { return }
     }
 
+    /// - Parameter rest: of what the store does with it.
     /// - Returns: false where the batch did not get into the store.
-    private func apply(_ batch: NodeProtocol.Batch, _ index: Int) -> Bool {
+    private func apply(_ batch: NodeProtocol.Batch, _ rest: () throws -> Void, _ index: Int) -> Bool {
         let node = nodes[index]
         guard !random.chance(weather.killed) else {
             kill(index)
             return false
         }
         do {
-            try node.store.apply(batch.records, position: batch.position)
+            try rest()
         } catch {
             let failure = error as? StoreFailure ?? StoreFailure(code: .damaged, message: "\(error)")
             node.node.failed(toApply: failure)

@@ -1,12 +1,16 @@
 """A cluster whose users are divided into partitions, each with a log, a store and an owner of its own."""
 
+import http.client
 import json
 import os
 import shutil
 import subprocess
 import time
 
+from browsed import Browser, missing
 from clustered import BROKER, SERVER, ClusterCase, machines
+from consoled import Visitor, form_token, text_of
+from served import Answer
 import torture
 
 USERS = ["ann", "bob", "carl", "dora", "eve", "fay"]
@@ -14,6 +18,22 @@ COUNT = 2
 WHERE = [machines.partition_of(user, COUNT) for user in USERS]
 # The first user of each partition.
 FIRST = [USERS[WHERE.index(partition)] for partition in range(COUNT)]
+
+
+class NodeServer:
+    """A node as the console's visitors know servers."""
+
+    def __init__(self, node, key):
+        self.node, self.url, self.key, self.keys = node, node.url, key, {"all": key}
+
+    def call(self, method, path, body=None, headers=None, who=None):
+        connection = http.client.HTTPConnection(self.node.host, self.node.port, timeout=60)
+        try:
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            return Answer(answer.status, answer.headers, answer.read())
+        finally:
+            connection.close()
 
 
 class PartitionTests(ClusterCase):
@@ -36,6 +56,7 @@ class PartitionTests(ClusterCase):
             self.check_broadcasts(cluster, lines)
             self.check_one_log(cluster, lines)
             self.check_novu(cluster, lines)
+            self.check_console(cluster, lines)
             self.check_that_one_partition_goes_on(cluster, lines)
             self.check_that_the_number_is_fixed(cluster)
         self.check_leaving(cluster)
@@ -144,6 +165,13 @@ class PartitionTests(ClusterCase):
                 cluster.wait("all hold the same", lambda: self.read(lines, other, path) == head)
             proof = self.read(lines, node, cluster.paths("/v1/proofs/1")[partition])
             self.assertEqual((proof["treeSize"], proof["rootHash"]), (head["treeSize"], head["rootHash"]))
+            self.check_elsewhere(*(
+                lines.call(node, "GET", cluster.paths(path)[partition], raw=True) for path in ("/v1/proofs/1", "/v1/tree-head")),
+                partition)
+            log = lines.call(node, "GET", cluster.paths("/v1/log?offset=-1")[partition])
+            self.assertEqual((log[1]["Traylog-Partition"], log[2][0]["seq"]), (str(partition), 1))
+            tray = lines.call(node, "GET", f"/v1/users/{FIRST[partition]}/tray")
+            self.assertEqual(tray[1]["Traylog-Partition"], str(partition))
             note = lines.call(node, "GET", cluster.paths("/v1/checkpoint")[partition], raw=True)[2]
             self.assertEqual(note.split(b"\n")[0], f"traylog/{partition}".encode())
             # A run is found on every node, whichever runs it.
@@ -155,11 +183,25 @@ class PartitionTests(ClusterCase):
         operation = self.read(lines, node, "/openapi.json")["paths"]["/v1/tree-head"]["get"]
         partition = [each for each in operation["parameters"] if each["name"] == "partition"][0]
         self.assertEqual((partition["required"], partition["schema"]["maximum"]), (True, 1))
-        ready = node.readiness()["partitions"]
-        self.assertEqual([state["partition"] for state in ready], [0, 1])
+        ready = node.readiness()
+        self.assertEqual([state["partition"] for state in ready["partitions"]], [0, 1])
+        self.assertEqual(ready["position"], sum(state["position"] for state in ready["partitions"]))
+        is_owner = "owner" in [state["role"] for state in ready["partitions"]]
+        self.assertEqual(ready["role"], "owner" if is_owner else "follower")
         metrics = lines.call(node, "GET", "/metrics", raw=True)[2].decode()
         for partition in range(COUNT):
             self.assertIn(f'traylog_head{{partition="{partition}"}}', metrics)
+
+    def check_elsewhere(self, proof, head, partition):
+        """Both say whose they are, and are what a program without a store looks at."""
+        paths = [os.path.join(self.directory, name) for name in ("proof.json", "head.json")]
+        for path, (_, headers, body) in zip(paths, (proof, head)):
+            self.assertEqual(headers["Traylog-Partition"], str(partition))
+            with open(path, "wb") as file:
+                file.write(body)
+        if os.environ.get("TRAYLOG"):
+            subprocess.run(
+                [os.environ["TRAYLOG"], "check", paths[0], "--tree-head", paths[1]], check=True, capture_output=True)
 
     def check_novu(self, cluster, lines):
         """Novu's routes reach the users and topics of all partitions."""
@@ -192,6 +234,52 @@ class PartitionTests(ClusterCase):
         cluster.wait("one is left", lambda: self.read(lines, cluster.nodes[1], path)["totalCount"] == 1)
         self.write(lines, cluster.nodes[1], f"{root}/v2/topics/club", None, method="DELETE")
         cluster.wait("none is left", lambda: self.read(lines, cluster.nodes[1], path)["totalCount"] == 0)
+
+    def check_console(self, cluster, lines):
+        """Each partition has its pages; users are found in all."""
+        cluster.wait_for_nodes()
+        owner = cluster.owner(1)
+        visitor = Visitor(NodeServer(owner, cluster.key), "all")
+        self.assertEqual(visitor.get("").headers["Location"], "/console/partitions/0")
+        self.assertEqual(visitor.get("/log?kind=marked").headers["Location"], "/console/partitions/0/log?kind=marked")
+        for path in ("", "/users", "/log", "/tree", "/operations", "/pulse", "/events/1"):
+            for partition in range(COUNT):
+                page = visitor.get(f"/partitions/{partition}{path}")
+                self.assertEqual(page.status, 200, path)
+                self.assertNotIn(b'"/console/users', page.body)
+        users = text_of(visitor.get("/partitions/1/users"))
+        for user in USERS:
+            self.assertIn(user, users)
+        for path in (f"/users/{FIRST[0]}", f"/partitions/1/users/{FIRST[0]}"):
+            self.assertEqual(visitor.get(path).headers["Location"], f"/console/partitions/0/users/{FIRST[0]}")
+        self.assertEqual(visitor.get(f"/partitions/0/users/{FIRST[0]}/timeline").status, 200)
+        heads = [visitor.get(f"/partitions/{partition}/data/tree-head").json for partition in range(COUNT)]
+        self.assertEqual(heads, [self.read(lines, owner, path) for path in cluster.paths("/v1/tree-head")])
+        token = form_token(visitor.get("/partitions/1/operations"))
+        started = visitor.send("/partitions/1/operations/verifications", {"form": token})
+        self.assertRegex(started.headers["Location"], r"^/console/partitions/1/operations/[0-9a-f]+$")
+        run = started.headers["Location"].removeprefix("/console")
+        cluster.wait("it has run", lambda: "okyes" in text_of(visitor.get(run)))
+        # What only the owner may do is said where it is not.
+        other = next(node for node in cluster.nodes if node is not owner)
+        elsewhere = Visitor(NodeServer(other, cluster.key), "all")
+        form = {"form": form_token(elsewhere.get("/partitions/1/operations")), "user": "x", "confirm": "x"}
+        refused = elsewhere.send("/partitions/1/operations/erasures", form)
+        self.assertEqual((refused.status, owner.url in text_of(refused)), (421, True))
+        if missing() is None:
+            self.check_in_a_browser(cluster, owner)
+
+    def check_in_a_browser(self, cluster, node):
+        with Browser() as browser:
+            browser.sign_in(node.url, cluster.key)
+            browser.open(f"{node.url}/console/partitions/1/events/1")
+            browser.one("[data-run]").click()
+            browser.wait("document.querySelector('.checks .verdict')?.textContent.includes('the server shows now')")
+            self.assertEqual(browser.run("return document.querySelector('.parts [aria-current]').textContent"), "1")
+            browser.open(f"{node.url}/console/users/{FIRST[1]}")
+            browser.wait("location.pathname === arguments[0]", f"/console/partitions/1/users/{FIRST[1]}")
+            browser.one("#slide")
+            self.assertEqual(browser.messages(), [])
 
     def check_that_one_partition_goes_on(self, cluster, lines):
         """Wherever the owner of the other one died."""
@@ -232,6 +320,17 @@ class PartitionTests(ClusterCase):
             with Server(directory=left) as server:
                 inbox = server.get(f"/v1/users/{user}/inbox?limit=1").json["items"]
                 self.assertEqual(inbox[0]["title"], "After")
+
+    def test_what_does_not_go_with_partitions_is_refused_at_the_start(self):
+        cluster = ["--cluster", "nats://127.0.0.1:1", "--stream", "x", "--advertise", "http://127.0.0.1:1", "--keys", os.devnull]
+        for options, words in [
+                (["--partitions", "2", "--dev"], "for a server with --cluster"),
+                ([*cluster, "--partitions", "0"], "1 to 64"), ([*cluster, "--partitions", "65"], "1 to 64"),
+                ([*cluster, "--partitions", "two"], "1 to 64"),
+                ([*cluster, "--partitions", "2", "--apns-listen", "127.0.0.1:0"], "--apns-listen")]:
+            done = subprocess.run(
+                [SERVER, "--store", os.path.join(self.directory, "s"), *options], capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, words in done.stderr), (64, True), done.stderr)
 
     def test_owners_are_spread_over_the_nodes_and_handed_back(self):
         """The node whose turn it is owns, as soon as it is there and as far."""

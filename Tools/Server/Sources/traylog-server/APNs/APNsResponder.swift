@@ -42,6 +42,9 @@ struct APNsResponder: HTTPResponder {
         "controls", "widgets",
     ]
 
+    /// Failures after which the provider sends again, here or to another node.
+    private static let passing: Set<StoreFailure.Code> = [.diskFull, .mapFull, .notOwner, .unavailable]
+
     func respond(to request: Request, context: ServiceContext) async throws -> Response {
         let start = ContinuousClock.now
         let given = request.headers[.apnsID]
@@ -140,8 +143,7 @@ struct APNsResponder: HTTPResponder {
             default: return .payloadTooLarge
             }
         case TraylogError.failed(let failure) where failure.code == .closed || failure.code == .busy: return .shutdown
-        case TraylogError.failed(let failure) where failure.code == .diskFull || failure.code == .mapFull:
-            return .unavailable
+        case TraylogError.failed(let failure) where Self.passing.contains(failure.code): return .unavailable
         default:
             service.log.write([("route", "/3/device/{token}"), ("error", .string("\(error)"))])
             return .internalFailure

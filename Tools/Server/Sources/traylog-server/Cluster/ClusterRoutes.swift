@@ -41,7 +41,15 @@ enum ClusterRoutes {
 
 extension Call {
     /// Performs the request, here or by the node that decides; its caller may.
+    ///
+    /// With partitions, the answer says whose it is.
     func perform() async throws -> Response {
+        var response = try await performed()
+        if let partition = service.partition { response.headers[.partition] = String(partition) }
+        return response
+    }
+
+    private func performed() async throws -> Response {
         if let response = try await forwarded() { return response }
         if headers[.minSeq] != nil, request.method == .get || request.method == .head { try await waitForWrites() }
         // What may compute for milliseconds keeps no other connection waiting.
@@ -68,6 +76,18 @@ extension Call {
             return .json(body)
         }
         return nil
+    }
+
+    /// Refuses what only another node may do, for callers whose credentials cannot be sent on.
+    func checkOwner() async throws(Problem) {
+        guard let cluster = service.cluster, route.needsOwner else { return }
+        let status = await cluster.status()
+        guard status.role != .owner else { return }
+        guard let owner = cluster.otherOwner(status) else { throw .unavailable("no node decides now; send it again") }
+        throw Problem(
+            .misdirectedRequest, "Another node decides",
+            "this node follows: sign in at \(owner)\(Console.root), and do it there"
+        )
     }
 
     /// Sends the request on to the node that decides, if that is another one.

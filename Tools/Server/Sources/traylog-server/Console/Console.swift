@@ -12,17 +12,20 @@ final class Console: Sendable {
     private static let data = root + "/data/"
 
     let service: Service
+    /// All of them, where the server is divided: each has pages of its own, below `/console/partitions/I`.
+    let partitions: Partitions?
     let sessions = Sessions()
     let pages: Pages
     /// Whether browsers reach the server by TLS, its own or a proxy's.
     let isSecure: Bool
     let signIns = RateLimits(perUser: 20, perKey: 20)
-    let compactions = LastCompaction()
+    private let compactions: [LastCompaction]
     private let routes: RouteTable
     private let byName: [String: ConsolePage]
 
-    init(_ service: Service, isSecure: Bool) throws {
-        self.service = service
+    init(_ service: Service, _ partitions: Partitions?, isSecure: Bool) throws {
+        (self.service, self.partitions) = (service, partitions)
+        compactions = (partitions?.services ?? [service]).map { _ in LastCompaction() }
         self.isSecure = isSecure
         pages = try Pages()
         let all = ConsolePage.all
@@ -40,26 +43,64 @@ final class Console: Sendable {
         let target = request.head.path ?? "/"
         guard target.utf8.count <= Service.longestTarget else { throw Problem.targetTooLong }
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let (path, query) = (parts[0], parts.count > 1 ? parts[1] : nil)
         var response: Response
-        let visit = Visit(request, context, self)
+        let visit = Visit(request, context, self, partition: partition(of: path))
         do {
-            if parts[0].hasPrefix(Self.data) {
-                response = try await read(target, visit)
+            if let address = try elsewhere(path, query, visit) {
+                response = .seeOther(address)
             } else {
-                response = try await page(parts[0], parts.count > 1 ? parts[1] : nil, visit)
+                let own = Self.root + path.dropFirst(path.hasPrefix(visit.site) ? visit.site.count : Self.root.count)
+                if own.hasPrefix(Self.data) {
+                    response = try await read(own.dropFirst(Self.data.count), query, visit)
+                } else {
+                    response = try await page(own[...], query, visit)
+                }
             }
         } catch {
             response = visit.failure(Problem(error))
             if !(error is Problem), response.status.code >= 500 {
-                service.log.write([("console", .string("\(parts[0])")), ("error", .string("\(error)"))])
+                service.log.write([("console", .string("\(path)")), ("error", .string("\(error)"))])
             }
         }
         Self.protect(&response)
         return response
     }
 
+    // MARK: Partitions
+
+    /// Where the pages of a partition are.
+    func site(_ partition: Int) -> String { partitions == nil ? Self.root : "\(Self.root)/partitions/\(partition)" }
+
+    func service(_ partition: Int) -> Service { partitions?.services[partition] ?? service }
+
+    func compaction(_ partition: Int) -> LastCompaction { compactions[partition] }
+
+    /// The partition whose page it is; the first one for a page that says none.
+    private func partition(of path: Substring) -> Int {
+        guard let partitions else { return 0 }
+        return partitions.services.indices.first { path == site($0) || path.hasPrefix(site($0) + "/") } ?? 0
+    }
+
+    /// Where a page is that was asked for without its partition, or a user's with another one.
+    private func elsewhere(_ path: Substring, _ query: Substring?, _ visit: Visit) throws -> String? {
+        guard let partitions, visit.request.method == .get else { return nil }
+        let isOwn = path == visit.site || path.hasPrefix(visit.site + "/")
+        let own = Self.root + path.dropFirst(isOwn ? visit.site.count : Self.root.count)
+        guard !own.hasPrefix(Self.data) else { return nil }
+        var site = visit.site
+        if let (route, values) = try? routes.find(.get, path: own[...]) {
+            if route.access.isOpen { return nil }
+            if let user = values["u"] { site = self.site(partitions.map.index(of: user)) }
+        }
+        guard !isOwn || site != visit.site else { return nil }
+        return site + own.dropFirst(Self.root.count) + (query.map { "?" + $0 } ?? "")
+    }
+
     private func page(_ path: Substring, _ query: Substring?, _ visit: Visit) async throws -> Response {
-        if path != Self.root, path.hasSuffix("/") { return .seeOther(String(path.dropLast())) }
+        if path != Self.root, path.hasSuffix("/") {
+            return .seeOther(visit.site + path.dropFirst(Self.root.count).dropLast())
+        }
         let (route, values) = try routes.find(visit.request.method, path: path)
         guard let page = byName[route.name] else { throw Problem(.notFound, "Not found", "there is no such page") }
         let fields = try route.parse(query: query)
@@ -74,14 +115,15 @@ final class Console: Sendable {
     }
 
     /// What the pages' scripts read: the service's own routes, with the session's key.
-    private func read(_ target: String, _ visit: Visit) async throws -> Response {
+    private func read(_ path: Substring, _ query: Substring?, _ visit: Visit) async throws -> Response {
         guard visit.request.method == .get else {
             throw Problem(.methodNotAllowed, "Method not allowed", "this path is only read")
         }
         guard visit.session != nil else {
             throw Problem(.unauthorized, "Signed out", "the session is over: sign in again")
         }
-        return try await visit.ask(.get, "/v1/" + target.dropFirst(Self.data.count), headers: visit.request.headers)
+        let target = "/v1/" + path + (query.map { "?" + $0 } ?? "")
+        return try await visit.ask(.get, target, headers: visit.request.headers)
     }
 
     /// What a page may load, and who may look at it.

@@ -55,7 +55,7 @@ enum OperationPages {
         case "backups": id = try await visit.start("backups", [("dest", text("directory"))])
         default: throw Problem(.notFound, "Not found", "there is no such operation")
         }
-        return .seeOther("\(Console.root)/operations/\(id)")
+        return .seeOther("\(visit.site)/operations/\(id)")
     }
 
     /// A dry run, or with the floor typed again the compaction that a dry run has shown.

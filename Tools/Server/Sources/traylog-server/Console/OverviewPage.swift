@@ -35,7 +35,7 @@ enum OverviewPage {
         let before = (try? await visit.store.seq(of: .time(minute))) ?? statistics.floor
         let lately = statistics.head.rawValue - min(before.rawValue, statistics.head.rawValue)
         let problems = problems(visit, statistics)
-        let (compaction, isLooking) = visit.console.compactions.latest(visit.store, statistics)
+        let (compaction, isLooking) = visit.console.compaction(visit.partition).latest(visit.store, statistics)
         let verified = visit.service.jobs.all.first { $0.kind == "verifications" && $0.state == "done" }
         return [
             "isHealthy": problems.isEmpty, "problems": problems,

@@ -133,6 +133,17 @@ extension Visit {
         context["pageTitle"] = title
         context["assets"] = "\(Console.root)/assets/\(console.pages.version)"
         context["template"] = name
+        context["site"] = site
+        if let partitions = console.partitions {
+            let section = context["section"] as? String ?? "overview"
+            context["isDivided"] = true
+            context["partitions"] = partitions.services.indices.map { index -> [String: Any] in
+                [
+                    "index": "\(index)", "isShown": index == partition,
+                    "address": console.site(index) + (section == "overview" ? "" : "/" + section),
+                ]
+            }
+        }
         if let session {
             context["session"] =
                 [

@@ -25,16 +25,20 @@ enum UserPages {
     // MARK: Users
 
     private static func users(_ visit: Visit) async throws -> [String: Any] {
-        let (prefix, sort, store) = (visit.query["prefix"] ?? "", visit.query["sort"] ?? "name", visit.store)
+        let (prefix, sort) = (visit.query["prefix"] ?? "", visit.query["sort"] ?? "name")
         let isSorted = sort == "unread"
-        var names = try await store.users(
-            after: visit.query["after"], prefix: prefix, limit: (isSorted ? mostSorted : pageUsers) + 1
-        ).users
-        let isCut = names.count > (isSorted ? mostSorted : pageUsers)
-        if isCut { names.removeLast() }
+        let most = isSorted ? mostSorted : pageUsers
+        var found: [(name: String, store: Store)] = []
+        for store in visit.stores {
+            let names = try await store.users(after: visit.query["after"], prefix: prefix, limit: most + 1).users
+            found += names.map { ($0, store) }
+        }
+        if visit.stores.count > 1 { found.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) } }
+        let isCut = found.count > most
+        let names = found.prefix(most).map(\.name)
         var trays: [Tray] = []
         trays.reserveCapacity(names.count)
-        for name in names { trays.append(try await store.tray(of: name)) }
+        for (name, store) in found.prefix(most) { trays.append(try await store.tray(of: name)) }
         if isSorted {
             trays.sort { ($0.unread, $0.unseen, $1.user) > ($1.unread, $1.unseen, $0.user) }
             trays = Array(trays.prefix(pageUsers))

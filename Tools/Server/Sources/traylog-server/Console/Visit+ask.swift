@@ -20,6 +20,7 @@ extension Visit {
         let call = Call(
             request: request, route: route, service: service, partitions: nil, caller: session?.caller,
             channel: context.channel, path: values, query: query)
+        try await call.checkOwner()
         return try await route.handler(call)
     }
 

@@ -9,12 +9,15 @@ struct Visit: Sendable {
     let request: Request
     let context: ServiceContext
     let console: Console
+    /// Whose page it is, of several.
+    let partition: Int
     /// Nil for who is not signed in.
     let session: Sessions.Session?
     private(set) var path: [String: String] = [:]
     private(set) var query: [String: String] = [:]
 
-    init(_ request: Request, _ context: ServiceContext, _ console: Console) {
+    init(_ request: Request, _ context: ServiceContext, _ console: Console, partition: Int) {
+        self.partition = partition
         self.request = request
         self.context = context
         self.console = console
@@ -28,8 +31,12 @@ struct Visit: Sendable {
         return visit
     }
 
-    var service: Service { console.service }
+    var service: Service { console.service(partition) }
+    /// Where the partition's pages are.
+    var site: String { console.site(partition) }
     var store: Store { service.store }
+    /// Those of all partitions.
+    var stores: [Store] { (console.partitions?.services ?? [service]).map(\.store) }
 
     func may(_ scope: KeyScope) -> Bool { session?.scopes.contains(scope) ?? false }
 

@@ -41,6 +41,7 @@ extension HTTPField.Name {
     static let idempotencyReplayed = Self("Idempotency-Replayed")!
     static let device = Self("Traylog-Device")!
     static let seq = Self("Traylog-Seq")!
+    static let partition = Self("Traylog-Partition")!
     static let minSeq = Self("Traylog-Min-Seq")!
     static let treeHead = Self("Traylog-Tree-Head")!
     static let pollInterval = Self("X-Poll-Interval")!

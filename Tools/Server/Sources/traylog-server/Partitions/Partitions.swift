@@ -37,7 +37,7 @@ struct Partitions: Sendable {
             guard !services[0].isDraining else { throw Problem.unavailable("the server is closing") }
             return try await HealthRoutes.readiness(services)
         case "/metrics": return try await HealthRoutes.metrics(services)
-        case "/healthz", "/openapi.json", "/v1/tokens": return try await call.perform()
+        case "/healthz", "/openapi.json", "/v1/tokens": return try await call.route.handler(call)
         case let path where path.hasPrefix("/compat/novu/"): return try await novu(call, given)
         default:
             guard let given else {

@@ -52,16 +52,29 @@ enum HealthRoutes {
         return members
     }
 
-    /// The same for a node with partitions, which is ready when all of them are.
+    /// The same for a node with partitions, which is ready when all of them are: first the whole, then each.
     static func readiness(_ services: [Service]) async throws -> Response {
         var all: [NodeStatus] = []
         for service in services { if let cluster = service.cluster { all.append(await cluster.status()) } }
         let parts = all.enumerated().map { index, status in
             JSONValue.object([("partition", .int(index))] + members(of: status))
         }
-        let partitions = [(name: "partitions", value: JSONValue.array(parts))]
-        if let status = all.first(where: { !$0.isReady }) { return unready(status, partitions) }
-        return .json(.object([("status", "ok")] + partitions))
+        func sum(_ value: (NodeStatus) -> UInt64) -> JSONValue { .int(all.reduce(0) { $0 + value($1) }) }
+        let unready = all.first { !$0.isReady }
+        let role = unready?.role ?? (all.contains { $0.role == .owner } ? .owner : .follower)
+        let whole: [(name: String, value: JSONValue)] = [
+            ("head", sum(\.head.rawValue)), ("role", .string(role.rawValue)), ("position", sum(\.position.rawValue)),
+            (
+                "lag",
+                [
+                    "events": sum(\.lagEvents),
+                    "seconds": .number((all.map(\.lag).max() ?? .zero).secondsText),
+                ]
+            ),
+            ("partitions", .array(parts)),
+        ]
+        if let unready { return Self.unready(unready, whole) }
+        return .json(.object([("status", "ok")] + whole))
     }
 
     /// The figures of a server; with several stores, which partition each is of.

@@ -48,7 +48,7 @@ enum OpenAPI {
                     ]
                 ],
                 "schemas": ["Problem": OpenAPISchemas.problem],
-                "headers": .object(OpenAPISchemas.headers),
+                "headers": .object(OpenAPISchemas.headers + (partitions > 1 ? [OpenAPISchemas.partitionHeader] : [])),
             ],
         ]
     }
@@ -66,7 +66,7 @@ enum OpenAPI {
         if let body = body(route) { members.append(("requestBody", body)) }
         let isForNodes = route.path.text == Seed.path
         members.append(("security", isForNodes ? [["node": []]] : route.access.isOpen ? [] : [["bearer": []]]))
-        members.append(("responses", .object(responses(route, isHead: isHead))))
+        members.append(("responses", .object(responses(route, partitions, isHead: isHead))))
         return .object(members)
     }
 
@@ -128,7 +128,8 @@ enum OpenAPI {
         }
     }
 
-    private static func responses(_ route: Route, isHead: Bool) -> [(name: String, value: JSONValue)] {
+    private static func responses(_ route: Route, _ partitions: Int, isHead: Bool) -> [(name: String, value: JSONValue)]
+    {
         var types = isHead ? [] : [route.answers].compactMap(\.self)
         if route.manner == .feed, !isHead { types.append("text/event-stream") }
         if case .commands = route.body { types.append(CommandRoutes.lines) }
@@ -142,13 +143,13 @@ enum OpenAPI {
             return (type, ["schema": schema])
         }
         let answer: JSONValue = .present([
-            ("description", .string(route.summary)), ("headers", headers(route, route.answerHeaders)),
+            ("description", .string(route.summary)), ("headers", headers(route, partitions, route.answerHeaders)),
             ("content", content.isEmpty ? nil : .object(content)),
         ])
         var statuses = [(name: String(route.status), value: answer)]
         if route.status == 201, route.manner == .command { statuses.append(("200", answer)) }
         func bare(_ code: String, _ text: String) -> (name: String, value: JSONValue) {
-            (code, ["description": .string(text), "headers": headers(route, route.answerHeaders)])
+            (code, ["description": .string(text), "headers": headers(route, partitions, route.answerHeaders)])
         }
         if route.manner == .feed, !isHead { statuses.append(bare("204", "Nothing came for 25 seconds")) }
         if route.manner == .feed || route.manner == .conditional { statuses.append(bare("304", "Not modified")) }
@@ -159,7 +160,7 @@ enum OpenAPI {
                 (
                     String(code),
                     .present([
-                        ("description", "A problem (RFC 9457)"), ("headers", headers(route, own)),
+                        ("description", "A problem (RFC 9457)"), ("headers", headers(route, partitions, own)),
                         ("content", isHead ? nil : content),
                     ])
                 ))
@@ -167,9 +168,12 @@ enum OpenAPI {
         return statuses
     }
 
-    private static func headers(_ route: Route, _ names: [String]) -> JSONValue {
+    private static func headers(_ route: Route, _ partitions: Int, _ names: [String]) -> JSONValue {
+        let isOfOne = partitions > 1 && (route.path.variables.contains("u") || route.partition != nil)
         let usual =
-            ["Cache-Control", "X-Content-Type-Options", "X-Request-Id"]
+            (isOfOne ? [OpenAPISchemas.partitionHeader.name] : []) + [
+                "Cache-Control", "X-Content-Type-Options", "X-Request-Id",
+            ]
             + (route.access.isFree ? [] : ["RateLimit", "RateLimit-Policy"])
         return .object((names + usual).map { ($0, ["$ref": .string("#/components/headers/\($0)")]) })
     }

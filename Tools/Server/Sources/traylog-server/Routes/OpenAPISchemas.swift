@@ -68,6 +68,12 @@ enum OpenAPISchemas {
         return fields
     }()
 
+    static let partitionHeader = (
+        name: "Traylog-Partition",
+        value: ["description": "Which partition answered; none where several did.", "schema": ["type": "string"]]
+            as JSONValue
+    )
+
     static let headers: [(name: String, value: JSONValue)] = [
         ("Traylog-Seq", "The seq of what was stored, or the head."),
         ("Idempotency-Replayed", "`true` when the command had been stored before."),

@@ -85,8 +85,8 @@ struct ServeCommand: AsyncParsableCommand {
         }
         let scheme = tls == nil ? "http" : "https"
         let console =
-            settings.hasConsole && partitions == nil
-            ? try Console(service, isSecure: tls != nil || settings.isBehindProxy) : nil
+            settings.hasConsole
+            ? try Console(service, partitions, isSecure: tls != nil || settings.isBehindProxy) : nil
         let app = Listener.application(
             Responder(service: service, routes: AllRoutes.table, console: console, partitions: partitions),
             (settings.host, settings.port), tls, routes: AllRoutes.table

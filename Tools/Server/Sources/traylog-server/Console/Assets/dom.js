@@ -3,6 +3,9 @@
 export const find = (selector, root = document) => root.querySelector(selector);
 export const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
+/** Where the pages are: those of one partition, where there are several. */
+export const { site } = document.body.dataset;
+
 /** An element; children that are strings become text. */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);

@@ -1,6 +1,6 @@
 // Verifies one event in this browser.
 
-import { all, announce, count, element, find, icon, json, localTime, visible } from "./dom.js";
+import { all, announce, count, element, find, icon, json, localTime, site, visible } from "./dom.js";
 import { fromFile, keptOf, noteVerified, publicKey } from "./heads.js";
 import { checkEvent, checkSignature, checkSize, fromBase64, readNote } from "./proof.js";
 import { kinds, readPayload } from "./payload.js";
@@ -67,17 +67,17 @@ async function verify() {
   try {
     let head = heads[Number(choice.value)];
     if (isWord) {
-      const word = await json("/console/data/tree-head");
+      const word = await json(`${site}/data/tree-head`);
       head = { size: word.treeSize, root: word.rootHash };
     }
     if (head.note && publicKey()) {
       await checkSignature(head.note, publicKey());
       line("good", "The tree head is signed by the key that you trust");
     }
-    const last = await json(`/console/data/proofs/${head.size}?asOf=${head.size}`);
+    const last = await json(`${site}/data/proofs/${head.size}?asOf=${head.size}`);
     if (await checkSize(head, last)) line("good", `The tree head is of ${count(head.size)} events: the last one is in its place`);
-    const proof = await json(`/console/data/proofs/${seq}?asOf=${head.size}`);
-    const disclosure = proof.leaf === undefined ? null : await json(`/console/events/${seq}/disclosure`).catch((failure) => {
+    const proof = await json(`${site}/data/proofs/${seq}?asOf=${head.size}`);
+    const disclosure = proof.leaf === undefined ? null : await json(`${site}/events/${seq}/disclosure`).catch((failure) => {
       if (failure.status === 410) return null;
       throw failure;
     });

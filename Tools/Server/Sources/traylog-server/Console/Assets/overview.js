@@ -1,6 +1,6 @@
 // The overview: figures as they move, and the end of the log.
 
-import { all, colour, count, drawing, element, find, icon, json, live, localTime } from "./dom.js";
+import { all, colour, count, drawing, element, find, icon, json, live, localTime, site } from "./dom.js";
 import { kept } from "./heads.js";
 import { followRows } from "./timeline.js";
 
@@ -12,7 +12,7 @@ async function pulse() {
   if (document.hidden) return;
   let now;
   try {
-    now = await json("/console/pulse");
+    now = await json(`${site}/pulse`);
   } catch (failure) {
     show([`The server does not answer: ${failure.message}.`]);
     return;
@@ -71,10 +71,10 @@ setInterval(pulse, 2000);
 const tail = find("[data-tail]");
 if (tail) {
   followRows(tail, {
-    stream: () => "/console/data/log?offset=now&live=sse",
-    address: () => "/console/log",
+    stream: () => `${site}/data/log?offset=now&live=sse`,
+    address: () => `${site}/log`,
     most: 25,
   });
 } else if (find("#tail-title")) {
-  live(() => "/console/data/log?offset=now&live=sse", ["data"], () => location.reload());
+  live(() => `${site}/data/log?offset=now&live=sse`, ["data"], () => location.reload());
 }

@@ -1,13 +1,13 @@
 // A run of an operation: looks again until it is over.
 
-import { announce, find, json } from "./dom.js";
+import { announce, find, json, site } from "./dom.js";
 
 const panel = find("[data-job]");
 const began = performance.now();
 
 async function look() {
   try {
-    const job = await json(`/console/data/admin/jobs/${panel.dataset.job}`);
+    const job = await json(`${site}/data/admin/jobs/${panel.dataset.job}`);
     if (job.state !== "running") return location.reload();
     const bar = find("[data-progress]");
     if (typeof job.progress === "number" && job.progress > 0) bar.value = job.progress;

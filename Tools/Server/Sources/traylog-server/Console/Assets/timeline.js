@@ -1,6 +1,6 @@
 // Long tables: older rows come as one scrolls, rows far away leave the page, new ones come by themselves.
 
-import { all, announce, element, find, live, localize, page } from "./dom.js";
+import { all, announce, element, find, live, localize, page, site } from "./dom.js";
 
 const farAway = 2500;
 
@@ -149,7 +149,7 @@ if (table) {
   if (table.hasAttribute("data-first")) {
     const user = table.dataset.user;
     followRows(table, {
-      stream: () => (user ? `/console/data/users/${user}/changes` : "/console/data/log") + "?offset=now&live=sse",
+      stream: () => (user ? `${site}/data/users/${user}/changes` : `${site}/data/log`) + "?offset=now&live=sse",
       address: () => location.href,
     });
   }

@@ -1,6 +1,6 @@
 // The tree heads that this browser keeps: consistency between any two, and signatures.
 
-import { all, announce, count, element, find, icon, json, localTime } from "./dom.js";
+import { all, announce, count, element, find, icon, json, localTime, site } from "./dom.js";
 import { fromFile, keep, keepPublicKey, keptOf, noteVerified, publicKey, remove } from "./heads.js";
 import { checkGrowth, checkSignature, readNote } from "./proof.js";
 
@@ -17,10 +17,10 @@ function line(state, text, hash) {
 }
 
 async function present() {
-  const head = await json("/console/data/tree-head");
+  const head = await json(`${site}/data/tree-head`);
   const found = { store, size: head.treeSize, root: head.rootHash };
   if (!panel.dataset.key) return found;
-  const note = await (await fetch("/console/data/checkpoint")).text();
+  const note = await (await fetch(`${site}/data/checkpoint`)).text();
   const signed = readNote(note);
   return { store, size: signed.size, root: signed.root, note };
 }
@@ -91,7 +91,7 @@ async function compare() {
   try {
     const [one, other = await present()] = selected();
     const [first, second] = [one, other].sort((a, b) => a.size - b.size);
-    const proof = await json(`/console/data/proofs/consistency?first=${first.size}&second=${second.size}`);
+    const proof = await json(`${site}/data/proofs/consistency?first=${first.size}&second=${second.size}`);
     await checkGrowth(first, second, proof.path);
     line("good", `${count(proof.path.length)} hashes lead from the first root to the second`, `${first.root} → ${second.root}`);
     line("good verdict", first.size === second.size ? `Both are the same tree of ${count(first.size)} events.`

@@ -1,12 +1,12 @@
 // One tray at any moment: a slider over the user's events.
 
-import { announce, colour, count, drawing, find, localize, live, page } from "./dom.js";
+import { announce, colour, count, drawing, find, live, localize, page, site } from "./dom.js";
 
 const panel = find("[data-moment]");
 const user = panel.dataset.user;
 const slide = find("#slide");
 const canvas = find("[data-chart]");
-const root = `/console/users/${user}`;
+const root = `${site}/users/${user}`;
 
 /** The events of the user: position 0 is before the first one. */
 const moments = { seqs: [0], unread: [0] };
@@ -163,7 +163,7 @@ function follow() {
     swap(await page(address(null)));
     announce(`${now.unread} unread, ${now.unseen} unseen`);
   };
-  live(() => `/console/data/users/${user}/live`, ["tray"], heard, (isLive) => (mark.hidden = !isLive || !isPresent));
+  live(() => `${site}/data/users/${user}/live`, ["tray"], heard, (isLive) => (mark.hidden = !isLive || !isPresent));
 }
 
 slide.addEventListener("input", () => show(Number(slide.value)));
