@@ -178,6 +178,12 @@ class PartitionTests(ClusterCase):
             (_, headers, _), _ = lines.write(cluster.nodes[1], cluster.paths("/v1/admin/ticks")[partition], {})
             for other in cluster.nodes:
                 self.assertEqual(self.job(lines, other, headers["Location"])["state"], "done")
+        # Those that each node runs by itself.
+        for runner in cluster.nodes:
+            (_, headers, _), _ = lines.write(runner, "/v1/admin/replays?partition=1", {})
+            for other in cluster.nodes:
+                self.assertEqual(self.job(lines, other, headers["Location"])["state"], "done")
+        self.read(lines, node, "/v1/admin/jobs/0000000000000000", 404)
         wrong = self.read(lines, node, f"/v1/users/{FIRST[1]}/tray?partition=0", 400)
         self.assertIn("is 1 for this user", wrong["detail"])
         operation = self.read(lines, node, "/openapi.json")["paths"]["/v1/tree-head"]["get"]

@@ -66,10 +66,12 @@ extension Call {
         guard let cluster = service.cluster, request.headers[Forwarding.mark] == nil else { return nil }
         let owner = await cluster.otherOwner(cluster.status())
         let others = ((try? await cluster.members.all()) ?? []).map(\.url).filter { $0 != cluster.settings.advertise }
+        // A body is read once, and several nodes may be asked.
+        let question = Request(head: request.head, body: RequestBody(buffer: ByteBuffer()))
         // The owner runs most of them.
         for url in others.sorted(by: { ($0 == owner ? 0 : 1, $0) < ($1 == owner ? 0 : 1, $1) }) {
-            let answer = await Deadline.abandoning(after: .seconds(3)) { [request] () -> (Response, [UInt8]) in
-                let answer = try await Forwarding.forward(request, to: url)
+            let answer = await Deadline.abandoning(after: .seconds(3)) { () -> (Response, [UInt8]) in
+                let answer = try await Forwarding.forward(question, to: url)
                 return (answer, try await answer.wholeBody())
             }
             guard let (answer, body) = answer, answer.status == .ok else { continue }
