@@ -109,7 +109,9 @@ struct Problem: Error {
                 writer.endObject()
             }
         } else {
-            try? output.line("traylog: \(VisibleText(message).text)")
+            let terminal = Terminal(.standardError)
+            let text = "traylog: \(VisibleText(message).text)"
+            try? output.line(UsageText(text).text(columns: terminal.columns, isTerminal: terminal.isLimited))
         }
         try? output.flush()
     }

@@ -43,7 +43,8 @@ enum Program {
             let terminal = Terminal(descriptor)
             let output = Output(descriptor)
             do throws(SystemFailure) {
-                try output.line(UsageText(message).text(columns: terminal.isLimited ? terminal.columns : 80))
+                let columns = terminal.isLimited ? terminal.columns : 80
+                try output.line(UsageText(message).text(columns: columns, isTerminal: terminal.isLimited))
                 try output.flush()
             } catch {
                 Problem(system: error).report(json: false)

@@ -22,12 +22,14 @@ struct PseudoTerminal {
     }
 
     /// What the program showed, which must be less than a terminal holds back (4 KiB).
-    static func text(of arguments: [String], columns: UInt16, environment: [String: String] = [:]) throws -> String {
+    static func text(
+        of arguments: [String], columns: UInt16, environment: [String: String] = [:], withErrors: Bool = false
+    ) throws -> String {
         let terminal = try PseudoTerminal(columns: columns)
         let process = try TraylogRun.process(arguments, environment: environment)
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = terminal.far
-        process.standardError = FileHandle.nullDevice
+        process.standardError = withErrors ? terminal.far : FileHandle.nullDevice
         try process.run()
         process.waitUntilExit()
         let text = String(decoding: terminal.near.availableData, as: UTF8.self)

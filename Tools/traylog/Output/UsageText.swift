@@ -1,22 +1,29 @@
-/// What the parser says, with usage lines that fit: it wraps all other text itself.
+/// What the program says beside its answers, in lines that fit a terminal.
+///
+/// The parser wraps all text but usage, errors and their help itself.
 struct UsageText {
     private let message: String
 
     init(_ message: String) { self.message = message }
 
-    func text(columns: Int) -> String {
+    /// - Parameter isTerminal: whether somebody looks at it; in a pipe, only lines of usage are wrapped.
+    func text(columns: Int, isTerminal: Bool) -> String {
         message.split(separator: "\n", omittingEmptySubsequences: false)
-            .map { Self.wrapped(String($0), columns: columns) }.joined(separator: "\n")
+            .map { line in
+                let isUsage = line.hasPrefix("USAGE: ") || line.hasPrefix("Usage: ")
+                return isUsage || isTerminal ? Self.wrapped(String(line), columns: columns, isUsage) : String(line)
+            }
+            .joined(separator: "\n")
     }
 
-    private static func wrapped(_ line: String, columns: Int) -> String {
-        guard line.hasPrefix("USAGE: ") || line.hasPrefix("Usage: "), DisplayWidth.of(line) > columns else {
-            return line
-        }
+    private static func wrapped(_ line: String, columns: Int, _ isUsage: Bool) -> String {
+        guard DisplayWidth.of(line) > columns else { return line }
+        let label = line.prefix { $0 != " " }
+        let indent = String(repeating: " ", count: isUsage ? 8 : label.hasSuffix(":") ? max(7, label.count + 1) : 0)
         var lines = [""]
-        for part in parts(of: line) {
+        for part in isUsage ? options(of: line) : parts(of: line) {
             if !lines[lines.count - 1].isEmpty, DisplayWidth.of(lines[lines.count - 1] + " " + part) > columns {
-                lines.append("        " + part)
+                lines.append(indent + part)
             } else {
                 lines[lines.count - 1] += (lines[lines.count - 1].isEmpty ? "" : " ") + part
             }
@@ -24,21 +31,27 @@ struct UsageText {
         return lines.joined(separator: "\n")
     }
 
-    /// Words, and what stands in brackets together.
+    /// Words, and what stands in brackets or quotes together: commands that somebody copies.
     private static func parts(of line: String) -> [String] {
         var parts = [""]
         var depth = 0
+        var isQuoted = false
         for character in line {
             if character == "[" { depth += 1 }
             if character == "]" { depth -= 1 }
-            if character == " ", depth == 0 {
+            if character == "`" { isQuoted.toggle() }
+            if character == " ", depth <= 0, !isQuoted {
                 parts.append("")
             } else {
                 parts[parts.count - 1].append(character)
             }
         }
-        // An option that must be there, and its value.
-        return parts.reduce(into: []) { joined, part in
+        return parts
+    }
+
+    /// The same, with each option that must be there beside its value.
+    private static func options(of line: String) -> [String] {
+        parts(of: line).reduce(into: []) { joined, part in
             if part.hasPrefix("<"), let last = joined.last, last.hasPrefix("--") {
                 joined[joined.count - 1] += " " + part
             } else {
