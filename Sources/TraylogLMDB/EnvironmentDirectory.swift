@@ -3,10 +3,16 @@ struct EnvironmentDirectory: Hashable, Sendable {
     /// The store's directory.
     let store: String
     let name: String
+    /// Kept: each commit names it, should its sync fail.
+    let path: String
+
+    init(store: String, name: String) {
+        (self.store, self.name) = (store, name)
+        path = "\(store)/\(name)"
+    }
 }
 
 extension EnvironmentDirectory {
-    var path: String { "\(store)/\(name)" }
     var dataPath: String { path + "/data.mdb" }
     /// Never to be opened by us while the store is open: closing it would drop LMDB's locks in this process.
     var lockPath: String { path + "/lock.mdb" }
