@@ -31,11 +31,15 @@ struct RefreshTests {
             }
             while tested.service.requests.count < 4 { await Task.yield() }
             while await tested.client.status != .failing { await Task.yield() }
-            await tested.client.run { _ in }
+            // The fourth answer is on its way.
+            for _ in 0..<1_000 { await tested.client.run { _ in } }
             #expect(clock.deadlines.isEmpty, "nothing more until the next trigger")
             tested.service.weather = .fine
-            await tested.client.refresh(.trayVisible)
-            while await tested.client.status != .upToDate(through: 0) { await Task.yield() }
+            // A trigger while that answer is on its way makes no other request.
+            while await tested.client.status != .upToDate(through: 0) {
+                await tested.client.refresh(.trayVisible)
+                await Task.yield()
+            }
         }
     }
 
@@ -51,8 +55,11 @@ struct RefreshTests {
         try await withClient { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             tested.service.weather = weather
-            await tested.client.refresh(.pull)
-            while await tested.client.lastError == nil { await Task.yield() }
+            // The request that brought it there may go on, and a trigger meanwhile makes no other one.
+            while await tested.client.lastError == nil {
+                await tested.client.refresh(.pull)
+                await Task.yield()
+            }
             let error = try #require(await tested.client.lastError)
             #expect(error.group == group && error.mayPass == mayPass, "\(error)")
             #expect(error.retryAfter == (group == .rateLimit ? 7 : nil))
