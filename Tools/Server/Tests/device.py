@@ -40,6 +40,9 @@ class Device:
 
     def read(self):
         for line in self.process.stdout:
+            # The last line of a program that was killed may be a part of one.
+            if not line.endswith("\n"):
+                break
             value = json.loads(line)
             if "event" in value:
                 self.events.append(value)
