@@ -102,7 +102,7 @@ public final class ClusterNode: Sendable {
 
     /// Gives the lease up, if the node has it, so that another one takes over.
     ///
-    /// What is in flight ends: whether it counts is the log's to say.
+    /// The log of record decides whether a group in flight counts.
     public func yield() async {
         guard let ownership = await publisher.node.ownership else { return }
         await publisher.lostLease()

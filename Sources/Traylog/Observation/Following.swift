@@ -1,7 +1,7 @@
 import TraylogDomain
 import TraylogObservation
 
-/// What the sequences that follow a store share: one observation, begun with the first element, and how they end.
+/// The part that all sequences that follow a store share: each begins to observe with its first element, and ends once.
 struct Following {
     private let stopper: Stopper?
     private var observation: Observation?

@@ -38,8 +38,9 @@ public actor Outbox {
     private var listeners: [Int: AsyncStream<OutboxEntry>.Continuation] = [:]
     private var listenerCount = 0
     private var waiting: [String: [CheckedContinuation<OutboxOutcome, Never>]] = [:]
-    /// What a damaged disk did to the outbox, for a person: events of the log that could not be read, and damaged files that
-    /// are kept; the other entries are there.
+    /// A sentence for the user about each event of the log that could not be read, and about each damaged file that is kept.
+    ///
+    /// All other entries are there.
     public internal(set) var damage: [String] = []
 
     /// What an observer is told.

@@ -10,7 +10,7 @@ import TraylogPlatform
 public final class LMDBStorage: DeviceStorage {
     /// Where the files are.
     public let directory: String
-    /// What is to be known of outboxes that were damaged.
+    /// A sentence for the user about each damaged outbox that was found here, now or earlier.
     public let damage: [String]
     private let outbox: Environment
     private let replica: Mutex<Environment>

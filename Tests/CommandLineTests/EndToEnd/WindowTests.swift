@@ -2,7 +2,7 @@ import Testing
 
 @testable import traylog_cli
 
-/// What the program shows in windows of 80 and 140 columns.
+/// The program fits its output into windows of 80 and 140 columns.
 struct WindowTests {
     @Test(arguments: [80, 140] as [UInt16])
     func everyErrorFitsTheWindowAndIsOneLineInAPipe(columns: UInt16) throws {

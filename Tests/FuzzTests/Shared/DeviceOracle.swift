@@ -4,7 +4,7 @@ import TraylogReplica
 @testable import TraylogClient
 @testable import TraylogJSON
 
-/// Reads bytes as a device does: answers of its server, and files of its own disk.
+/// Reads bytes as a device reads what its server sends and what its disk holds.
 enum DeviceOracle {
     static func complaint(aboutEvent bytes: [UInt8]) -> String? {
         guard let event = try? Event(wire: WireObject(bytes)) else { return nil }

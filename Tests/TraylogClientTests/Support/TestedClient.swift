@@ -59,11 +59,14 @@ struct TestedClient {
 }
 
 func withClient(
-    seed: UInt64 = 0, before: (Store) throws -> Void = { _ in }, _ body: (inout TestedClient) async throws -> Void
+    seed: UInt64 = 0, options: TrayClientOptions = TestedClient.quick, clock: any DeviceClock = SystemDeviceClock(),
+    weather: SimulatedService.Weather = .fine, before: (Store) throws -> Void = { _ in },
+    _ body: (inout TestedClient) async throws -> Void
 ) async throws {
     let service = try SimulatedService(seed: seed)
     try before(service.store)
-    var tested = try await TestedClient(service)
+    service.weather = weather
+    var tested = try await TestedClient(service, options: options, clock: clock)
     do {
         try await body(&tested)
     } catch {

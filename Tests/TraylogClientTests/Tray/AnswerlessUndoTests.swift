@@ -7,19 +7,21 @@ struct AnswerlessUndoTests {
     private func withRead(
         _ options: TrayClientOptions, _ body: (TestedClient, OutboxEntry) async throws -> Void
     ) async throws {
-        let service = try SimulatedService()
-        _ = try await service.store.perform(.notify("ann", title: "n"))
-        let tested = try await TestedClient(service, options: options)
-        #expect(await tested.client.wait(for: .synced, seconds: 30))
-        service.weather = .mute
-        let mark = try await tested.client.mark(.read, [.seq(1)])
-        do {
-            try await body(tested, mark)
-        } catch {
-            await tested.end()
-            throw error
+        try await withClient(options: options, before: { _ = try $0.perform(.notify("ann", title: "n")) }) { tested in
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            tested.service.weather = .mute
+            try await body(tested, try await tested.client.mark(.read, [.seq(1)]))
         }
-        await tested.end()
+    }
+
+    /// The mark is sent once, and fails without an answer.
+    private func withFailedRead(_ body: (TestedClient, OutboxEntry) async throws -> Void) async throws {
+        var options = TestedClient.quick
+        options.outbox.retries = 0
+        try await withRead(options) { tested, mark in
+            while await tested.client.outbox.entry(mark.id)?.state != .failed { await Task.yield() }
+            try await body(tested, mark)
+        }
     }
 
     private func expectUndone(_ tested: TestedClient, _ mark: OutboxEntry) async throws {
@@ -44,20 +46,14 @@ struct AnswerlessUndoTests {
     }
 
     @Test func whatFailedWithoutAnAnswerIsSentAgainAndUndone() async throws {
-        var options = TestedClient.quick
-        options.outbox.retries = 0
-        try await withRead(options) { tested, mark in
-            while await tested.client.outbox.entry(mark.id)?.state != .failed { await Task.yield() }
+        try await withFailedRead { tested, mark in
             tested.service.weather = .fine
             try await expectUndone(tested, mark)
         }
     }
 
     @Test func anUndoOfWhatIsStillWithoutAnAnswerFailsAndStaysListed() async throws {
-        var options = TestedClient.quick
-        options.outbox.retries = 0
-        try await withRead(options) { tested, mark in
-            while await tested.client.outbox.entry(mark.id)?.state != .failed { await Task.yield() }
+        try await withFailedRead { tested, mark in
             let undo = try await tested.client.undo(mark.id)
             while await tested.client.outbox.entry(undo)?.state != .failed { await Task.yield() }
             #expect(await tested.client.outbox.entry(undo)?.problem?.code == "unknownOutcome")

@@ -4,24 +4,9 @@ import TraylogClient
 
 /// When the server is asked, and what its errors are to an app.
 struct RefreshTests {
-    private func withManualClock(
-        _ body: (TestedClient, ManualClock) async throws -> Void
-    ) async throws {
-        let clock = ManualClock()
-        let service = try SimulatedService()
-        service.weather = .answering(503)
-        let tested = try await TestedClient(service, clock: clock)
-        do {
-            try await body(tested, clock)
-        } catch {
-            await tested.end()
-            throw error
-        }
-        await tested.end()
-    }
-
     @Test func afterAnErrorItAsksAgainAfter1And2And4SecondsThenAtTheNextTrigger() async throws {
-        try await withManualClock { tested, clock in
+        let clock = ManualClock()
+        try await withClient(clock: clock, weather: .answering(503)) { tested in
             var now: Int64 = 0
             for (index, wait) in ([1_000, 2_000, 4_000] as [Int64]).enumerated() {
                 now += wait

@@ -1,6 +1,6 @@
-/// What the program says beside its answers, in lines that fit a terminal.
+/// Wraps usage, errors and their help, so that their lines fit a terminal.
 ///
-/// The parser wraps all text but usage, errors and their help itself.
+/// The parser wraps all other text itself.
 struct UsageText {
     private let message: String
 

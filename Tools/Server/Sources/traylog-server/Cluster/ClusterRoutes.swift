@@ -59,7 +59,7 @@ extension Call {
         return try await route.handler(self)
     }
 
-    /// What another node answers that knows what this one does not: jobs are of the node that runs them.
+    /// Asks the other nodes about a job that this node does not run.
     ///
     /// - Returns: nil where no node does.
     func answerOfAnotherNode() async -> Response? {

@@ -127,7 +127,7 @@ extension Visit {
         return Response(status: .ok, headers: Self.pageHeaders, body: body)
     }
 
-    /// What a template makes of a context and of what every page knows.
+    /// Renders a template with a context, to which it adds what every page shows.
     func html(_ name: String, _ title: String, _ context: [String: Any]) -> [UInt8] {
         var context = context
         context["pageTitle"] = title

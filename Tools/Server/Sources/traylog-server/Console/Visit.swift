@@ -9,7 +9,7 @@ struct Visit: Sendable {
     let request: Request
     let context: ServiceContext
     let console: Console
-    /// Whose page it is, of several.
+    /// The partition whose page it is; 0 for a server that has one.
     let partition: Int
     /// Nil for who is not signed in.
     let session: Sessions.Session?

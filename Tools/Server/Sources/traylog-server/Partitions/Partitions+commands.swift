@@ -25,7 +25,7 @@ extension Partitions {
         var isOfOne: Bool { results.isEmpty && parts.count <= 1 && broadcasts.isEmpty }
     }
 
-    /// What the partitions answered.
+    /// The answers of the partitions, put together.
     fileprivate struct Performed {
         /// By place.
         var results: [Int: JSONValue]

@@ -123,17 +123,18 @@ struct Partitions: Sendable {
         var isSuccess: Bool { status.code < 300 }
     }
 
-    /// What all partitions answer, the first one before the others: what it refuses reaches none of them, so that a key is
-    /// in conflict in all or in none.
+    /// Asks the first partition, and then all others at the same time.
     ///
-    /// - Returns: one answer if that is a refusal.
+    /// A request that the first one refuses reaches none of the others, so that a key is in conflict in all or in none.
+    ///
+    /// - Returns: the answers of all; the first one alone if that is a refusal.
     func inTurn(_ body: @escaping @Sendable (Int) async throws -> Response) async throws -> [Answer] {
         let first = try await each([0], body)
         guard first[0].isSuccess else { return first }
         return try await first + each(Array(services.indices.dropFirst()), body)
     }
 
-    /// What several partitions answer at the same time.
+    /// Asks several partitions at the same time.
     func each(
         _ indexes: [Int], _ body: @escaping @Sendable (Int) async throws -> Response
     ) async throws -> [Answer] {
