@@ -38,6 +38,11 @@ let package = Package(
             pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
         ),
+        .systemLibrary(
+            name: "CTraylogCurl",
+            pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"])]
+        ),
         .target(name: "CTraylogCRC"),
         .systemLibrary(name: "CTraylogSystem"),
         .target(name: "TraylogDomain", swiftSettings: strict),
@@ -133,7 +138,10 @@ let package = Package(
                 "TraylogReplica",
             ],
             swiftSettings: strict),
-        .target(name: "TraylogClientHTTP", dependencies: ["TraylogClient"], swiftSettings: strict),
+        .target(
+            name: "TraylogClientHTTP",
+            dependencies: ["TraylogClient", .target(name: "CTraylogCurl", condition: .when(platforms: [.linux]))],
+            swiftSettings: strict),
         .executableTarget(
             name: "traylog-tray",
             dependencies: [

@@ -50,16 +50,17 @@ library_package() {
     case $1 in
         lmdb) echo liblmdb-dev ;;
         libcrypto) echo libssl-dev ;;
+        libcurl) echo libcurl4-openssl-dev ;;
         *) echo "$1-dev" ;;
     esac
 }
 
-# need COMMAND=PACKAGE … and `lmdb`, `libzstd`, `libcrypto`, `libnats` for the libraries: installs those that are not there, in one go.
+# need COMMAND=PACKAGE … and `lmdb`, `libzstd`, `libcrypto`, `libcurl`, `libnats` for the libraries: installs those that are not there, in one go.
 need() {
     local wanted missing=()
     for wanted in "$@"; do
         case $wanted in
-            lmdb | libzstd | libcrypto | libnats)
+            lmdb | libzstd | libcrypto | libcurl | libnats)
                 { has pkg-config && pkg-config --exists "$wanted"; } || missing+=("$(library_package "$wanted")")
                 ;;
             *) has "${wanted%%=*}" || missing+=("${wanted#*=}") ;;

@@ -7,10 +7,12 @@ public import TraylogClient
 
 /// Carries requests to a Traylog server by `URLSession`.
 ///
-/// Nothing is cached, and no cookies are kept. A request that hears nothing for 30 seconds is interrupted.
+/// Nothing is cached, and no cookies are kept. A request that hears nothing for 30 seconds is interrupted. On Linux, libcurl
+/// receives the answers that go on.
 public final class HTTPTransport: ServiceTransport {
     private let server: String
     private let uploads: String?
+    private let silenceSeconds: Double
     private let session: URLSession
     private let exchanges: Exchanges
 
@@ -21,6 +23,7 @@ public final class HTTPTransport: ServiceTransport {
     public init(server: URL, uploads: URL? = nil, silenceSeconds: Double = 30) {
         self.server = Self.base(server)
         self.uploads = uploads.map(Self.base)
+        self.silenceSeconds = silenceSeconds
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = silenceSeconds
         configuration.urlCache = nil
@@ -48,8 +51,11 @@ public final class HTTPTransport: ServiceTransport {
 
     /// Sends one request and takes its answer as it comes.
     public func open(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceStream {
-        let task = try task(for: request)
-        let exchange = exchanges.begin(task)
+        #if canImport(FoundationNetworking)
+            let exchange = StreamReceiver.open(request, at: server + request.path, silenceSeconds: silenceSeconds)
+        #else
+            let exchange = exchanges.begin(try task(for: request))
+        #endif
         let (status, headers) = try await exchange.head()
         return ServiceStream(status: status, headers: headers, chunks: exchange.chunks)
     }

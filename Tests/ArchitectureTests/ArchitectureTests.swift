@@ -36,7 +36,9 @@ struct ArchitectureTests {
             "TraylogReplica", "Synchronization",
         ],
         // The libraries that know Foundation, for programs that use it anyway.
-        "TraylogClientHTTP": ["Foundation", "FoundationNetworking", "Synchronization", "TraylogClient"],
+        "TraylogClientHTTP": [
+            "CTraylogCurl", "Foundation", "FoundationNetworking", "Synchronization", "TraylogClient",
+        ],
         "TraylogFoundation": ["Foundation", "Traylog"],
         "TraylogCluster": ["Traylog", "TraylogDomain", "TraylogLog"],
         "TraylogQueries": [

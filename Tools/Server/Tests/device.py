@@ -50,7 +50,7 @@ class Device:
                 self.answers.put(value)
         self.answers.put(None)
 
-    def ask(self, do, timeout=120, **fields):
+    def ask(self, do, timeout=180, **fields):
         self.process.stdin.write(json.dumps({"do": do, **fields}) + "\n")
         self.process.stdin.flush()
         answer = self.answers.get(timeout=timeout)
@@ -70,6 +70,11 @@ class Device:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"not within {seconds} s; the last events: {self.events[-5:]}")
             time.sleep(0.02)
+
+    def processor_seconds(self):
+        with open(f"/proc/{self.process.pid}/stat") as file:
+            user, system = file.read().rsplit(")", 1)[1].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def kill(self):
         self.process.kill()
@@ -197,7 +202,10 @@ class Proxy:
             if line.lower().startswith(b"content-length:"):
                 length = int(line.split(b":")[1])
         while len(body) < length:
-            body += client.recv(65536)
+            more = client.recv(65536)
+            if not more:
+                return None, None
+            body += more
         self.received += len(head) + 4 + len(body)
         return head, body
 

@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import threading
+import time
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -52,6 +53,16 @@ class DeviceTests(unittest.TestCase):
             server.post("/v1/users/ann/marks/all", {"as": "read"})
             device.until(lambda: device.events[-1].get("unread") == 0 or any(
                 event.get("unread") == 0 and event.get("total") == 1 for event in device.events))
+
+    def test_a_live_device_that_hears_nothing_rests(self):
+        """A stream that waited for its socket to be writable took a whole processor."""
+        with Server() as server, Device(server, "ann") as device:
+            self.assertTrue(device.wait())
+            server.notify("ann", title="Hello")
+            device.until(lambda: any(event.get("unseen") == 1 for event in device.events))
+            before = device.processor_seconds()
+            time.sleep(2)
+            self.assertLess(device.processor_seconds() - before, 0.5)
 
     def test_it_works_without_the_server_and_after_a_restart(self):
         with Server() as server, Proxy(server.port) as proxy:
@@ -235,7 +246,7 @@ class BrokenNetworkTests(unittest.TestCase):
     """Random work through a proxy that loses, doubles, delays and cuts, with the process killed anywhere."""
 
     def test_after_all_is_quiet_trays_are_equal_and_each_entry_is_stored_once(self):
-        seed = int(os.environ.get("TRAYLOG_SEED", "1"))
+        seed = int(os.environ.get("TRAYLOG_TEST_SEED", "1"))
         for number in range(int(os.environ.get("TRAYLOG_RUNS", "2"))):
             with self.subTest(seed=seed + number):
                 self.run_seed(seed + number)

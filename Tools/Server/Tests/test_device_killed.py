@@ -20,6 +20,8 @@ class Uploads:
 
     def __init__(self, seed):
         self.stored = {}
+        # How many of a hundred are stored without an answer, and how many are told to come again.
+        self.faults = 10
         chance = random.Random(seed)
         lock = threading.Lock()
 
@@ -28,11 +30,11 @@ class Uploads:
                 content = handler.rfile.read(int(handler.headers["Content-Length"]))
                 with lock:
                     self.stored[handler.path] = content
-                    fault = chance.random()
-                if fault < 0.1:
+                    fault = chance.randrange(100)
+                if fault < self.faults:
                     handler.close_connection = True
                     return
-                handler.send_response(503 if fault < 0.2 else 201)
+                handler.send_response(503 if fault < 2 * self.faults else 201)
                 handler.send_header("Content-Length", "0")
                 handler.end_headers()
 
@@ -142,7 +144,7 @@ class KilledDeviceTests(unittest.TestCase):
     assert_equal_trays = test_device.DeviceTests.assert_equal_trays
 
     def test_killed_anywhere_nothing_is_lost_nothing_doubled_and_no_lane_is_out_of_order(self):
-        seed = int(os.environ.get("TRAYLOG_SEED", "11"))
+        seed = int(os.environ.get("TRAYLOG_TEST_SEED", "11"))
         kills = 60 if os.environ.get("TRAYLOG_LONG_TESTS") else 6
         with Server() as server, Proxy(server.port, seed=seed, faults=20) as proxy, Uploads(seed) as uploads:
             for index in range(8):
@@ -151,7 +153,7 @@ class KilledDeviceTests(unittest.TestCase):
             try:
                 for _ in range(kills):
                     life.process(seconds=3)
-                proxy.faults = 0
+                proxy.faults = uploads.faults = 0
                 life.settle(self)
                 self.assert_equal_trays(life.device, server, "ann")
                 self.check_messages(life, self.messages(server), seed)

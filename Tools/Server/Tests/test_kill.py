@@ -13,7 +13,7 @@ import unittest
 from served import Server
 
 KILLS = int(os.environ.get("TRAYLOG_KILLS", "3"))
-SEED = int(os.environ.get("TRAYLOG_SEED", random.randrange(1 << 32)))
+SEED = int(os.environ.get("TRAYLOG_TEST_SEED", random.randrange(1 << 32)))
 
 
 class KillTests(unittest.TestCase):

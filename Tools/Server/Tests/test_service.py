@@ -12,7 +12,7 @@ import unittest
 from served import Server, Stream, base64url
 from trays import Tray
 
-SEED = int(os.environ.get("TRAYLOG_SEED", random.randrange(1 << 32)))
+SEED = int(os.environ.get("TRAYLOG_TEST_SEED", random.randrange(1 << 32)))
 
 
 class ServiceCase(unittest.TestCase):

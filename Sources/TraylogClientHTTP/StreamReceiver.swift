@@ -1,0 +1,173 @@
+#if canImport(FoundationNetworking)
+    import CTraylogCurl
+    import Foundation
+    import Synchronization
+    import TraylogClient
+
+    /// Receives an answer that goes on, by libcurl on a thread of its own.
+    ///
+    /// `URLSession` on Linux asks whether a socket can be written to for as long as a request lasts. It always can, so that a
+    /// stream that says nothing keeps a processor busy.
+    @safe final class StreamReceiver {
+        /// What a thread waits in; nil before and after. Another thread may wake it.
+        private final class Wait: Sendable {
+            @safe private struct State: @unchecked Sendable {
+                var multi: UnsafeMutableRawPointer?
+                var isCancelled = false
+            }
+            private let state = Mutex(State())
+
+            var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+            func set(_ multi: UnsafeMutableRawPointer?) {
+                nonisolated(unsafe) let multi = unsafe multi
+                state.withLock { unsafe $0.multi = multi }
+            }
+
+            func cancel() {
+                state.withLock { state in
+                    state.isCancelled = true
+                    if let multi = unsafe state.multi { _ = unsafe curl_multi_wakeup(multi) }
+                }
+            }
+        }
+
+        private static let isReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
+
+        private let transfer: UnsafeMutableRawPointer
+        private var fields: UnsafeMutablePointer<curl_slist>?
+        private let exchange: Exchange
+        private var headers: [String: String] = [:]
+        private var lastByte = ContinuousClock.now
+
+        /// Sends a request; its thread ends with the answer, or when nobody reads it any more.
+        static func open(_ request: ServiceRequest, at url: String, silenceSeconds: Double) -> Exchange {
+            let wait = Wait()
+            let exchange = Exchange(progress: nil) { wait.cancel() }
+            let thread = Thread {
+                guard isReady, let transfer = unsafe curl_easy_init() else {
+                    return exchange.ended(.interrupted("libcurl does not start"))
+                }
+                let receiver = unsafe StreamReceiver(transfer, exchange)
+                receiver.prepare(request, url)
+                exchange.ended(receiver.run(wait, .seconds(silenceSeconds)))
+            }
+            thread.name = "traylog-stream"
+            thread.start()
+            return exchange
+        }
+
+        private init(_ transfer: UnsafeMutableRawPointer, _ exchange: Exchange) {
+            unsafe self.transfer = transfer
+            self.exchange = exchange
+        }
+
+        deinit {
+            unsafe curl_easy_cleanup(transfer)
+            unsafe curl_slist_free_all(fields)
+        }
+
+        private func prepare(_ request: ServiceRequest, _ url: String) {
+            set(CURLOPT_URL, url)
+            set(CURLOPT_CUSTOMREQUEST, request.method)
+            // Signals are the program's.
+            _ = unsafe traylog_curl_set_number(transfer, CURLOPT_NOSIGNAL, 1)
+            if let body = request.body {
+                _ = unsafe traylog_curl_set_number(transfer, CURLOPT_POSTFIELDSIZE, body.count)
+                _ = unsafe body.withUnsafeBytes {
+                    unsafe traylog_curl_set_pointer(
+                        transfer, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
+                }
+            }
+            for (name, value) in request.headers { unsafe fields = curl_slist_append(fields, "\(name): \(value)") }
+            _ = unsafe traylog_curl_set_pointer(transfer, CURLOPT_HTTPHEADER, fields)
+            // The authorities that `URLSession` trusts on Linux.
+            if let authorities = ProcessInfo.processInfo.environment["URLSessionCertificateAuthorityInfoFile"] {
+                set(CURLOPT_CAINFO, authorities)
+            }
+            let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+            _ = unsafe traylog_curl_set_receiver(transfer, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+                unsafe StreamReceiver.of(context).header(StreamReceiver.bytes(bytes, size * count))
+                return size * count
+            }
+            _ = unsafe traylog_curl_set_pointer(transfer, CURLOPT_HEADERDATA, context)
+            _ = unsafe traylog_curl_set_receiver(transfer, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+                unsafe StreamReceiver.of(context).body(StreamReceiver.bytes(bytes, size * count))
+                return size * count
+            }
+            _ = unsafe traylog_curl_set_pointer(transfer, CURLOPT_WRITEDATA, context)
+        }
+
+        private func set(_ option: CURLoption, _ text: String) {
+            _ = unsafe traylog_curl_set_text(transfer, option, text)
+        }
+
+        private static func of(_ context: UnsafeMutableRawPointer?) -> StreamReceiver {
+            unsafe Unmanaged<StreamReceiver>.fromOpaque(context!).takeUnretainedValue()
+        }
+
+        private static func bytes(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> [UInt8] {
+            unsafe [UInt8](UnsafeRawBufferPointer(start: bytes, count: count))
+        }
+
+        /// Takes a line of the head, the empty one at its end among them.
+        private func header(_ bytes: [UInt8]) {
+            lastByte = .now
+            let line = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            if let colon = line.firstIndex(of: ":") {
+                let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+                headers[line[..<colon].lowercased()] = value
+            } else if line.isEmpty {
+                var status = 0
+                _ = unsafe traylog_curl_status(transfer, &status)
+                // Answers below 200 come before the one that counts.
+                if status >= 200 { exchange.answered(.success((status, headers))) }
+                headers = [:]
+            }
+        }
+
+        private func body(_ bytes: [UInt8]) {
+            lastByte = .now
+            exchange.received(bytes)
+        }
+
+        /// Works until the answer ends.
+        ///
+        /// - Returns: nil when it is whole.
+        private func run(_ wait: Wait, _ silence: Duration) -> ServiceFailure? {
+            guard let multi = unsafe curl_multi_init() else { return .interrupted("libcurl does not start") }
+            unsafe wait.set(multi)
+            defer {
+                unsafe wait.set(nil)
+                _ = unsafe curl_multi_remove_handle(multi, transfer)
+                _ = unsafe curl_multi_cleanup(multi)
+            }
+            _ = unsafe curl_multi_add_handle(multi, transfer)
+            lastByte = .now
+            while !wait.isCancelled {
+                var running: Int32 = 0
+                _ = unsafe curl_multi_perform(multi, &running)
+                var result = CURLE_OK
+                if unsafe traylog_curl_ended(multi, &result) != 0 { return ServiceFailure(result) }
+                let left = silence - lastByte.duration(to: .now)
+                guard left > .zero else {
+                    return .interrupted("nothing came for \(silence.components.seconds) seconds")
+                }
+                let milliseconds = left.components.seconds * 1_000 + left.components.attoseconds / 1_000_000_000_000_000
+                _ = unsafe curl_multi_poll(multi, nil, 0, Int32(clamping: milliseconds + 1), nil)
+            }
+            return .interrupted("cancelled")
+        }
+    }
+
+    extension ServiceFailure {
+        fileprivate init?(_ result: CURLcode) {
+            let message = unsafe String(cString: curl_easy_strerror(result))
+            switch result {
+            case CURLE_OK: return nil
+            case CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT: self = .offline(message)
+            default: self = .interrupted(message)
+            }
+        }
+    }
+#endif
