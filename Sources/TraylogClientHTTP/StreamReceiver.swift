@@ -9,7 +9,9 @@
     /// `URLSession` on Linux asks whether a socket can be written to for as long as a request lasts. It always can, so that a
     /// stream that says nothing keeps a processor busy.
     @safe final class StreamReceiver {
-        /// What a thread waits in; nil before and after. Another thread may wake it.
+        /// The transfers that a thread waits for; nil before and after.
+        ///
+        /// Another thread may wake it.
         private final class Wait: Sendable {
             @safe private struct State: @unchecked Sendable {
                 var multi: UnsafeMutableRawPointer?
@@ -165,7 +167,8 @@
             let message = unsafe String(cString: curl_easy_strerror(result))
             switch result {
             case CURLE_OK: return nil
-            case CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT: self = .offline(message)
+            case CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT:
+                self = .offline(message)
             default: self = .interrupted(message)
             }
         }
