@@ -13,6 +13,7 @@
         ///
         /// Another thread may wake it.
         private final class Wait: Sendable {
+            // Sendable because the pointer is used under the lock alone, and by the function that may be called from any thread.
             @safe private struct State: @unchecked Sendable {
                 var multi: UnsafeMutableRawPointer?
                 var isCancelled = false
@@ -22,6 +23,7 @@
             var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
             func set(_ multi: UnsafeMutableRawPointer?) {
+                // The lock's closure takes it along, and nobody else.
                 nonisolated(unsafe) let multi = unsafe multi
                 state.withLock { unsafe $0.multi = multi }
             }
