@@ -127,6 +127,9 @@ extension ServiceFailure {
         case .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet, .dataNotAllowed,
             .internationalRoamingOff:
             self = .offline(message)
+        case .timedOut:
+            // Foundation's own words for it on Linux are a number.
+            self = .interrupted("the server was silent for too long")
         default:
             self = .interrupted(message)
         }

@@ -154,9 +154,7 @@
                 var result = CURLE_OK
                 if unsafe traylog_curl_ended(multi, &result) != 0 { return ServiceFailure(result) }
                 let left = silence - lastByte.duration(to: .now)
-                guard left > .zero else {
-                    return .interrupted("nothing came for \(silence.components.seconds) seconds")
-                }
+                guard left > .zero else { return .interrupted("the server was silent for too long") }
                 let milliseconds = left.components.seconds * 1_000 + left.components.attoseconds / 1_000_000_000_000_000
                 _ = unsafe curl_multi_poll(multi, nil, 0, Int32(clamping: milliseconds + 1), nil)
             }
