@@ -18,8 +18,13 @@ final class Screen {
 
     private let client: TrayClient
     private var items: [Item] = []
+    /// How many items the list shows at most; it grows as the user goes down.
+    private var wanted = Limits.pageItems
     private var view: TrayView?
     private var failed = 0
+    /// The line that keys are about.
+    ///
+    /// It stays with its item while others come and go.
     private var selected = 0
     private var mode = Mode.list
     private var note = ""
@@ -154,12 +159,11 @@ final class Screen {
     private func draw() async {
         view = await client.tray
         do {
-            items = try await client.inbox(InboxQuery(limit: Limits.pageItems)).items
+            try await load()
         } catch {
             note = "\(error)"
         }
         failed = await client.outbox.entries.count { $0.state == .failed }
-        selected = min(selected, max(0, items.count - 1))
         let (columns, rows) = Terminal.size
         var lines = [bell(columns), ""]
         let room = max(1, rows - 4)
@@ -173,10 +177,24 @@ final class Screen {
         Terminal.write("\u{1b}[H\(text)\u{1b}[J")
     }
 
+    private func load() async throws {
+        let old = items.indices.contains(selected) ? items[selected].seq : nil
+        // One page more than what the user has come to.
+        if selected + Limits.pageItems / 2 >= wanted { wanted += Limits.pageItems }
+        var page = try await client.inbox(InboxQuery(limit: Limits.pageItems))
+        var items = page.items
+        while items.count < wanted, let next = page.next {
+            page = try await client.inbox(InboxQuery(limit: Limits.pageItems, cursor: next))
+            items += page.items
+        }
+        self.items = items
+        selected = items.firstIndex { $0.seq == old } ?? min(selected, max(0, items.count - 1))
+    }
+
     private func bell(_ columns: Int) -> String {
         let unread = view?.tray.unread ?? 0
-        let words = unread == 0 ? "  (no) unread" : "  (\(unread)) unread"
-        let text = " Tray of \(client.user)\(words), \(view?.tray.unseen ?? 0) unseen, \(view?.tray.total ?? 0) in all"
+        let text =
+            " Tray of \(client.user)  (\(unread)) unread, \(view?.tray.unseen ?? 0) unseen, \(view?.tray.total ?? 0) in all"
         return "\u{1b}[\(unread > 0 ? "1;" : "")7m\(text.fitted(to: columns))\u{1b}[0m"
     }
 
@@ -185,13 +203,21 @@ final class Screen {
         let marker = index == selected ? ">" : " "
         let dot = item.isRead ? " " : item.isSeen ? "o" : "*"
         let who = [item.actor, item.content.thread].compactMap { $0 }.joined(separator: " · ")
-        let time = String(item.recordedAt.rfc3339.dropFirst(5).prefix(11)).replacingOccurrences(of: "T", with: " ")
+        let time = Self.localTime(item.recordedAt)
         let right = columns >= 100 ? "  \(who.fitted(to: 28))  \(time) " : "  \(time) "
         let title = [item.content.title ?? "(no content here)", item.content.body].compactMap { $0 }.joined(
             separator: " - ")
         let text = "\(marker) \(dot) \(title)".fitted(to: max(10, columns - right.count)) + right
         let style = index == selected ? "\u{1b}[7m" : item.isRead ? "" : "\u{1b}[1m"
         return "\(style)\(text)\u{1b}[0m"
+    }
+
+    /// Day and time where the user is.
+    private static func localTime(_ time: Timestamp) -> String {
+        let date = Date(timeIntervalSince1970: Double(time.milliseconds) / 1_000)
+        let parts = Calendar.current.dateComponents([.month, .day, .hour, .minute], from: date)
+        return String(
+            format: "%02d-%02d %02d:%02d", parts.month ?? 0, parts.day ?? 0, parts.hour ?? 0, parts.minute ?? 0)
     }
 
     private func dimmed(_ text: String) -> String { "\u{1b}[2m\(text)\u{1b}[0m" }
@@ -219,7 +245,7 @@ final class Screen {
 
     private var prompt: String {
         switch mode {
-        case .list: " jk move  r read  a archive  d delete  u undo  s see  w write  o offline  q"
+        case .list: " jk move  r read  a archive  d delete  u undo  s see  w write  o offline  q quit"
         case .receiver(let text): " to: \(text)_"
         case .message(let receiver, let text): " to \(receiver): \(text)_"
         }
