@@ -4,6 +4,7 @@ On loopback each has ports of its own. In namespaces each pair of a broker and a
 cut off; that needs root and the program `ip`.
 """
 
+import glob
 import hashlib
 import json
 import os
@@ -185,14 +186,20 @@ class Broker(Process):
 
 
 class Node(Process):
-    def __init__(self, program, network, number, port, directory, options):
+    def __init__(self, program, network, number, port, directory, options, partitions=1):
         super().__init__(f"node {number + 1}", directory)
         self.program, self.network, self.number, self.options = program, network, number, options
+        self.partitions = partitions
         self.host, self.port = network.address(number), port
         self.url = f"http://{self.host}:{port}"
         self.store = os.path.join(directory, "store")
         # How often the store was removed: what the node answered before is another store's.
         self.stores = 0
+
+    def has_store(self):
+        """Whether its store is there, or that of each partition."""
+        made = glob.glob(os.path.join(glob.escape(self.store), "**", "CURRENT"), recursive=True)
+        return len(made) == self.partitions
 
     def start(self, *more):
         # Beyond loopback the server wants TLS or a proxy; here the bridge is this machine's own.
@@ -253,7 +260,7 @@ class Cluster:
                 "--monitor", ",".join(each.monitor for each in self.brokers), *options]
             self.nodes = [
                 Node(server, self.network, number, ports[3 * brokers + number],
-                     os.path.join(directory, f"node{number + 1}"), self.options)
+                     os.path.join(directory, f"node{number + 1}"), self.options, partitions)
                 for number in range(nodes)]
         except BaseException:
             self.network.close()

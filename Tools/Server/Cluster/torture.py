@@ -76,14 +76,17 @@ class Nemesis:
         node.send(signal.SIGCONT)
 
     def store_removed(self, pause):
-        node = self.random.choice(self.cluster.nodes)
+        # A node begins with the copy of one that has a store: not with that of another which is just beginning.
+        whole = [each for each in self.cluster.nodes if each.has_store()]
+        if len(whole) < 2:
+            return
+        node, seed = self.random.sample(whole, 2)
         node.end()
         # Before anything of it is gone: whoever reads from now on reads another store.
         node.stores += 1
         shutil.rmtree(node.store)
         time.sleep(pause)
-        others = [each for each in self.cluster.nodes if each is not node]
-        node.start("--seed", self.random.choice(others).url)
+        node.start("--seed", seed.url)
 
     def node_cut_off(self, pause):
         node = self.target()

@@ -108,6 +108,17 @@ class ClusterTests(ClusterCase):
             cluster.wait("every node has erased her", lambda: totals("ann") == {0})
             self.assertEqual(totals("bob"), {10})
             self.assertEqual(lines.call(owner, "GET", path)[2]["state"], "running")
+            # It lasts until somebody trims, which may be longer than the node that made it.
+            others = [node for node in cluster.nodes if node is not owner]
+            kept = {"Traylog-Forwarded": "1"}
+            cluster.wait("others know of it", lambda: lines.call(others[0], "GET", path, headers=kept)[0] == 200)
+            owner.end()
+            for node in others:
+                job = lines.call(node, "GET", path)[2]
+                self.assertEqual((job["id"], job["kind"], job["state"]), (path.rsplit("/", 1)[1], "erasures", "running"))
+            self.assertEqual(lines.call(others[0], "GET", "/v1/admin/jobs/0123456789abcdef")[0], 404)
+            owner.start()
+            cluster.wait_for_nodes()
             backup = self.backup(lines, owner)
             end = time.monotonic() + 60
             while (job := lines.call(owner, "GET", path)[2])["state"] == "running":
@@ -115,6 +126,7 @@ class ClusterTests(ClusterCase):
                 self.trim(cluster, backup)
                 time.sleep(0.5)
             self.assertEqual(job["state"], "done", job)
+            self.assertEqual(job["outcome"]["seq"], 21)
             heads = [lines.call(node, "GET", "/v1/tree-head")[2] for node in cluster.nodes]
             self.assertEqual(heads, [heads[0]] * len(heads))
             cluster.wait_for_nodes()
@@ -140,10 +152,15 @@ class ClusterTests(ClusterCase):
             os.makedirs(node.store + ".incoming")
             with open(os.path.join(node.store + ".incoming", "CURRENT"), "w") as file:
                 file.write("half")
+            # The other node may be starting, too.
+            cluster.nodes[0].end()
             node.start("--seed", cluster.nodes[0].url)
+            cluster.wait("it says that it waits", lambda: "cannot be reached" in node.logged(),
+                         without=[cluster.nodes[0]])
+            cluster.nodes[0].start()
             cluster.wait_for_nodes()
-            self.assertEqual(
-                lines.call(node, "GET", "/v1/tree-head")[2], lines.call(cluster.nodes[0], "GET", "/v1/tree-head")[2])
+            heads = [lines.write(each, "/v1/tree-head", method="GET")[0][2] for each in (node, cluster.nodes[0])]
+            self.assertEqual(heads[0], heads[1])
 
     def test_a_node_that_left_is_an_ordinary_store(self):
         with self.cluster() as cluster:

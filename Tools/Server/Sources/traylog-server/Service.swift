@@ -21,7 +21,7 @@ final class Service: Sendable {
     let metrics: Metrics
     let jobs = Jobs()
     let streams: LiveStreams
-    let devices: Devices
+    let devices: any Devices
     let topics: TopicIndex
     let log: ServiceLog
     /// Nil for a server on its own.
@@ -32,7 +32,7 @@ final class Service: Sendable {
 
     init(
         store: Store, configuration: ServiceConfiguration, keys: ServerKeys, tokens: UserTokens,
-        checkpointKey: NotePrivateKey, devices: Devices, metrics: Metrics, log: ServiceLog, cluster: Cluster? = nil,
+        checkpointKey: NotePrivateKey, devices: any Devices, metrics: Metrics, log: ServiceLog, cluster: Cluster? = nil,
         pass: NodePass? = nil, limits: RateLimits, streams: LiveStreams
     ) async throws {
         self.metrics = metrics

@@ -31,8 +31,12 @@ struct APNsError: Error {
 }
 
 /// Answers push providers as Apple's service does: `POST /3/device/{token}` becomes a notification of the token's user.
+///
+/// It goes the way of every notification, so that another node decides where it has to.
 struct APNsResponder: HTTPResponder {
     let service: Service
+    /// Nil for a server with one store.
+    let partitions: Partitions?
 
     private static let longestPayload = 4_096
     private static let longestVoIPPayload = 5_120
@@ -42,9 +46,6 @@ struct APNsResponder: HTTPResponder {
         "controls", "widgets",
     ]
 
-    /// Failures after which the provider sends again, here or to another node.
-    private static let passing: Set<StoreFailure.Code> = [.diskFull, .mapFull, .notOwner, .unavailable]
-
     func respond(to request: Request, context: ServiceContext) async throws -> Response {
         let start = ContinuousClock.now
         let given = request.headers[.apnsID]
@@ -53,7 +54,7 @@ struct APNsResponder: HTTPResponder {
         var body: [UInt8] = []
         var status = HTTPResponse.Status.ok
         do {
-            try await push(request, id: id)
+            try await push(request, context, id: id)
         } catch {
             let fault = fault(of: error)
             status = HTTPResponse.Status(code: fault.status)
@@ -72,7 +73,7 @@ struct APNsResponder: HTTPResponder {
         return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
     }
 
-    private func push(_ request: Request, id: String) async throws {
+    private func push(_ request: Request, _ context: ServiceContext, id: String) async throws {
         guard !service.isDraining else { throw APNsError.shutdown }
         let path = request.head.path ?? "/"
         guard path.hasPrefix("/3/device") else { throw APNsError.badPath }
@@ -87,22 +88,41 @@ struct APNsResponder: HTTPResponder {
         if let collapseKey, !(1...Self.longestCollapseID).contains(collapseKey.utf8.count) {
             throw APNsError.badCollapse
         }
-        let user = try owner(path)
+        let user = try await owner(path)
         var payload = try await APNsPayload(body(of: request, atMost: longest), isBackground: isBackground)
         if let level = request.headers[.interruptionLevel] { payload.set(level: level) }
         payload.set(collapseKey: collapseKey, expiresAt: expiresAt)
         // Identifiers are the same in any case of letters.
-        let command = Command(user: user, .notify(payload.content), key: id.lowercased())
-        _ = try await service.store.perform(command)
+        let answer = try await notification(of: user, payload.content, key: id.lowercased(), context).perform()
+        if answer.status.code >= 400 {
+            throw fault(answer.status.code, try JSONParser.value(try await answer.wholeBody()))
+        }
+    }
+
+    /// The request that notifies the user.
+    ///
+    /// Providers have no credentials that another node takes, so it has this node's.
+    private func notification(
+        of user: String, _ content: Content, key: String, _ context: ServiceContext
+    ) throws -> Call {
+        let path = "/v1/users/\(PercentEncoding.encode(user))/notifications"
+        var headers: HTTPFields = [.contentType: "application/json", .idempotencyKey: key]
+        headers[.authorization] = service.pass?.credentials(for: path, at: Timestamp.now.milliseconds / 1_000)
+        let head = HTTPRequest(method: .post, scheme: nil, authority: nil, path: path, headerFields: headers)
+        let (route, values) = try AllRoutes.table.find(.post, path: path[...])
+        return Call(
+            request: Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: content.jsonBytes))), route: route,
+            service: partitions?.service(of: user) ?? service, partitions: partitions, caller: .node,
+            channel: context.channel, path: values, query: [:])
     }
 
     /// Whose the token of the path is.
-    private func owner(_ path: String) throws(APNsError) -> String {
+    private func owner(_ path: String) async throws -> String {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count >= 4, !parts[3].isEmpty else { throw .missingToken }
-        guard parts.count == 4, let token = PercentEncoding.decode(parts[3]) else { throw .badPath }
-        guard let device = service.devices.find(token) else { throw .badToken }
-        guard let user = device.user else { throw .unregistered(since: device.since) }
+        guard parts.count >= 4, !parts[3].isEmpty else { throw APNsError.missingToken }
+        guard parts.count == 4, let token = PercentEncoding.decode(parts[3]) else { throw APNsError.badPath }
+        guard let device = try await service.devices.find(token) else { throw APNsError.badToken }
+        guard let user = device.user else { throw APNsError.unregistered(since: device.since) }
         return user
     }
 
@@ -133,20 +153,24 @@ struct APNsResponder: HTTPResponder {
     }
 
     private func fault(of error: any Error) -> APNsError {
-        switch error {
-        case let fault as APNsError: return fault
-        case TraylogError.refused(.keyConflict): return .badMessage
-        case TraylogError.refused(.invalid(let field, _)):
-            switch field {
-            case "collapseKey": return .badCollapse
-            case "expiresAt": return .badExpiration
-            default: return .payloadTooLarge
-            }
-        case TraylogError.failed(let failure) where failure.code == .closed || failure.code == .busy: return .shutdown
-        case TraylogError.failed(let failure) where Self.passing.contains(failure.code): return .unavailable
-        default:
+        if let fault = error as? APNsError { return fault }
+        let problem = Problem(error)
+        if problem.status.code == 500 {
             service.log.write([("route", "/3/device/{token}"), ("error", .string("\(error)"))])
-            return .internalFailure
+        }
+        return fault(problem.status.code, (try? JSONParser.value(problem.json)) ?? .null)
+    }
+
+    /// - Parameter problem: as RFC 9457 says it.
+    private func fault(_ status: Int, _ problem: JSONValue) -> APNsError {
+        switch (status, problem["error"]?.string, problem["field"]?.string) {
+        case (_, "keyConflict", _): .badMessage
+        case (_, "invalid", "collapseKey"): .badCollapse
+        case (_, "invalid", "expiresAt"): .badExpiration
+        case (_, "invalid", _): .payloadTooLarge
+        // The provider sends again, here or to another node.
+        case (503, _, _), (507, _, _): .unavailable
+        default: .internalFailure
         }
     }
 }

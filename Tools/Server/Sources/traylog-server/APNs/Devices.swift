@@ -3,22 +3,37 @@ import Foundation
 import Synchronization
 import Traylog
 
-/// Whose a device token is, kept in a file beside the store: one JSON object a line, the newest of a token counts.
-///
-/// A change is on disk when its call returns. Tokens that were removed are remembered for 30 days, so that providers hear
-/// that they are no longer registered.
-final class Devices: Sendable {
-    struct Device: Sendable {
-        let token: String
-        /// nil once it was removed.
-        var user: String?
-        /// When it was registered, or removed.
-        var since: Timestamp
-    }
-
+/// A device token that push providers send to.
+struct Device: Sendable {
     static let longestToken = 256
-    private static let remembered = Duration.seconds(30 * 24 * 3_600)
+    /// Tokens that were removed are remembered for so long, so that providers hear that they are no longer registered.
+    static let remembered = Duration.seconds(30 * 24 * 3_600)
 
+    let token: String
+    /// nil once it was removed.
+    var user: String?
+    /// When it was registered, or removed.
+    var since: Timestamp
+}
+
+/// Whose a device token is.
+///
+/// A change is durable when its call returns.
+protocol Devices: Sendable {
+    /// The device of a token, registered or removed.
+    func find(_ token: String) async throws -> Device?
+    /// A user's devices, in the order of their tokens.
+    func list(of user: String) async throws -> [Device]
+    /// Registers a token, which may have been another user's.
+    func register(_ token: String, of user: String) async throws
+    /// Removes a token of a user; another user's stays.
+    func remove(_ token: String, of user: String) async throws
+    /// Forgets an erased person, and whose the tokens were.
+    func forget(_ user: String) async throws
+}
+
+/// Device tokens in a file beside the store: one JSON object a line, the newest of a token counts.
+final class DeviceFile: Devices {
     private struct State {
         // By bytes: texts that look the same are different tokens and users.
         var devices: [[UInt8]: Device] = [:]
@@ -58,10 +73,8 @@ final class Devices: Sendable {
         try rewrite(without: nil)
     }
 
-    /// The device of a token, registered or removed.
     func find(_ token: String) -> Device? { state.withLock { $0.devices[Array(token.utf8)] } }
 
-    /// A user's devices, in the order of their tokens.
     func list(of user: String) -> [Device] {
         state.withLock { state in
             (state.tokens[Array(user.utf8)] ?? []).sorted { $0.lexicographicallyPrecedes($1) }
@@ -69,7 +82,6 @@ final class Devices: Sendable {
         }
     }
 
-    /// Registers a token, which may have been another user's.
     func register(_ token: String, of user: String) async throws {
         try await change {
             let old = self.find(token)
@@ -78,7 +90,6 @@ final class Devices: Sendable {
         }
     }
 
-    /// Removes a token of a user; another user's stays.
     func remove(_ token: String, of user: String) async throws {
         try await change {
             guard self.find(token)?.user?.utf8.elementsEqual(user.utf8) == true else { return nil }
@@ -86,7 +97,6 @@ final class Devices: Sendable {
         }
     }
 
-    /// Forgets an erased person: name and tokens leave the file.
     func forget(_ user: String) async throws {
         try await onQueue { try self.rewrite(without: user) }
     }
@@ -111,7 +121,7 @@ final class Devices: Sendable {
     }
 
     private func append(_ device: Device) throws {
-        if !FileManager.default.fileExists(atPath: path) { try replace(with: Data()) }
+        if !FileManager.default.fileExists(atPath: path) { try SmallFile.write(Data(), to: path) }
         guard let file = FileHandle(forWritingAtPath: path) else { throw StorageProblem.unwritable(path) }
         defer { try? file.close() }
         let end = try file.seekToEnd()
@@ -127,42 +137,26 @@ final class Devices: Sendable {
 
     /// Writes the file anew, with what is still needed.
     private func rewrite(without erased: String?) throws {
-        let oldest = Timestamp.now - Self.remembered
+        let oldest = Timestamp.now - Device.remembered
         let kept = state.withLock { state in
             state.devices.values.filter { device in
                 if let user = device.user { return erased.map { !$0.utf8.elementsEqual(user.utf8) } ?? true }
                 return device.since > oldest
             }
         }
-        try replace(with: Data(kept.flatMap(\.line)))
+        try SmallFile.write(Data(kept.flatMap(\.line)), to: path)
         state.withLock { state in
             state = State()
             for device in kept { state.set(device) }
             state.lines = kept.count
         }
     }
-
-    private func replace(with data: Data) throws {
-        let draft = path + ".new"
-        guard FileManager.default.createFile(atPath: draft, contents: data, attributes: [.posixPermissions: 0o600]),
-            let file = FileHandle(forUpdatingAtPath: draft)
-        else { throw StorageProblem.unwritable(draft) }
-        try file.synchronize()
-        try file.close()
-        guard unsafe rename(draft, path) == 0 else { throw StorageProblem.unwritable(path) }
-    }
 }
 
-extension Devices.Device {
+extension Device {
     fileprivate var line: [UInt8] {
         JSONValue.present([
             ("token", .string(token)), ("user", user.map { .string($0) }), ("since", .string(since.rfc3339)),
         ]).bytes + [UInt8(ascii: "\n")]
-    }
-}
-
-enum StorageProblem {
-    static func unwritable(_ path: String) -> Problem {
-        Problem(.insufficientStorage, "No space left", "\(path) cannot be written")
     }
 }

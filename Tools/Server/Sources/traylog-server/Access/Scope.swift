@@ -14,6 +14,8 @@ enum TokenScope: String, CaseIterable, Sendable {
 enum Caller: Sendable {
     case key(id: String, scopes: Set<KeyScope>)
     case user(String, scopes: Set<TokenScope>)
+    /// Another node of the cluster, for a push provider.
+    case node
     /// Somebody without valid credentials, whom only rate limits know.
     case nobody(at: String)
 
@@ -22,6 +24,7 @@ enum Caller: Sendable {
         switch self {
         case .key(let id, _): id
         case .user(let name, _): name
+        case .node: "node"
         case .nobody(let address): address
         }
     }
@@ -31,6 +34,7 @@ enum Caller: Sendable {
         switch self {
         case .key(let id, _): "key \(id)"
         case .user(let name, _): "user \(name)"
+        case .node: "node"
         case .nobody(let address): "address \(address)"
         }
     }
@@ -73,6 +77,7 @@ struct Access: Sendable {
             guard isAnyUser || name.map({ $0.utf8.elementsEqual(owner.utf8) }) ?? false else {
                 throw .forbidden("the token is another user's")
             }
+        case .node: guard key == .publish else { throw .forbidden("a node cannot do this") }
         case .nobody: throw .unauthorized("credentials are missing")
         }
     }

@@ -122,8 +122,10 @@ struct Bucket: Sendable {
     }
 
     /// The keys that have a value.
-    func keys() throws(BrokerError) -> [String] {
-        let answer = try jetStream.ask("STREAM.INFO.KV_\(name)", ["subjects_filter": .string(subject(">"))])
+    ///
+    /// - Parameter pattern: `*` stands for a part, `>` for all that follow.
+    func keys(_ pattern: String = ">") throws(BrokerError) -> [String] {
+        let answer = try jetStream.ask("STREAM.INFO.KV_\(name)", ["subjects_filter": .string(subject(pattern))])
         guard case .object(let subjects)? = answer["state"]?["subjects"] else { return [] }
         return subjects.map { String($0.name.dropFirst(subject("").count)) }
     }

@@ -9,6 +9,7 @@ final class Cluster: Sendable {
     let settings: ClusterSettings
     let node: ClusterNode
     let members: Members
+    private let erasures: Erasures
     /// The name of the store in offsets, the same on every node.
     let identity: String
     private let jetStream: JetStream
@@ -22,9 +23,10 @@ final class Cluster: Sendable {
     private static let takeoverTime = Duration.seconds(2)
 
     private init(
-        _ settings: ClusterSettings, _ node: ClusterNode, _ members: Members, _ identity: String, _ jetStream: JetStream
+        _ settings: ClusterSettings, _ node: ClusterNode, _ members: Members, _ erasures: Erasures, _ identity: String,
+        _ jetStream: JetStream
     ) {
-        (self.settings, self.node, self.members) = (settings, node, members)
+        (self.settings, self.node, self.members, self.erasures) = (settings, node, members, erasures)
         (self.identity, self.jetStream) = (identity, jetStream)
     }
 
@@ -43,14 +45,16 @@ final class Cluster: Sendable {
         let (stream, created) = try await patiently(log) { try await probe(settings, connection, log) }
         if let seed = settings.seed {
             let partition = settings.partitions.count > 1 ? settings.partition : nil
-            try await Seed(peer: seed, pass: pass, directory: directory, partition: partition).plant()
+            let seed = Seed(peer: seed, pass: pass, directory: directory, partition: partition)
+            try await patiently(log) { try await seed.plant() }
         }
-        let (brokerLog, lease, members) = try await patiently(log) {
+        let (brokerLog, lease, members, erasures) = try await patiently(log) {
             try await BrokerQueue("traylog.broker.start").run { () throws(BrokerError) in
                 (
                     try BrokerLog(connection, stream),
                     try BrokerLease(connection, stream: stream.name, replicas: stream.replicas),
-                    try Members(connection, stream: stream.name, replicas: stream.replicas)
+                    try Members(connection, stream: stream.name, replicas: stream.replicas),
+                    try Erasures(connection, stream: stream.name, replicas: stream.replicas)
                 )
             }
         }
@@ -59,7 +63,8 @@ final class Cluster: Sendable {
         if settings.partitions.count > 1 { options.restraint = restraint(settings, members) }
         let node = try await ClusterNode.open(directory, options, log: brokerLog, lease: lease)
         let identity = Array(SHA256.hash(data: Array("\(stream.name) \(created)".utf8))).prefix(16)
-        let cluster = Cluster(settings, node, members, Array(identity).hex, JetStream(connection: connection))
+        let cluster = Cluster(
+            settings, node, members, erasures, Array(identity).hex, JetStream(connection: connection))
         await node.start()
         cluster.telling.withLock { $0 = Task { await cluster.tell() } }
         return cluster
@@ -76,6 +81,18 @@ final class Cluster: Sendable {
             }
         }
         if let other { throw other }
+    }
+
+    /// The device tokens of all partitions, once the brokers are known to be safe.
+    ///
+    /// - Throws: ``BrokerError`` when no broker answered for a minute.
+    static func devices(_ settings: ClusterSettings, log: ServiceLog) async throws -> DeviceBucket {
+        let connection = try BrokerConnection(settings.brokers)
+        return try await patiently(log) {
+            try await BrokerQueue("traylog.broker.devices").run { () throws(BrokerError) in
+                try DeviceBucket(connection, stream: settings.stream, replicas: settings.replicas)
+            }
+        }
     }
 
     /// The node whose turn it is to own the partition: partitions are spread over the nodes in the order of their URLs, and those
@@ -115,7 +132,7 @@ final class Cluster: Sendable {
         await node.stop()
     }
 
-    /// Brokers that are starting answer some seconds later, and so do their pages.
+    /// Brokers that are starting answer some seconds later, and so do their pages, and the node that has the copy.
     private static func patiently<Value>(
         _ log: ServiceLog, _ body: () async throws -> Value
     ) async throws -> Value {
@@ -125,11 +142,12 @@ final class Cluster: Sendable {
                 let patience =
                     switch error {
                     case is BrokerError: startTime
+                    case let problem as SeedProblem where problem.mayPass: startTime
                     case let finding as UnsafeLog where finding.mayPass: pageTime
                     default: Duration.zero
                     }
                 guard ContinuousClock.now < begin + patience else { throw error }
-                log.write([("cluster", "waiting for the brokers"), ("error", .string("\(error)"))])
+                log.write([("cluster", "waiting"), ("error", .string("\(error)"))])
                 try await Task.sleep(for: .seconds(1))
             }
         }
@@ -197,22 +215,30 @@ final class Cluster: Sendable {
         return lags
     }
 
-    /// Waits until every node has rewritten its store, and the stream is trimmed past what was written before the erasure that this
-    /// node has just made: the person's events are nowhere then but in backups.
-    func waitForErasure() async throws {
-        let erased = await status().position
-        while true {
-            let nodes = try? await members.all()
-            let bounds = try? await asking.run { [jetStream, settings] () throws(BrokerError) in
-                try jetStream.bounds(settings.stream)
-            }
-            if let nodes, let bounds,
-                LogRetention(nodes: nodes.positions, backup: nil).isFinished(erased, bounds)
-            {
-                return
-            }
-            try await Task.sleep(for: .seconds(1))
+    /// Waits until the erasure that this node has just made is finished, and lets any node tell how it stands meanwhile.
+    func finishErasure(_ id: String, _ outcome: JSONValue) async throws {
+        let erasure = Erasures.Erasure(position: await status().position, outcome: outcome)
+        while (try? await erasures.keep(erasure, id)) == nil { try await Task.sleep(for: .seconds(1)) }
+        while await !isFinished(erasure) { try await Task.sleep(for: .seconds(1)) }
+    }
+
+    /// How an erasure of this log stands, whichever node has made it; nil for an id of none.
+    func erasure(_ id: String) async throws(BrokerError) -> Jobs.Job? {
+        guard let erasure = try await erasures.find(id) else { return nil }
+        var job = Jobs.Job(id, "erasures")
+        if await isFinished(erasure) { (job.state, job.progress, job.outcome) = ("done", 1, erasure.outcome) }
+        return job
+    }
+
+    /// Whether every node has rewritten its store, and the stream is trimmed past what was written before: the person's events are
+    /// nowhere then but in backups.
+    private func isFinished(_ erasure: Erasures.Erasure) async -> Bool {
+        let nodes = try? await members.all()
+        let bounds = try? await asking.run { [jetStream, settings] () throws(BrokerError) in
+            try jetStream.bounds(settings.stream)
         }
+        guard let nodes, let bounds else { return false }
+        return LogRetention(nodes: nodes.positions, backup: nil).isFinished(erasure.position, bounds)
     }
 
     /// Says from time to time how far this node has come.
@@ -241,6 +267,7 @@ final class Cluster: Sendable {
 /// Whoever can read that file could make any key valid.
 struct NodePass: Sendable {
     static let longestAge: Int64 = 60
+    static let scheme = "Traylog-Node "
     private let key: SymmetricKey
 
     init(keysFile: [UInt8]) {
@@ -251,7 +278,7 @@ struct NodePass: Sendable {
     /// The credentials of a request.
     func credentials(for path: String, at time: Int64) -> String {
         let code = HMAC<SHA256>.authenticationCode(for: Array("\(time) \(path)".utf8), using: key)
-        return "Traylog-Node \(time):\(Array(code).hex)"
+        return "\(Self.scheme)\(time):\(Array(code).hex)"
     }
 
     func opens(_ path: String, _ credentials: String?, now: Int64) -> Bool {

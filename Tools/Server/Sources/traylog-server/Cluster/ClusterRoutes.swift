@@ -80,6 +80,20 @@ extension Call {
         return nil
     }
 
+    /// The erasure of this id whose node is gone, or has been started anew.
+    ///
+    /// - Throws: ``Problem`` 503 while no broker can tell.
+    func keptErasure() async throws -> Jobs.Job? {
+        for service in partitions?.services ?? [service] {
+            do throws(BrokerError) {
+                if let erasure = try await service.cluster?.erasure(segment("id")) { return erasure }
+            } catch {
+                throw Problem.unavailable("\(error)")
+            }
+        }
+        return nil
+    }
+
     /// Refuses what only another node may do, for callers whose credentials cannot be sent on.
     func checkOwner() async throws(Problem) {
         guard let cluster = service.cluster, route.needsOwner else { return }
@@ -121,6 +135,7 @@ extension Route {
     /// Requests that each node answers by itself, though they do not only read.
     private static let local: Set<String> = [
         "/v1/tokens", "/v1/admin/replays", "/v1/admin/verifications", "/v1/admin/backups",
+        "/v1/users/{u}/devices/{token}",
     ]
 
     /// Whether it appends events, which the owner alone does.

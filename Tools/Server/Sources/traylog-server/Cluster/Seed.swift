@@ -45,9 +45,9 @@ struct Seed {
         request.headers.add(name: "Authorization", value: pass.credentials(for: Self.path, at: now))
         let answer: HTTPClientResponse
         do {
-            answer = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
+            answer = try await Self.client.execute(request, deadline: .distantFuture)
         } catch {
-            throw SeedProblem("\(peer) cannot be reached: \(error)")
+            throw SeedProblem("\(peer) cannot be reached: \(error)", mayPass: true)
         }
         guard answer.status == .ok, let head = answer.headers.first(name: "Traylog-Tree-Head") else {
             throw SeedProblem(
@@ -59,11 +59,22 @@ struct Seed {
         do {
             for try await part in answer.body { try writer.take(part.readableBytesView) }
         } catch {
-            throw SeedProblem("the copy of \(peer) came halfway: \(error)")
+            throw SeedProblem("the copy of \(peer) came halfway: \(error)", mayPass: true)
         }
-        guard writer.isComplete else { throw SeedProblem("the copy of \(peer) came halfway") }
+        guard writer.isComplete else { throw SeedProblem("the copy of \(peer) came halfway", mayPass: true) }
         return head
     }
+
+    /// Says at once that nobody listens, where the shared client would try for ever.
+    ///
+    /// A peer makes its copy before it answers.
+    private static let client: HTTPClient = {
+        var configuration = HTTPClient.Configuration()
+        configuration.timeout.connect = .seconds(5)
+        configuration.timeout.read = .minutes(10)
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
 
     private func check(_ head: String) async throws {
         let reader = try await Task { [incoming] in try StoreReader.open(incoming) }.value
@@ -79,8 +90,12 @@ struct Seed {
 
 struct SeedProblem: Error, CustomStringConvertible {
     let description: String
+    /// Whether the peer may answer when it is asked again.
+    let mayPass: Bool
 
-    init(_ description: String) { self.description = "--seed: " + description }
+    init(_ description: String, mayPass: Bool = false) {
+        (self.description, self.mayPass) = ("--seed: " + description, mayPass)
+    }
 }
 
 /// Writes files as ``CopyReader`` sends them: for each a line `{"file","bytes"}` and its bytes; a line `{}` at the end.

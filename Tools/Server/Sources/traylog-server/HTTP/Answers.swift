@@ -36,6 +36,11 @@ extension Response {
     static var noContent: Response { Response(status: .noContent) }
 }
 
+extension ResponseBody {
+    /// That of a HEAD whose GET has a length that is not known.
+    static var unsent: ResponseBody { ResponseBody { try await $0.finish(nil) } }
+}
+
 extension HTTPField.Name {
     static let idempotencyKey = Self("Idempotency-Key")!
     static let idempotencyReplayed = Self("Idempotency-Replayed")!
@@ -78,7 +83,11 @@ extension Call {
     ///
     /// It is taken before the answer, so that an answer is never older than its tag.
     func etag(asOf moment: Moment?) async throws -> String {
-        guard let moment else { return "\"\(try await store.version(of: user))\"" }
-        return "\"asOf-\(try await store.version(of: user).stream)-\(try await store.seq(of: moment))\""
+        let version = try await store.version(of: user)
+        guard let moment else { return "\"\(version)\"" }
+        let seq = try await store.seq(of: moment)
+        // Until a time has come, what it shows changes as the head does.
+        if case .time = moment, seq == (try await store.head()) { return "\"\(version)\"" }
+        return "\"asOf-\(version.stream)-\(seq)\""
     }
 }

@@ -68,8 +68,22 @@ final class Call: Sendable {
         return value
     }
 
-    func limit(default value: Int = Limits.defaultPageItems) throws(Problem) -> Int {
-        try number("limit").map { Int(clamping: $0) } ?? value
+    /// How many a page has.
+    func limit() throws(Problem) -> Int {
+        guard let limit = try number("limit") else { return Limits.defaultPageItems }
+        guard (1...UInt64(Limits.pageItems)).contains(limit) else {
+            throw .invalid("limit", "must be 1 to \(Limits.pageItems)")
+        }
+        return Int(limit)
+    }
+
+    /// A thread, a category, or whatever else has a name.
+    func name(_ field: String) throws(Problem) -> String? {
+        guard let name = query[field] else { return nil }
+        guard (1...Limits.identifierBytes).contains(name.utf8.count),
+            !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else { throw .invalid(field, "must have 1 to \(Limits.identifierBytes) bytes without control characters") }
+        return name
     }
 
     func asOf() throws(Problem) -> Moment? { try moment("asOf") }
@@ -93,12 +107,14 @@ extension Call {
     /// - Throws: ``Problem`` 413, 415, and 408 when nothing comes for 30 seconds.
     func body() async throws -> [UInt8] {
         try checkContentType(["application/json"])
+        let tooLarge = Problem(
+            .contentTooLarge, "Too large", "the body is longer than \(Service.longestBody) bytes")
+        // A body that says its length need not come first.
+        if let length = headers[.contentLength].flatMap({ Int($0) }), length > Service.longestBody { throw tooLarge }
         var body: [UInt8] = []
         let parts = BodyParts(request.body)
         while let part = try await parts.next() {
-            guard body.count + part.readableBytes <= Service.longestBody else {
-                throw Problem(.contentTooLarge, "Too large", "the body is longer than \(Service.longestBody) bytes")
-            }
+            guard body.count + part.readableBytes <= Service.longestBody else { throw tooLarge }
             body += part.readableBytesView
         }
         return body
@@ -108,6 +124,9 @@ extension Call {
     var contentType: String? { headers[.contentType].map { $0.prefix { $0 != ";" }.lowercased().trimmingSpaces } }
 
     func checkContentType(_ types: [String]) throws(Problem) {
+        if let coding = headers[.contentEncoding]?.lowercased().trimmingSpaces, coding != "identity" {
+            throw Problem(.unsupportedMediaType, "Unsupported", "the body must not be compressed or otherwise encoded")
+        }
         guard let contentType else { return }
         guard types.contains(contentType) else {
             throw Problem(.unsupportedMediaType, "Unsupported", "the body must be \(types.joined(separator: " or "))")

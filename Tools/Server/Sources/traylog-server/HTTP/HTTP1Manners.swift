@@ -4,7 +4,8 @@ import NIOHTTP1
 /// Keeps rules of HTTP/1 (RFC 9112) that are lost further on, where versions are not known any more.
 ///
 /// A client of HTTP/1.0, or one that asks for it in any spelling, gets an answer that ends with the connection. A body that waits to
-/// be asked for (`Expect: 100-continue`) is asked for. A request of HTTP/1.1 without its one `Host` is refused.
+/// be asked for (`Expect: 100-continue`) is asked for. A request of HTTP/1.1 without its one `Host` is refused. The answer to a HEAD
+/// ends with its head, also where the length of the body is not known.
 final class HTTP1Manners: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -15,12 +16,15 @@ final class HTTP1Manners: ChannelDuplexHandler, RemovableChannelHandler {
         /// Before HTTP/1.1.
         let isOld: Bool
         let isLast: Bool
+        let isHead: Bool
         var isWaiting: Bool
     }
 
     /// Requests whose answers have not ended, oldest first.
     private var pending: CircularBuffer<Pending> = []
     private var isRefused = false
+    /// Whether the encoder would end the present answer with a chunk that must not be sent.
+    private var hasEnded = false
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isRefused else { return }
@@ -33,7 +37,7 @@ final class HTTP1Manners: ChannelDuplexHandler, RemovableChannelHandler {
         let isLast = isOld || !head.isKeepAlive
         if isLast { head.headers.replaceOrAdd(name: "connection", value: "close") }
         let isWaiting = !isOld && head.headers["expect"].contains { $0.lowercased() == "100-continue" }
-        pending.append(Pending(isOld: isOld, isLast: isLast, isWaiting: isWaiting))
+        pending.append(Pending(isOld: isOld, isLast: isLast, isHead: head.method == .HEAD, isWaiting: isWaiting))
         askForBody(context)
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
@@ -53,10 +57,12 @@ final class HTTP1Manners: ChannelDuplexHandler, RemovableChannelHandler {
             // The encoder sends nothing in chunks to those who do not know them.
             if request.isOld { head.version = .http1_0 }
             if request.isLast { head.headers.replaceOrAdd(name: "connection", value: "close") }
+            hasEnded = request.isHead && !head.headers.contains(name: "content-length")
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .body: context.write(data, promise: promise)
         case .end:
-            context.write(data, promise: promise)
+            if hasEnded { promise?.succeed() } else { context.write(data, promise: promise) }
+            hasEnded = false
             _ = pending.popFirst()
             askForBody(context)
         }

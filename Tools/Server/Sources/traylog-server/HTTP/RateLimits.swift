@@ -26,7 +26,12 @@ final class RateLimits: Sendable {
 
     /// Takes one request from the caller's bucket; nil where there is no limit.
     func take(_ caller: Caller, now: ContinuousClock.Instant = .now) -> Standing? {
-        let limit = if case .key = caller { perKey } else { perUser }
+        let limit =
+            switch caller {
+            case .key: perKey
+            case .user, .nobody: perUser
+            case .node: 0
+            }
         guard limit > 0 else { return nil }
         let rate = Double(limit) / 60
         return buckets.withLock { buckets in

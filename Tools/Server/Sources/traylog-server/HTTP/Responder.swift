@@ -40,7 +40,11 @@ struct Responder: HTTPResponder {
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         response.headers[.xContentTypeOptions] = "nosniff"
         // A HEAD has the length that GET would have; a body that is made while it is sent has none.
-        if request.method == .head { response = Response(status: response.status, headers: response.headers) }
+        if request.method == .head, response.body.contentLength == nil {
+            response.body = .unsent
+        } else if request.method == .head {
+            response = Response(status: response.status, headers: response.headers)
+        }
         let seconds = (ContinuousClock.now - note.start) / .seconds(1)
         let route = note.route?.path.text ?? "none"
         service.metrics.note(
@@ -106,7 +110,8 @@ struct Responder: HTTPResponder {
         let credentials: Result<Caller?, Problem> =
             if route.access.isOpen { .success(nil) } else {
                 Result { () throws(Problem) in
-                    try authenticate(
+                    if isFromNode(request) { return .node }
+                    return try authenticate(
                         request.headers[.authorization], isNovu: route.path.text.hasPrefix("/compat/novu/"))
                 }
             }
@@ -131,6 +136,14 @@ struct Responder: HTTPResponder {
             guard error.status == .notFound, path.hasPrefix("/compat/novu/") else { throw error }
             throw NovuTriggers.unsupported("this part of Novu")
         }
+    }
+
+    private func isFromNode(_ request: Request) -> Bool {
+        guard let pass = service.pass, let path = request.head.path, let given = request.headers[.authorization] else {
+            return false
+        }
+        return given.hasPrefix(NodePass.scheme)
+            && pass.opens(path, given, now: Timestamp.now.milliseconds / 1_000)
     }
 
     /// - Parameter isNovu: Novu's clients send the key alone, or after `ApiKey`.

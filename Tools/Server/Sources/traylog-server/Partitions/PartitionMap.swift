@@ -52,10 +52,7 @@ extension PartitionMap {
         guard count > 1 else { return }
         try FileManager.default.createDirectory(
             atPath: store, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        guard
-            FileManager.default.createFile(
-                atPath: Self.file(in: store), contents: Data("\(count)\n".utf8), attributes: [.posixPermissions: 0o600])
-        else { throw StorageProblem.unwritable(Self.file(in: store)) }
+        try SmallFile.write(Data("\(count)\n".utf8), to: Self.file(in: store))
     }
 
     /// The same for the streams: the first node that starts says how many there are.

@@ -47,6 +47,8 @@ struct Partitions: Sendable {
         }
     }
 
+    func service(of user: String) -> Service { services[map.index(of: user)] }
+
     private var range: String { "0 to \(services.count - 1)" }
 
     /// The field `partition` of the query.

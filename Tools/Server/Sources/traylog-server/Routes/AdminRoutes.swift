@@ -7,12 +7,13 @@ enum AdminRoutes {
     static var all: [Route] { [compactions, erasures, replays, verifications, ticks, backups, job, stats] }
 
     private static var compactions: Route {
-        job("compactions", "Compact the store", ["before", "keepDays", "archive", "dryRun"]) { members, name in
+        job("compactions", "Compact the store", ["before", "keepDays", "archive", "dryRun"]) { members, call in
             let moment = try before(members)
             let (archive, isDryRun) = (try text("archive", members), try flag("dryRun", members))
-            return { service, progress in
+            let name = call.callerName
+            return { service, job in
                 let report = try await service.store.compact(
-                    before: moment, archive: archive, isDryRun: isDryRun, actor: name, progress: progress)
+                    before: moment, archive: archive, isDryRun: isDryRun, actor: name, progress: job.progress)
                 return JSONValue(writing: { $0.write(report, isDryRun: isDryRun) })
             }
         }
@@ -38,17 +39,20 @@ enum AdminRoutes {
 
     private static var erasures: Route {
         job("erasures", "Erase a person", ["user", "confirm", "archive"], required: ["user", "confirm"]) {
-            members, name in
+            members, call in
             guard let user = try text("user", members) else { throw Problem.invalid("user", "must be given") }
+            // What is no user's name is refused at once.
+            _ = try await call.store.version(of: user)
             guard try text("confirm", members).map({ $0.utf8.elementsEqual(user.utf8) }) ?? false else {
                 throw Problem.invalid("confirm", "must be the user's name again")
             }
-            let archive = try text("archive", members)
-            return { service, progress in
-                let report = try await service.store.erase(user, actor: name, archives: archive, progress: progress)
+            let (archive, name) = (try text("archive", members), call.callerName)
+            return { service, job in
+                let report = try await service.store.erase(user, actor: name, archives: archive, progress: job.progress)
+                let outcome = JSONValue(writing: { $0.write(report) })
                 try await service.devices.forget(user)
-                if let cluster = service.cluster { try await cluster.waitForErasure() }
-                return JSONValue(writing: { $0.write(report) })
+                if let cluster = service.cluster { try await cluster.finishErasure(job.id, outcome) }
+                return outcome
             }
         }
     }
@@ -60,8 +64,8 @@ enum AdminRoutes {
                     "rebuild",
                     "needs a store that nobody else writes: stop the server, and run 'traylog replay --rebuild'")
             }
-            return { service, progress in
-                let report = try await service.store.replay(progress: progress)
+            return { service, job in
+                let report = try await service.store.replay(progress: job.progress)
                 return JSONValue(writing: { $0.write(report) })
             }
         }
@@ -70,8 +74,8 @@ enum AdminRoutes {
     private static var verifications: Route {
         job("verifications", "Check everything that can be checked", ["archive", "treeHead"]) { members, _ in
             let (archive, kept) = (try text("archive", members), try treeHead(members))
-            return { service, progress in
-                let report = try await service.store.verify(archives: archive, progress: progress)
+            return { service, job in
+                let report = try await service.store.verify(archives: archive, progress: job.progress)
                 var findings = report.findings
                 if let kept { findings += try await finding(of: kept, service.store) }
                 return .present([
@@ -119,8 +123,8 @@ enum AdminRoutes {
             guard let destination = try text("dest", members), destination.hasPrefix("/") else {
                 throw Problem.invalid("dest", "must be an absolute path")
             }
-            return { service, progress in
-                let report = try await service.store.backup(to: destination, progress: progress)
+            return { service, job in
+                let report = try await service.store.backup(to: destination, progress: job.progress)
                 return JSONValue(writing: { $0.write(report) })
             }
         }
@@ -130,6 +134,7 @@ enum AdminRoutes {
         Route(.get, "/v1/admin/jobs/{id}", "How a job stands", .key(.admin)) { call in
             guard let job = call.service.jobs.find(call.segment("id")) else {
                 if let answer = await call.answerOfAnotherNode() { return answer }
+                if let erasure = try await call.keptErasure() { return .json(erasure.json) }
                 throw Problem(.notFound, "Not found", "there is no such job")
             }
             return .json(job.json)
@@ -144,20 +149,19 @@ enum AdminRoutes {
 
     /// A route that starts a job.
     ///
-    /// - Parameter prepare: makes the work of the members and the name of the key, or refuses them.
+    /// - Parameter prepare: makes the work of the members, or refuses them.
     private static func job(
         _ name: String, _ summary: String, _ members: [String], required: [String] = [],
         _ prepare:
-            @escaping @Sendable (JSONValue, String) throws
-            -> @Sendable (Service, @escaping Jobs.Progress) async throws -> JSONValue
+            @escaping @Sendable (JSONValue, Call) async throws
+            -> @Sendable (Service, Jobs.Handle) async throws -> JSONValue
     ) -> Route {
         Route(
             .post, "/v1/admin/\(name)", summary, .key(.admin), body: .fields(members), required: required, status: 202
         ) { call in
-            let caller = call.caller?.name ?? ""
-            let work = try prepare(try await call.members(Set(members)), caller)
-            let id = call.service.jobs.start(name, by: caller) { [service = call.service] progress in
-                try await work(service, progress)
+            let work = try await prepare(try await call.members(Set(members)), call)
+            let id = call.service.jobs.start(name, by: call.callerName) { [service = call.service] job in
+                try await work(service, job)
             }
             return .json(["id": .string(id)], .accepted, headers: [.location: "/v1/admin/jobs/\(id)"])
         }
@@ -174,4 +178,9 @@ enum AdminRoutes {
         guard let flag = value.bool else { throw Problem.invalid(name, "must be true or false") }
         return flag
     }
+}
+
+extension Call {
+    /// The name of the key.
+    fileprivate var callerName: String { caller?.name ?? "" }
 }

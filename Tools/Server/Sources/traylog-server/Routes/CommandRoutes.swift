@@ -36,12 +36,8 @@ enum CommandRoutes {
     }
 
     /// The commands of an array; where one cannot be read, why.
-    static func read(_ body: [UInt8]) throws(JSONError) -> [Result<Command, Refusal>] {
-        do throws(Refusal) {
-            return try Command.array(json: body.span, atMost: Service.mostCommands)
-        } catch {
-            throw JSONError(message: error.message)
-        }
+    static func read(_ body: [UInt8]) throws(Refusal) -> [Result<Command, Refusal>] {
+        try Command.array(json: body.span, atMost: Service.mostCommands)
     }
 
     private static func array(_ call: Call) async throws -> Response {

@@ -6,14 +6,20 @@ enum DeviceRoutes {
     static var all: [Route] {
         [
             Route(
-                .put, "/v1/users/{u}/devices/{token}", "Say whose a device is", .key(.users), status: 204, answers: nil
+                .put, "/v1/users/{u}/devices/{token}", "Say whose a device is", .key(.users), body: .fields([]),
+                status: 204,
+                answers: nil
             ) { call in
+                _ = try await call.members([])
                 try await call.service.devices.register(token(call), of: user(call))
                 return .noContent
             },
             Route(
-                .delete, "/v1/users/{u}/devices/{token}", "Forget a device", .key(.users), status: 204, answers: nil
+                .delete, "/v1/users/{u}/devices/{token}", "Forget a device", .key(.users), body: .fields([]),
+                status: 204,
+                answers: nil
             ) { call in
+                _ = try await call.members([])
                 try await call.service.devices.remove(token(call), of: user(call))
                 return .noContent
             },
@@ -34,8 +40,8 @@ enum DeviceRoutes {
 
     private static func token(_ call: Call) throws(Problem) -> String {
         let token = call.segment("token")
-        guard (1...Devices.longestToken).contains(token.utf8.count), token.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f })
-        else { throw .invalid("token", "must have 1 to \(Devices.longestToken) bytes, without blanks") }
+        guard (1...Device.longestToken).contains(token.utf8.count), token.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f })
+        else { throw .invalid("token", "must have 1 to \(Device.longestToken) bytes, without blanks") }
         return token
     }
 }

@@ -122,8 +122,9 @@ struct LogFeed: Feed {
         store = call.store
         identity = call.service.storeIdentity
         var filter = EventFilter()
-        (filter.user, filter.actor, filter.device) = (call.query["user"], call.query["actor"], call.query["device"])
-        for name in call.query["kind"]?.split(separator: ",") ?? [] {
+        (filter.user, filter.actor) = (try call.name("user"), try call.name("actor"))
+        filter.device = try call.name("device")
+        for name in call.query["kind"]?.split(separator: ",", omittingEmptySubsequences: false) ?? [] {
             guard let kind = EventKind(name: name) else {
                 throw Problem.invalid("kind", "is none of the kinds of event")
             }

@@ -15,6 +15,11 @@ final class Jobs: Sendable {
         var progress = 0.0
         var outcome: JSONValue = .null
 
+        /// One that a node that may be gone has made.
+        init(_ id: String, _ kind: String, by name: String = "", startedAt: Timestamp = .now) {
+            (self.id, self.kind, by, self.startedAt) = (id, kind, name, startedAt)
+        }
+
         var json: JSONValue {
             [
                 "id": .string(id), "kind": .string(kind), "state": .string(state),
@@ -31,21 +36,26 @@ final class Jobs: Sendable {
 
     func find(_ id: String) -> Job? { jobs.withLock { $0.first { $0.id == id } } }
 
-    /// How far a job has come: called with the steps done, and of how many.
-    typealias Progress = @Sendable (UInt64, UInt64) -> Void
+    /// A job, for the work that it is.
+    struct Handle: Sendable {
+        let id: String
+        /// How far it has come: called with the steps done, and of how many.
+        let progress: @Sendable (UInt64, UInt64) -> Void
+    }
 
     /// Starts a job, and returns its id.
     func start(
-        _ kind: String, by name: String, _ work: @escaping @Sendable (@escaping Progress) async throws -> JSONValue
+        _ kind: String, by name: String, _ work: @escaping @Sendable (Handle) async throws -> JSONValue
     ) -> String {
-        let job = Job(id: [UInt8].random(8).hex, kind: kind, by: name, startedAt: .now)
+        let job = Job([UInt8].random(8).hex, kind, by: name)
         jobs.withLock { jobs in
             jobs.append(job)
             if jobs.count > Self.kept { jobs.removeFirst() }
         }
         Task {
             do {
-                finish(job.id, "done", try await work { [self] in note(job.id, $0, $1) })
+                let handle = Handle(id: job.id) { [self] in note(job.id, $0, $1) }
+                finish(job.id, "done", try await work(handle))
             } catch {
                 var problem = Problem(error)
                 if case TraylogError.failed(let failure) = error { problem = Problem(failure, tellsAll: true) }

@@ -10,8 +10,10 @@ enum LiveRoutes {
                 .get, "/v1/users/{u}/live", "A user's tray, again whenever it changes", .reading,
                 answers: "text/event-stream"
             ) { call in
+                // Before the answer, so that what is no user's name has a status.
+                _ = try await call.store.version(of: call.user)
                 // The present tray comes first, whatever the caller has seen, so that nothing hangs on the field.
-                try LiveStream.response(call) { writer, stream in
+                return try LiveStream.response(call) { writer, stream in
                     for try await tray in call.store.trayUpdates(of: call.user, stopper: stream.stopper) {
                         let data = String(decoding: tray.jsonBytes, as: UTF8.self)
                         // It skips states while a slow reader makes it wait here.

@@ -70,9 +70,6 @@ enum ReadingRoutes {
     private static var users: Route {
         Route(.get, "/v1/users", "Users and their trays", .key(.users), query: ["prefix", "cursor", "limit"]) { call in
             let limit = try call.limit()
-            guard (1...Limits.pageItems).contains(limit) else {
-                throw Problem.invalid("limit", "must be 1 to \(Limits.pageItems)")
-            }
             var after: String?
             if let cursor = call.query["cursor"] {
                 after = [UInt8](base64URL: cursor).flatMap { String(validating: $0, as: UTF8.self) }
@@ -120,8 +117,8 @@ extension Call {
         query.includeSilent = try flag("includeSilent")
         query.onlyUnread = try flag("unread")
         query.onlyUnseen = try flag("unseen")
-        query.category = self.query["category"]
-        if let thread = self.query["thread"] { query.thread = .named(thread) }
+        query.category = try name("category")
+        if let thread = try name("thread") { query.thread = .named(thread) }
         if try flag("unthreaded") {
             guard self.query["thread"] == nil else { throw Problem.invalid("unthreaded", "excludes thread") }
             query.thread = .unthreaded
@@ -133,7 +130,7 @@ extension Call {
     fileprivate func extras() throws -> Set<String> {
         guard let text = query["with"] else { return [] }
         let names = Set(text.split(separator: ",").map(String.init))
-        guard names.isSubset(of: ["tray", "threads"]) else {
+        guard !names.isEmpty, names.isSubset(of: ["tray", "threads"]) else {
             throw Problem.invalid("with", "must be of tray and threads")
         }
         return names

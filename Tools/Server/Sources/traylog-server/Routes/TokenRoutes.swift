@@ -40,7 +40,7 @@ enum TokenRoutes {
 
     private static func scope(_ value: JSONValue?) throws -> String? {
         guard let value else { return nil }
-        guard let text = value.string,
+        guard let text = value.string, text.contains(where: { $0 != " " }),
             text.split(separator: " ").allSatisfy({ TokenScope(rawValue: String($0)) != nil })
         else {
             throw Problem.invalid("scope", "must be of \(TokenScope.allCases.map(\.rawValue).joined(separator: " "))")

@@ -40,6 +40,7 @@ struct ServeCommand: AsyncParsableCommand {
         )
         var services: [Service] = []
         var checkpointKey: NotePrivateKey?
+        var devices: (any Devices)?
         do {
             for partition in 0..<map.count {
                 let directory = map.directory(settings.store, partition)
@@ -55,10 +56,17 @@ struct ServeCommand: AsyncParsableCommand {
                 do {
                     let key = try checkpointKey ?? givenKey ?? Self.checkpointKey(in: settings.store)
                     checkpointKey = key
+                    if devices == nil {
+                        devices =
+                            if let cluster = settings.cluster { try await Cluster.devices(cluster, log: log) } else {
+                                try DeviceFile(directory: directory)
+                            }
+                    }
+                    guard let devices else { preconditionFailure("The device tokens are somewhere.") }
                     services.append(
                         try await Service(
                             store: store, configuration: settings.service, keys: keys, tokens: tokens,
-                            checkpointKey: key, devices: Devices(directory: directory), metrics: metrics, log: log,
+                            checkpointKey: key, devices: devices, metrics: metrics, log: log,
                             cluster: cluster, pass: pass, limits: limits, streams: streams))
                 } catch {
                     if let cluster { await cluster.stop() } else { await store.close() }
@@ -80,7 +88,8 @@ struct ServeCommand: AsyncParsableCommand {
         let (ports, told) = AsyncStream.makeStream(of: Int.self)
         let providers = try settings.apns.map { address in
             Listener.application(
-                APNsResponder(service: service), address, try Listener.tls(tls, askingFor: settings.apnsClients)
+                APNsResponder(service: service, partitions: partitions), address,
+                try Listener.tls(tls, askingFor: settings.apnsClients)
             ) { told.yield($0) }
         }
         let scheme = tls == nil ? "http" : "https"
@@ -155,10 +164,7 @@ struct ServeCommand: AsyncParsableCommand {
         if FileManager.default.fileExists(atPath: path) { return try NotePrivateKey(text(path)) }
         let key = try NotePrivateKey(name: "traylog")
         for (path, text, rights) in [(path + ".pub", key.publicKey.text, 0o644), (path, key.text, 0o600)] {
-            guard
-                FileManager.default.createFile(
-                    atPath: path, contents: Data("\(text)\n".utf8), attributes: [.posixPermissions: rights])
-            else { throw StorageProblem.unwritable(path) }
+            try SmallFile.write(Data("\(text)\n".utf8), to: path, rights: rights)
         }
         return key
     }

@@ -180,9 +180,6 @@ struct ServeSettings {
             )
         }
         if let apns {
-            guard partitions.count == 1 else {
-                throw ConfigurationError("--apns-listen is for a server with one partition")
-            }
             guard certificate != nil else {
                 throw ConfigurationError("--apns-listen needs --tls-certificate and --tls-key: providers speak HTTP/2")
             }
