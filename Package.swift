@@ -221,6 +221,7 @@ let package = Package(
                 "TestSupport", "Traylog", "TraylogArchive", "traylog-cli",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
+            exclude: ["Snapshots"],
             swiftSettings: strict),
         .testTarget(
             name: "FuzzTests",

@@ -190,7 +190,7 @@ class HandedOut:
             elif "leafIndex" in value:
                 self.check_proof(value)
                 proved += 1
-            elif "event" in value and first.get("disclosed") and value.get("archived"):
+            elif "event" in value and first.get("disclosed") and value.get("archived") and "proof" not in value:
                 proved += 1
             elif "event" in value:
                 self.check_entry(value, counts)

@@ -67,6 +67,27 @@ extension EventLog {
     }
 }
 
+extension LogRow {
+    /// The event's leaf, erased or not, after checking the record.
+    ///
+    /// - Throws: ``CodecError``.
+    package func leaf() throws -> EventLeaf {
+        let span = RawSpan(_elements: record.span)
+        let header = try RecordHeader.read(span, seq: seq)
+        guard case .erased(let range) = try RecordCodec.body(seq: seq, header: header, record: span) else {
+            return try withPayload { header, payload in
+                let salt = header.salt.bytes
+                return EventLeaf(seq, header, digest: .sha256(RawSpan(_elements: salt.span), payload))
+            }
+        }
+        try RecordCodec.verify(seq: seq, record: span)
+        guard let digest = MerkleHash(bytes: span.extracting(range)) else {
+            throw CodecError(.damaged, seq: seq, "the digest in the place of its payload")
+        }
+        return EventLeaf(seq, header, digest: digest)
+    }
+}
+
 extension EventLeaf {
     /// The leaf of an event, from its record's header.
     package init(_ seq: UInt64, _ header: RecordHeader, digest: MerkleHash) {

@@ -31,7 +31,9 @@ extension BlockingQueries {
             let last = min(end, size)
             let start = min(first - 1, last)
             let fold = try StepFold(now, after: start, through: last)
-            let (steps, state) = try AuditReport.steps(fold, user, withTrays: withTrays)
+            let (steps, state) = try AuditReport.steps(from: fold.base.state, user, withTrays ? fold.base.pages : nil) {
+                try fold.run($0)
+            }
             let then = try now.at(last)
             guard TrayCounts(state) == TrayCounts(then.state) else { throw StoreFailure.unequalFolds(user) }
             let (before, tray) = (TrayCounts(fold.base.state), try then.tray())
@@ -53,24 +55,48 @@ extension BlockingQueries {
     ///   - report: what is written, or asked about.
     ///   - range: indexes of ``AuditReport/steps``.
     ///   - withProofs: adds the proof that each event is in the tree of ``AuditReport/treeHead``.
+    ///   - disclosed: adds salt and payload of each event, for those who may read them.
     /// - Complexity: O(range). A proof takes about 0.1 ms, and less for events close together.
     public func entries(
-        of report: AuditReport, _ range: Range<Int>, withProofs: Bool
+        of report: AuditReport, _ range: Range<Int>, withProofs: Bool, disclosed: Bool = false
     ) throws(TraylogError) -> [AuditEntry] {
-        let steps = Array(report.steps[range])
-        let events = try events(of: steps)
-        guard withProofs else { return zip(steps, events).map { AuditEntry(step: $0, event: $1) } }
-        return try queries.translatingErrors { source in
+        let steps = report.steps[range]
+        let logged = try events(of: steps.filter { report.archived[$0.seq] == nil })
+        var entries = try queries.translatingErrors { _ in
+            var logged = logged[...]
+            return try steps.map { step in
+                if let row = report.archived[step.seq] { return AuditEntry(step: step, event: try row.event()) }
+                return AuditEntry(step: step, event: logged.removeFirst())
+            }
+        }
+        if withProofs { try prove(&entries, of: report) }
+        guard disclosed else { return entries }
+        for index in entries.indices {
+            let seq = entries[index].event.seq
+            guard let row = report.archived[seq] else {
+                entries[index].disclosure = try disclosure(of: seq)
+                continue
+            }
+            entries[index].disclosure = try queries.translatingErrors { _ in try row.disclosure }
+        }
+        return entries
+    }
+
+    private func prove(_ entries: inout [AuditEntry], of report: AuditReport) throws(TraylogError) {
+        entries = try queries.translatingErrors { source in
             let size = report.treeHead.size
             let nodes = CachedNodes(try queries.nodes(through: size), size: size)
-            return try zip(steps, events).map { step, event in
-                let leaf = try source.environment.read { try source.tables.log.leaf(step.seq.rawValue, in: $0) }
-                let proof = try leaf.map { leaf in
-                    EventProof(
-                        leaf: leaf, head: report.treeHead,
-                        inclusion: try nodes.inclusionProof(ofLeaf: leaf.index, in: size))
-                }
-                return AuditEntry(step: step, event: event, proof: proof)
+            return try entries.map { entry in
+                let seq = entry.event.seq
+                let leaf =
+                    try report.archived[seq]?.leaf()
+                    ?? source.environment.read { try source.tables.log.leaf(seq.rawValue, in: $0) }
+                guard let leaf else { return entry }
+                var proved = entry
+                proved.proof = EventProof(
+                    leaf: leaf, head: report.treeHead,
+                    inclusion: try nodes.inclusionProof(ofLeaf: leaf.index, in: size))
+                return proved
             }
         }
     }
@@ -89,15 +115,17 @@ extension BlockingQueries {
 }
 
 extension AuditReport {
-    fileprivate static func steps(
-        _ fold: StepFold, _ user: String, withTrays: Bool
+    /// - Parameter source: of the trays after each step; nil without trays.
+    static func steps(
+        from base: TrayState, _ user: String, _ source: (some StateSource)?,
+        run: ((borrowing TrayState, UInt64) throws -> Void) throws -> TrayState
     ) throws -> (steps: [AuditStep], state: TrayState) {
         var steps: [AuditStep] = []
-        var before = TrayCounts(fold.base.state)
-        let state = try fold.run { state, seq in
+        var before = TrayCounts(base)
+        let state = try run { state, seq in
             let after = TrayCounts(state)
             var step = AuditStep(seq: Seq(seq), before: before, after: after)
-            if withTrays { step.tray = try state.tray(of: user, asOf: Seq(seq), source: fold.base.pages) }
+            if let source { step.tray = try state.tray(of: user, asOf: Seq(seq), source: source) }
             steps.append(step)
             before = after
         }
@@ -124,7 +152,7 @@ extension StoreSnapshot {
 }
 
 extension StoreFailure {
-    fileprivate static func unequalFolds(_ user: String) -> StoreFailure {
+    static func unequalFolds(_ user: String) -> StoreFailure {
         StoreFailure(
             code: .damaged,
             message:

@@ -165,10 +165,10 @@ extension TrayQueries {
 
     /// The events of some steps of a report.
     public func entries(
-        of report: AuditReport, _ range: Range<Int>, withProofs: Bool
+        of report: AuditReport, _ range: Range<Int>, withProofs: Bool, disclosed: Bool = false
     ) async throws(TraylogError) -> [AuditEntry] {
         try await asking { store throws(TraylogError) in
-            try store.entries(of: report, range, withProofs: withProofs)
+            try store.entries(of: report, range, withProofs: withProofs, disclosed: disclosed)
         }
     }
 

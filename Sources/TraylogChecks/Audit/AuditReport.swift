@@ -1,10 +1,11 @@
 import TraylogAudit
 import TraylogDomain
 import TraylogJSON
+import TraylogLog
 
 /// The events that touched one user's tray in a range of the log, and their effects.
 ///
-/// A value, which later appends do not change. ``TrayQueries/entries(of:_:withProofs:)`` returns the events in full.
+/// A value, which later appends do not change. ``TrayQueries/entries(of:_:withProofs:disclosed:)`` returns the events in full.
 public struct AuditReport: Hashable, Sendable {
     /// The user whose tray the report is about.
     public var user: String
@@ -22,6 +23,8 @@ public struct AuditReport: Hashable, Sendable {
     public var tray: Tray
     /// The events, in the order of the log.
     public var steps: [AuditStep]
+    /// The steps' events that left the log, as an archive has them.
+    package var archived: [Seq: LogRow] = [:]
 
     package init(
         user: String, from: Seq, through: Seq, treeHead: TreeHead, before: TrayCounts, tray: Tray, steps: [AuditStep]
@@ -39,7 +42,7 @@ public struct AuditEntry: Hashable, Sendable {
     public var event: Event
     /// Leads to the report's tree head; nil unless proofs were asked for.
     public var proof: EventProof?
-    /// The salt and the payload that the proof's leaf commits to; nil unless a caller puts it there (``TrayQueries/disclosure(of:)``).
+    /// The salt and the payload that the proof's leaf commits to; nil unless it was asked for.
     public var disclosure: EventDisclosure?
 
     /// Makes one of its parts.

@@ -148,8 +148,8 @@ public struct HandedOutCheck: Sendable {
             throw .invalid(field: "before", reason: "is not what the event before it left")
         }
         if let after = members.range("after") { lastCounts = Array(copying: span.extracting(after)) }
-        // Of an event that left the log there is no leaf; the last line covers what is shown of it.
-        if needsChain, members.has("archived") { return }
+        // Of what the person caused elsewhere and left the log there is no leaf; the last line covers what is shown of it.
+        if needsChain, members.has("archived"), !members.has("proof") { return }
         guard let proofRange = members.range("proof") else {
             throw .invalid(field: "proof", reason: "is missing: make the report without '--no-proofs'")
         }

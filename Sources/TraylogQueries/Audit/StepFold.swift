@@ -47,20 +47,13 @@ package struct StepFold {
             guard failure == nil else { return }
             do {
                 let seq = state.appliedSeq
-                if try reaches(state, seq) { try body(state, seq) }
+                if try state.isReached(by: history.topicFact(seq), seq, stored: base.pages) { try body(state, seq) }
             } catch {
                 failure = error
             }
         }
         if let failure { throw failure }
         return state
-    }
-
-    /// Whether an event is the user's own, or changed the user's items.
-    private func reaches(_ state: borrowing TrayState, _ seq: UInt64) throws -> Bool {
-        guard let fact = history.topicFact(seq) else { return true }
-        guard fact.kind != .broadcast else { return state.tail.entries.last?.seq == seq }
-        return try state.entry(of: fact.target, stored: base.pages) != nil
     }
 }
 

@@ -50,7 +50,7 @@ struct ArchiveOptionTests {
             try store.append(#"{"kind":"notify","user":"ada"}"#, #"{"kind":"seeTray","user":"ada"}"#)
             let archives = store.directory + "-archives"
             let name = try HandMadeArchive.write([1], of: store.directory, to: archives)
-            #expect(try store.run("verify", "--archive", archives).text.hasSuffix(", 1 events in archives\n"))
+            #expect(try store.run("verify", "--archive", archives).text.hasSuffix(", 1 event in archives\n"))
             #expect(try store.run("verify", "--json", "--archive", archives).outputs("archivedEvents") == [1])
             let file = URL(filePath: archives + "/" + name)
             try Data(contentsOf: file).dropLast(9).write(to: file)

@@ -45,13 +45,34 @@ struct OperatorFaultTests {
                     try manager.attributesOfItem(atPath: "/dev/null")[.type] as? FileAttributeType
                         == .typeCharacterSpecial)
                 #expect(try store.run("audit", "ada", "--html", "-").text.hasPrefix("<!DOCTYPE html>"))
-                _ = fifo
+                _ = try Self.output(of: Self.started("/usr/bin/mkfifo", fifo))
+                let listener = try Self.started("/bin/cat", fifo)
+                #expect(try store.run("audit", "ada", "--html", fifo).status == 0)
+                #expect(try Self.output(of: listener).hasPrefix("<!DOCTYPE html>"))
+                #expect(try manager.attributesOfItem(atPath: fifo)[.type] as? FileAttributeType == .typeUnknown)
+                try manager.removeItem(atPath: fifo)
                 let missing = try store.run("audit", "ada", "--html", directory + "/no/x.html")
                 #expect(missing.status == 74)
                 #expect(!missing.errorText.contains(".partial"))
                 #expect(try manager.contentsOfDirectory(atPath: directory).sorted() == ["link", "target"])
             }
         }
+    }
+
+    private static func started(_ program: String, _ argument: String) throws -> Process {
+        let process = Process()
+        process.executableURL = URL(filePath: program)
+        process.arguments = [argument]
+        process.standardOutput = Pipe()
+        try process.run()
+        return process
+    }
+
+    private static func output(of process: Process) throws -> String {
+        guard let pipe = process.standardOutput as? Pipe else { return "" }
+        let data = try pipe.fileHandleForReading.readToEnd()
+        process.waitUntilExit()
+        return String(decoding: data ?? Data(), as: UTF8.self)
     }
 
     @Test func aPipeCutsNoText() throws {

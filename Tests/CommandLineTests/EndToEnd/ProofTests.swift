@@ -68,6 +68,7 @@ struct ProofTests {
             let mode = try FileManager.default.attributesOfItem(atPath: key)[.posixPermissions] as? Int
             #expect(mode == 0o600)
             #expect(try TraylogRun.of(["keygen", key]).status == 74)
+            #expect(try TraylogRun.of(["keygen", "/nonexist/a"]).errorText.hasPrefix("traylog: /nonexist/a: "))
             #expect(try TraylogRun.of(["keygen", key + "2", "--name", "a b"]).status == 65)
             #expect(!FileManager.default.fileExists(atPath: key + "2"))
 

@@ -21,18 +21,27 @@ struct PseudoTerminal {
         far = FileHandle(fileDescriptor: farNumber, closeOnDealloc: true)
     }
 
-    /// What the program showed, which must be less than a terminal holds back (4 KiB).
+    /// What the program showed, on standard output and, if asked for, on standard error.
     static func text(
-        of arguments: [String], columns: UInt16, environment: [String: String] = [:], withErrors: Bool = false
+        of arguments: [String], columns: UInt16, environment: [String: String] = [:], withErrors: Bool = false,
+        in folder: String? = nil
     ) throws -> String {
         let terminal = try PseudoTerminal(columns: columns)
-        let process = try TraylogRun.process(arguments, environment: environment)
+        let process = try TraylogRun.process(arguments, environment: environment, in: folder)
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = terminal.far
         process.standardError = withErrors ? terminal.far : FileHandle.nullDevice
         try process.run()
+        try terminal.far.close()
+        var bytes = Data()
+        var part = [UInt8](repeating: 0, count: 4_096)
+        // Linux says that the other side is closed with an error.
+        while true {
+            let count = unsafe read(terminal.near.fileDescriptor, &part, part.count)
+            guard count > 0 else { break }
+            bytes += part[..<count]
+        }
         process.waitUntilExit()
-        let text = String(decoding: terminal.near.availableData, as: UTF8.self)
-        return text.replacing("\r\n", with: "\n")
+        return String(decoding: bytes, as: UTF8.self).replacing("\r\n", with: "\n")
     }
 }

@@ -18,12 +18,12 @@ struct TraylogRun {
 
     /// Runs `traylog` with a clean environment and waits for its end.
     static func of(
-        _ arguments: [String], input: Data = Data(), environment: [String: String] = [:]
+        _ arguments: [String], input: Data = Data(), environment: [String: String] = [:], in folder: String? = nil
     ) throws -> TraylogRun {
         try withDirectory { directory in
             let (stdin, stdout, stderr) = (directory + "/in", directory + "/out", directory + "/err")
             try input.write(to: URL(filePath: stdin))
-            let process = try process(arguments, environment: environment)
+            let process = try process(arguments, environment: environment, in: folder)
             process.standardInput = try handle(stdin, create: false)
             process.standardOutput = try handle(stdout, create: true)
             process.standardError = try handle(stderr, create: true)
@@ -35,8 +35,12 @@ struct TraylogRun {
         }
     }
 
-    static func process(_ arguments: [String], environment: [String: String] = [:]) throws -> Process {
+    /// - Parameter folder: the working directory; nil for that of the tests.
+    static func process(
+        _ arguments: [String], environment: [String: String] = [:], in folder: String? = nil
+    ) throws -> Process {
         let process = Process()
+        if let folder { process.currentDirectoryURL = URL(filePath: folder) }
         process.executableURL = try program()
         process.arguments = arguments
         process.environment = ["PATH": "/usr/bin:/bin", "TZ": "UTC"].merging(environment) { $1 }

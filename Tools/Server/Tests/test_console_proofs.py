@@ -272,6 +272,20 @@ class OperationTests(ProofCase):
         self.open("")
         self.browser.wait("!document.querySelector('main').textContent.includes('looking in the log') || (location.reload(), false)")
 
+    def test_a_verification_and_a_backup_say_what_came_of_them(self):
+        self.open("/operations")
+        self.browser.one("form[action$='/verifications'] button").click()
+        self.assertRegex(self.outcome(), r"Verification[\s\S]*done")
+        directory = os.path.join(self.server.directory, "copies", "first")
+        os.makedirs(os.path.dirname(directory))
+        for state in ("done", "failed"):
+            # The second finds the first in its place.
+            self.open("/operations")
+            self.fill(directory=directory)
+            self.browser.one("form[action$='/backups'] button").click()
+            self.assertRegex(self.outcome(), rf"Backup[\s\S]*{state}")
+            self.assertTrue(os.listdir(directory))
+
     def test_runs_are_listed_with_who_asked(self):
         self.open("/operations")
         self.browser.one("[aria-labelledby=replay-title] button").click()

@@ -14,11 +14,15 @@ struct AuditCommand: StoreCommand {
             that it is in the tree of the tree head ('traylog help prove'). --html writes one page that needs nothing \
             else, with a chart of the unread items over time, to read and to print.
 
+            With --archive the report also has the events that compactions took out of the log, with their effects and \
+            their proofs; all archives have to be there.
+
             EXAMPLES
               traylog audit alice
               traylog audit alice --from 2026-01-01 --to 2026-02-01 --html alice.html
               traylog audit alice --html alice.html --sign audit.key
               traylog audit alice --as-of 1200 --trays --json
+              traylog audit alice --archive old --html alice.html
               traylog audit alice --json --disclose > alice.jsonl
             """)
 
@@ -34,6 +38,7 @@ struct AuditCommand: StoreCommand {
     var to: Moment?
 
     @OptionGroup var moment: MomentOption
+    @OptionGroup var archive: ArchiveOption
 
     @Flag(help: "The whole tray after each event (with --json, --html).")
     var trays = false
@@ -64,9 +69,15 @@ struct AuditCommand: StoreCommand {
     func run() throws {
         try withReader { reader in
             if !global.json { try noteIfUnknown(user, reader) }
-            let report = try reader.audit(of: user, from: from, to: to, asOf: moment.asOf, withTrays: trays)
+            let archives = try archive.open(for: reader)
+            let report =
+                try archives.map {
+                    try reader.audit(
+                        of: user, from: from, to: to, asOf: moment.asOf, withTrays: trays, including: $0)
+                } ?? reader.audit(of: user, from: from, to: to, asOf: moment.asOf, withTrays: trays)
             if let html { return try writePage(html, report, reader) }
-            var chunks = AuditChunks(reader: reader, report: report, withProofs: !noProofs && global.json)
+            var chunks = AuditChunks(
+                reader: reader, report: report, withProofs: !noProofs && global.json, disclosed: disclose)
             // On a terminal the lines themselves show how far it is.
             var progress = Descriptor.standardOutput.isTerminal ? nil : ProgressBar("audit", unit: "events")
             defer { progress?.clear() }
@@ -79,16 +90,14 @@ struct AuditCommand: StoreCommand {
                         count += entries.count
                         progress?.update(
                             count: UInt64(count), fraction: Double(count) / Double(report.steps.count))
-                        for var entry in entries {
-                            if disclose { entry.disclosure = try reader.disclosure(of: entry.event.seq) }
-                            try output.json(&chain) { $0.write(entry) }
-                        }
+                        for entry in entries { try output.json(&chain) { $0.write(entry) } }
                     }
                     if disclose { try output.line(chain) }
                 } else {
                     let statistics = try reader.statistics()
                     var text = AuditText(
-                        report, floor: statistics.floor, dropped: statistics.dropped, on: Terminal(.standardOutput))
+                        report, floor: statistics.floor, dropped: statistics.dropped, archive: archive.directory,
+                        on: Terminal(.standardOutput))
                     try output.lines(text.heading)
                     while let entries = try chunks.take() { try output.lines(text.lines(entries)) }
                 }
@@ -128,7 +137,7 @@ struct AuditCommand: StoreCommand {
             let range = number * rows..<min((number + 1) * rows, report.steps.count)
             let page = AuditPage(
                 report: report, hasProofs: !noProofs, totals: totals, store: directory, floor: statistics.floor,
-                dropped: statistics.dropped, checkpoint: checkpoint, number: number,
+                dropped: statistics.dropped, archive: archive.directory, checkpoint: checkpoint, number: number,
                 names: (0..<pages).map { AuditPage.name(path, $0) })
             var chunks = AuditChunks(reader: reader, report: report, withProofs: !noProofs, range: range)
             try FileText.replace(AuditPage.name(path, number)) { output in

@@ -89,7 +89,7 @@ struct CheckCommand: ParsableCommand {
             let signature = publicKey == nil ? ", signature not looked at" : ", signed"
             let sizes = check.heads.map { $0.size.counted("event") }.joined(separator: ", ")
             if check.findings.isEmpty {
-                try output.line("true: \(words(check)), by the tree head of \(sizes)\(signature)")
+                try output.lines(["true: \(words(check))", "by the tree head of \(sizes)\(signature)"])
             } else {
                 try output.line("not proved: \(check.findings.count.counted("finding"))")
             }

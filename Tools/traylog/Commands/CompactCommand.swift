@@ -106,7 +106,7 @@ struct CompactCommand: StoreCommand {
 extension CompactionReport {
     fileprivate func words(isDryRun: Bool) -> [String] {
         var lines = [
-            "\(isDryRun ? "would drop" : "dropped"): \(dropped.grouped) events below the floor, which is \(floor)"
+            "\(isDryRun ? "would drop" : "dropped"): \(dropped.counted("event")) below the floor, which is \(floor)"
         ]
         for (kind, count) in kinds.sorted(by: { ($1.value, $0.key.name) < ($0.value, $1.key.name) }) {
             lines.append("  \(count.grouped) \(kind.name)")

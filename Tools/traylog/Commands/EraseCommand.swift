@@ -65,7 +65,7 @@ struct EraseCommand: StoreCommand {
 extension ErasureReport {
     fileprivate var words: [String] {
         guard let seq, let pseudonym else { return ["unchanged: nobody of that name"] }
-        var lines = ["erased: \(events.grouped) events, now of \(pseudonym); event \(seq)"]
+        var lines = ["erased: \(events.counted("event")), now of \(pseudonym); event \(seq)"]
         for archive in archives { lines.append("archive rewritten: \(VisibleText(archive).text)") }
         lines.append("not reached: backups, exports, and copies of archives")
         return lines

@@ -27,12 +27,11 @@ struct KeygenCommand: ParsableCommand {
     func run() throws {
         let key = try KeyFile.using("--name") { () throws(NoteError) in try NotePrivateKey(name: name) }
         let publicFile = file + ".pub"
-        // The public key first, so that a failed run leaves no private key.
-        try FileText.create(publicFile, key.publicKey.text + "\n", isSecret: false)
+        try FileText.create(file, key.text + "\n", isSecret: true)
         do {
-            try FileText.create(file, key.text + "\n", isSecret: true)
+            try FileText.create(publicFile, key.publicKey.text + "\n", isSecret: false)
         } catch {
-            FileText.remove(publicFile)
+            FileText.remove(file)
             throw error
         }
         let output = Output(.standardOutput)

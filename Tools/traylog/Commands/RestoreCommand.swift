@@ -34,7 +34,7 @@ struct RestoreCommand: StoreCommand {
             } else {
                 let lost = report.lost.reduce(0) { $0 + $1.count }
                 let words = lost == 0 ? "" : ", \(lost.grouped) of them lost"
-                try output.line("restored: \(report.events.grouped) events, head \(report.head)\(words)")
+                try output.line("restored: \(report.events.counted("event")), head \(report.head)\(words)")
                 for gap in report.lost { try output.line("lost: \(gap.eventWords)") }
             }
         }

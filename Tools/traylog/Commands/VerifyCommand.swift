@@ -76,7 +76,7 @@ struct VerifyCommand: StoreCommand {
                         if let key { tree.objection(by: key) == nil ? ", signed" : "" } else {
                             tree.note == nil ? "" : ", signature not looked at"
                         }
-                    try output.line("the log extends the tree head of \(tree.head.size.grouped) events\(signature)")
+                    try output.line("the log extends the tree head of \(tree.head.size.counted("event"))\(signature)")
                 }
                 if let earlier {
                     let new = report.events > earlier.head.size ? report.events - earlier.head.size : 0
@@ -84,7 +84,7 @@ struct VerifyCommand: StoreCommand {
                 }
                 for finding in report.findings { try output.line(VisibleText(finding).text) }
                 let verdict = report.findings.isEmpty ? "sound" : report.findings.count.counted("finding")
-                let archived = report.archivedEvents.map { ", \($0.grouped) events in archives" } ?? ""
+                let archived = report.archivedEvents.map { ", \($0.counted("event")) in archives" } ?? ""
                 // Where the states could not be read, nobody knows whose events they are.
                 let users = report.users == 0 ? "" : " of \(report.users.counted("user"))"
                 let left = report.dropped == 0 ? "" : ", \(report.dropped.grouped) of which left the log"

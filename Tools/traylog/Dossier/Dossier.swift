@@ -30,6 +30,8 @@ struct Dossier {
     let items: [Item]
     /// In the order of the log.
     let entries: [Entry]
+    /// Has the person's own events and those of topics, with what proves them.
+    private let report: AuditReport
 
     init(of user: String, _ reader: BlockingReader, _ archives: Archives?) throws {
         self.user = user
@@ -40,10 +42,25 @@ struct Dossier {
         tray = try reader.tray(of: user, asOf: asOf)
         isHeld = try reader.isHeld(user)
         items = try Self.items(of: user, reader, asOf)
-        entries = try Self.entries(of: user, reader, archives, statistics.head, items)
+        report = try Self.report(of: user, reader, archives, asOf)
+        entries = try Self.entries(of: user, reader, archives, statistics.head, items, report)
     }
 
     func count(_ role: Role) -> Int { entries.count { $0.role == role } }
+
+    private static func report(
+        of user: String, _ reader: BlockingReader, _ archives: Archives?, _ asOf: Moment
+    ) throws -> AuditReport {
+        if let archives {
+            do {
+                return try reader.audit(of: user, asOf: asOf, including: archives)
+            } catch {
+                guard case .failed(let failure) = error, failure.code == .notFound else { throw error }
+                // Some events are in no archive. Those that are there are listed without the effects of all.
+            }
+        }
+        return try reader.audit(of: user, asOf: asOf)
+    }
 
     private static func items(of user: String, _ reader: BlockingReader, _ asOf: Moment) throws -> [Item] {
         var items: [Item] = []
@@ -59,7 +76,8 @@ struct Dossier {
     }
 
     private static func entries(
-        of user: String, _ reader: BlockingReader, _ archives: Archives?, _ head: Seq, _ items: [Item]
+        of user: String, _ reader: BlockingReader, _ archives: Archives?, _ head: Seq, _ items: [Item],
+        _ report: AuditReport
     ) throws -> [Entry] {
         var found: [Seq: (Role, Event)] = [:]
         let asOf = Moment.seq(head)
@@ -67,20 +85,26 @@ struct Dossier {
         for event in try search(actor: user, reader, archives, head) where !event.isOf(user) {
             found[event.seq] = (.actor, event)
         }
-        let report = try reader.audit(of: user, asOf: asOf)
-        let steps = report.steps + items.filter { $0.topic != nil }.map { AuditStep(seq: $0.seq) }
-        for event in try reader.events(of: steps) where !event.isOf(user) { found[event.seq] = (.topic, event) }
+        let steps = items.filter { $0.topic != nil }.map { AuditStep(seq: $0.seq) }
+        let reported = try reader.entries(of: report, 0..<report.steps.count, withProofs: false).map(\.event)
+        for event in try reader.events(of: steps) + reported where !event.isOf(user) {
+            found[event.seq] = (.topic, event)
+        }
         let logged = try reader.history(of: user, limit: .max, asOf: asOf).events
         for event in logged { found[event.seq] = (.own, event) }
         var archived: Set<Seq> = []
         if let archives {
             let all = try reader.history(of: user, limit: .max, asOf: asOf, including: archives).events
-            for event in all where found[event.seq] == nil {
-                found[event.seq] = (.own, event)
-                archived.insert(event.seq)
+            for event in all where found[event.seq] == nil { found[event.seq] = (.own, event) }
+            let floor = try reader.statistics().floor
+            for seq in found.keys where seq < floor {
+                do {
+                    _ = try reader.event(seq)
+                } catch {
+                    guard case .refused = error else { throw error }
+                    archived.insert(seq)
+                }
             }
-            let inLog = Set(try search(actor: user, reader, nil, head).map(\.seq))
-            for (seq, entry) in found where entry.0 == .actor && !inLog.contains(seq) { archived.insert(seq) }
         }
         return found.values.sorted { $0.1.seq < $1.1.seq }
             .map { Entry(role: $0.0, event: $0.1, isArchived: archived.contains($0.1.seq)) }
@@ -150,24 +174,26 @@ extension Dossier {
     private func write(
         _ part: ArraySlice<Entry>, to output: Output, _ chain: inout LineChain, _ reader: BlockingReader
     ) throws {
-        var report = try reader.audit(of: user, from: .seq(tray.asOf), asOf: .seq(tray.asOf))
-        report.treeHead = head
-        report.steps = part.filter { !$0.isArchived }.map { AuditStep(seq: $0.event.seq) }
-        let proved = try reader.entries(of: report, 0..<report.steps.count, withProofs: true)
-        let proofs = Dictionary(uniqueKeysWithValues: proved.map { ($0.event.seq, $0.proof) })
+        let reported = Set(report.steps.map(\.seq))
+        var report = report
+        report.steps = part.filter { !$0.isArchived || reported.contains($0.event.seq) }.map {
+            AuditStep(seq: $0.event.seq)
+        }
+        let proved = try reader.entries(of: report, 0..<report.steps.count, withProofs: true, disclosed: true)
+        let proofs = Dictionary(uniqueKeysWithValues: proved.map { ($0.event.seq, $0) })
         for entry in part {
-            let disclosure = entry.isArchived ? nil : try reader.disclosure(of: entry.event.seq)
+            let proved = proofs[entry.event.seq]
             try output.json(&chain) { writer in
                 writer.beginObject()
                 writer.member("role", entry.role.rawValue)
                 if entry.isArchived { writer.member("archived", true) }
                 writer.name("event")
                 writer.write(entry.event)
-                if let proof = proofs[entry.event.seq].flatMap({ $0 }) {
+                if let proof = proved?.proof {
                     writer.name("proof")
                     writer.write(proof)
                 }
-                if let disclosure {
+                if let disclosure = proved?.disclosure {
                     writer.name("disclosed")
                     writer.beginObject()
                     writer.disclosed(salt: disclosure.salt, payload: disclosure.payload)

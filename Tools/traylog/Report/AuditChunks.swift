@@ -7,14 +7,18 @@ struct AuditChunks {
     let reader: BlockingReader
     let report: AuditReport
     let withProofs: Bool
+    let disclosed: Bool
     private var next: Int
     private let end: Int
 
     /// - Parameter range: of the report's steps; nil for all.
-    init(reader: BlockingReader, report: AuditReport, withProofs: Bool, range: Range<Int>? = nil) {
+    init(
+        reader: BlockingReader, report: AuditReport, withProofs: Bool, disclosed: Bool = false, range: Range<Int>? = nil
+    ) {
         self.reader = reader
         self.report = report
         self.withProofs = withProofs
+        self.disclosed = disclosed
         next = range?.lowerBound ?? 0
         end = range?.upperBound ?? report.steps.count
     }
@@ -24,6 +28,6 @@ struct AuditChunks {
         guard next < self.end else { return nil }
         let end = min(next + Self.entries, self.end)
         defer { next = end }
-        return try reader.entries(of: report, next..<end, withProofs: withProofs)
+        return try reader.entries(of: report, next..<end, withProofs: withProofs, disclosed: disclosed)
     }
 }

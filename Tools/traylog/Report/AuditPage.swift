@@ -10,6 +10,8 @@ struct AuditPage {
     let floor: Seq
     /// Events that compactions took out of the log.
     let dropped: UInt64
+    /// The directory of the archives that were read; nil without any.
+    let archive: String?
     /// The tree head as a signed note; nil when nobody signed it.
     let checkpoint: String?
     /// Which page this is, from 0 on.
@@ -22,7 +24,7 @@ struct AuditPage {
 
     init(
         report: AuditReport, hasProofs: Bool, totals: AuditTotals, store: String, floor: Seq, dropped: UInt64,
-        checkpoint: String?, number: Int, names: [String]
+        archive: String?, checkpoint: String?, number: Int, names: [String]
     ) {
         self.report = report
         self.hasProofs = hasProofs
@@ -30,6 +32,7 @@ struct AuditPage {
         self.store = store
         self.floor = floor
         self.dropped = dropped
+        self.archive = archive
         self.checkpoint = checkpoint
         self.number = number
         self.names = names
@@ -100,7 +103,10 @@ struct AuditPage {
             ("Devices", totals.devices.isEmpty ? "none named" : AuditTotals.words(totals.devices)),
             (
                 "Left the log",
-                floor == .zero ? "nothing" : "\(dropped.counted("event")) below the floor, which is \(floor)"
+                floor == .zero
+                    ? "nothing"
+                    : "\(dropped.counted("event")) below the floor, which is \(floor)"
+                        + (archive.map { "; included from \(HTMLText.isolated($0))" } ?? "")
             ), ("Tree head", report.treeHead.size.counted("event")),
             ("Root hash", "<code>\(report.treeHead.root.hex)</code>"),
         ]

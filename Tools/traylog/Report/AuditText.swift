@@ -5,6 +5,7 @@ struct AuditText {
     private let report: AuditReport
     private let floor: Seq
     private let dropped: UInt64
+    private let archive: String?
     private let terminal: Terminal
     private var table: Table
 
@@ -24,10 +25,12 @@ struct AuditText {
         ]
     }
 
-    /// - Parameter dropped: how many events left the log.
-    init(_ report: AuditReport, floor: Seq, dropped: UInt64, on terminal: Terminal) {
+    /// - Parameters:
+    ///   - dropped: how many events left the log.
+    ///   - archive: the directory of the archives that were read.
+    init(_ report: AuditReport, floor: Seq, dropped: UInt64, archive: String?, on terminal: Terminal) {
         self.report = report
-        (self.floor, self.dropped) = (floor, dropped)
+        (self.floor, self.dropped, self.archive) = (floor, dropped, archive)
         self.terminal = terminal
         table = Table(Self.columns(on: terminal), on: terminal)
     }
@@ -44,7 +47,9 @@ struct AuditText {
             ("tree size", Cell(report.treeHead.size)), ("root hash", Cell(report.treeHead.root.hex)),
         ]
         if floor > 0 {
-            facts.append(("left the log", Cell("\(dropped.counted("event")) below the floor, which is \(floor)")))
+            let included = archive.map { "; included from \($0)" } ?? ""
+            facts.append(
+                ("left the log", Cell("\(dropped.counted("event")) below the floor, which is \(floor)\(included)")))
         }
         return FactsText(facts).lines(on: terminal) + [""]
     }

@@ -59,9 +59,7 @@ final class Console: Sendable {
             }
         } catch {
             response = visit.failure(Problem(error))
-            if !(error is Problem), response.status.code >= 500 {
-                service.log.write([("console", .string("\(path)")), ("error", .string("\(error)"))])
-            }
+            visit.log(error, response.status)
         }
         Self.protect(&response)
         return response

@@ -14,7 +14,9 @@ enum DifferencePage {
                 context["to"] = visit.query["to"] ?? ""
                 let (store, user) = (visit.store, visit.segment("u"))
                 let title = "Difference of \(user)"
-                guard let moment = try visit.moment("from") else { return visit.page("difference", title, context) }
+                guard let moment = try visit.moment("from") else {
+                    return visit.page("difference", title, context) { UserPages.top(visit, "difference") }
+                }
                 let head = try await store.head()
                 let to = try await store.seq(of: visit.moment("to") ?? .seq(head))
                 let from = try await store.seq(of: moment)
@@ -22,24 +24,15 @@ enum DifferencePage {
                 try await context.merge(
                     counts(store.tray(of: user, asOf: .seq(from)), store.tray(of: user, asOf: .seq(to)))
                 ) { $1 }
-                // Both trays are there at once; what happened between takes a while with many events.
                 return visit.page("difference", title, context) {
-                    await rest(visit, from, to)
+                    var context = UserPages.top(visit, "difference")
+                    context["isCompared"] = true
+                    let difference = try await store.difference(of: user, from: .seq(from), to: .seq(to))
+                    context["difference"] = try await self.context(difference, visit)
+                    return context
                 }
             }
         ]
-    }
-
-    private static func rest(_ visit: Visit, _ from: Seq, _ to: Seq) async -> [UInt8] {
-        var context = UserPages.top(visit, "difference")
-        do {
-            let difference = try await visit.store.difference(
-                of: visit.segment("u"), from: .seq(from), to: .seq(to))
-            context["difference"] = try await self.context(difference, visit)
-        } catch {
-            context["problem"] = Problem(error).detail
-        }
-        return visit.html("difference-rest", "", context)
     }
 
     private static func counts(_ before: Tray, _ after: Tray) -> [String: Any] {

@@ -56,6 +56,9 @@ enum EventPages {
             context["floor"] = floor.description
             context["archive"] = archive ?? ""
             context["hasArchive"] = archive != nil
+        case .failure(.unknownEvent):
+            throw Problem(
+                .notFound, "Not found", "there is no event \(seq): the newest one is \(head)", error: "unknownEvent")
         case .failure(let refusal): throw refusal
         }
         let proof = try await store.proof(of: seq)

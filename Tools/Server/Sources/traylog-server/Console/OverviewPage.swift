@@ -11,10 +11,11 @@ enum OverviewPage {
     static var all: [ConsolePage] {
         [
             ConsolePage(.get, "", .anybody) { visit in
-                var context = try await figures(visit)
-                context["section"] = "overview"
-                if visit.may(.audit) { context["rows"] = try await newest(visit) }
-                return visit.page("overview", "Overview", context)
+                visit.page("overview", "Overview", ["section": "overview"]) {
+                    var context = try await figures(visit)
+                    if visit.may(.audit) { context["rows"] = try await newest(visit) }
+                    return context
+                }
             },
             ConsolePage(.get, "/pulse", .anybody) { visit in
                 let statistics = try await visit.store.statistics()

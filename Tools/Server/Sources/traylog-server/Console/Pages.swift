@@ -19,8 +19,11 @@ struct Pages: Sendable {
         MustacheContentTypes.register(PlainText(), named: "CONSOLE")
         var library = MustacheLibrary()
         for (name, bytes) in Self.templates {
-            try library.register(
-                "{{% CONTENT_TYPE:CONSOLE}}" + String(decoding: bytes, as: UTF8.self), named: name)
+            // The part below the mark is sent later; see ``Visit/page(_:_:_:rest:)``.
+            let parts = String(decoding: bytes, as: UTF8.self).split(separator: "{{! rest }}\n", maxSplits: 1)
+            for (part, ending) in zip(parts, ["", "-rest"]) {
+                try library.register("{{% CONTENT_TYPE:CONSOLE}}" + part, named: name + ending)
+            }
         }
         self.library = library
         let scripts = Self.scripts.map { ($0.0, Asset(type: "text/javascript; charset=utf-8", bytes: $0.1)) }
@@ -49,7 +52,7 @@ struct Pages: Sendable {
         ("user-head", PackageResources.user_head_mustache), ("user", PackageResources.user_mustache),
         ("timeline", PackageResources.timeline_mustache), ("rows", PackageResources.rows_mustache),
         ("filter", PackageResources.filter_mustache), ("difference", PackageResources.difference_mustache),
-        ("difference-rest", PackageResources.difference_rest_mustache),
+        ("failed", PackageResources.failed_mustache),
         ("log", PackageResources.log_mustache), ("log-row", PackageResources.log_row_mustache),
         ("no-rows", PackageResources.no_rows_mustache), ("event", PackageResources.event_mustache),
         ("tree", PackageResources.tree_mustache), ("operations", PackageResources.operations_mustache),
@@ -111,20 +114,38 @@ extension Visit {
         [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"]
     }
 
-    /// A page whose top is sent while the rest is still made.
+    /// A page whose top is sent, and shown, while the rest is still made.
     ///
-    /// - Parameter rest: makes the rest, which says itself when something goes wrong.
+    /// - Parameters:
+    ///   - top: the context of the template's part above its mark. All that can be wrong with the request was checked.
+    ///   - rest: makes the context of the part below.
     func page(
-        _ name: String, _ title: String, _ context: [String: Any], rest: @escaping @Sendable () async -> [UInt8]
+        _ name: String, _ title: String, _ top: [String: Any],
+        rest: @escaping @Sendable () async throws -> [String: Any]
     ) -> Response {
-        let top = html(name, title, context)
+        let top = html(name, title, top)
         let body = ResponseBody { writer in
             try await writer.write(ByteBuffer(bytes: top))
-            let bytes = await withTaskExecutorPreference(globalConcurrentExecutor) { await rest() }
+            let bytes = await withTaskExecutorPreference(globalConcurrentExecutor) {
+                do {
+                    return try await html(name + "-rest", title, rest())
+                } catch {
+                    let problem = Problem(error)
+                    log(error, problem.status)
+                    return html("failed", title, ["detail": problem.detail, "advice": Self.advice(problem)])
+                }
+            }
             try await writer.write(ByteBuffer(bytes: bytes))
             try await writer.finish(nil)
         }
         return Response(status: .ok, headers: Self.pageHeaders, body: body)
+    }
+
+    /// Writes what the server failed at to its log; what the request got wrong is not for it.
+    func log(_ error: any Error, _ status: HTTPResponse.Status) {
+        guard !(error is Problem), status.code >= 500 else { return }
+        let path = (request.head.path ?? "/").prefix { $0 != "?" }
+        service.log.write([("console", .string("\(path)")), ("error", .string("\(error)"))])
     }
 
     /// Renders a template with a context, to which it adds what every page shows.
@@ -166,24 +187,24 @@ extension Visit {
     /// The page that says what went wrong, and what to do; for scripts as JSON.
     func failure(_ problem: Problem) -> Response {
         guard request.headers[.accept]?.contains("text/html") ?? false else { return problem.response }
-        let advice =
-            switch problem.status.code {
-            case 401: "Sign in again, then repeat what you did."
-            case 403: "Use a key with the scope that this needs, or go back to a page that you may see."
-            case 404: "Check the address, or look for it from the overview."
-            case 410: "What was there has left the log. The log's page shows the events that are left."
-            case 429: "Wait a little."
-            case 500...:
-                "The server's log has the same time and says more. If it stays, run traylog verify on the store."
-            default: "Go back, change what the message names, and send it again."
-            }
         var response = page(
             "problem", problem.title,
             [
-                "status": "\(problem.status.code)", "detail": problem.detail, "advice": advice,
+                "status": "\(problem.status.code)", "detail": problem.detail, "advice": Self.advice(problem),
                 "signedOut": session == nil,
             ], problem.status)
         if let time = problem.headers[.retryAfter] { response.headers[.retryAfter] = time }
         return response
+    }
+    private static func advice(_ problem: Problem) -> String {
+        switch problem.status.code {
+        case 401: "Sign in again, then repeat what you did."
+        case 403: "Use a key with the scope that this needs, or go back to a page that you may see."
+        case 404: "Check the address, or look for it from the overview."
+        case 410: "What was there has left the log. The log's page shows the events that are left."
+        case 429: "Wait a little."
+        case 500...: "The server's log has the same time and says more. If it stays, run traylog verify on the store."
+        default: "Go back, change what the message names, and send it again."
+        }
     }
 }

@@ -4,7 +4,8 @@ import Traylog
 
 /// What was done, by whom: to one tray with its effect, and in the whole log.
 enum TimelinePages {
-    private static let pageRows = 100
+    /// Rows of the page that is opened, which fill a screen, and of those that come as one scrolls.
+    private static func pageRows(_ visit: Visit) -> Int { visit.query["before"] == nil ? 40 : 100 }
     /// Own events that one step of a filtered page looks at, and steps of a page.
     private static let window = 1_000
     private static let windows = 20
@@ -14,19 +15,21 @@ enum TimelinePages {
         [
             ConsolePage(.get, "/users/{u}/timeline", .key(.audit), query: fields) { visit in
                 let filter = try filter(visit)
-                let found = try await steps(visit, filter)
-                var context = UserPages.top(visit, "timeline")
-                context["rows"] = found.rows.map(\.context)
-                add(found.next, filter, visit, to: &context)
-                return visit.page("timeline", "Timeline of \(visit.segment("u"))", context)
+                // All that can be wrong with the request.
+                _ = try await newest(visit, filter)
+                let title = "Timeline of \(visit.segment("u"))"
+                return visit.page("timeline", title, form(filter, visit, UserPages.top(visit, "timeline"))) {
+                    let found = try await steps(visit, filter)
+                    return rows(found.rows, found.next, visit, UserPages.top(visit, "timeline"))
+                }
             },
             ConsolePage(.get, "/log", .key(.audit), query: fields + ["user"]) { visit in
                 let filter = try filter(visit)
-                var context: [String: Any] = ["section": "log", "isLog": true]
-                let (events, next) = try await log(visit, filter)
-                context["rows"] = events.map { EventRow(event: $0).context }
-                add(next, filter, visit, to: &context)
-                return visit.page("log", "Log", context)
+                _ = try visit.number("before")
+                return visit.page("log", "Log", form(filter, visit, ["section": "log", "isLog": true])) {
+                    let (events, next) = try await log(visit, filter)
+                    return rows(events.map { EventRow(event: $0) }, next, visit, [:])
+                }
             },
         ]
     }
@@ -52,19 +55,36 @@ enum TimelinePages {
         throw Problem.invalid(name, "must be a time such as 2026-11-22T09:00, in UTC")
     }
 
-    /// What the form shows again, and where the next rows are.
-    private static func add(_ next: Seq?, _ filter: EventFilter, _ visit: Visit, to context: inout [String: Any]) {
+    /// The form as it was sent.
+    private static func form(_ filter: EventFilter, _ visit: Visit, _ top: [String: Any]) -> [String: Any] {
+        var context = top
         for name in fields + ["user"] where context[name] == nil { context[name] = visit.query[name] ?? "" }
         context["kinds"] = EventKind.allCases.map {
             ["kind": $0.name, "isChosen": filter.kinds.contains($0)] as [String: Any]
         }
-        let kept = (fields.dropLast() + ["user"]).compactMap { name in
-            visit.query[name].map { "&\(name)=\(PercentEncoding.encode($0))" }
-        }
+        context["isFiltered"] = !kept(visit).isEmpty
+        return context
+    }
+
+    /// The rows, and where the next ones are.
+    private static func rows(
+        _ rows: [EventRow], _ next: Seq?, _ visit: Visit, _ top: [String: Any]
+    ) -> [String: Any] {
+        var context = top
+        let kept = kept(visit)
+        context["rows"] = rows.map(\.context)
         context["isFiltered"] = !kept.isEmpty
         context["isFirst"] = visit.query["before"] == nil
-        context["next"] = next.map { [["before": $0.description, "filter": kept.joined()]] } ?? []
-        context["isEmpty"] = (context["rows"] as? [[String: Any]])?.isEmpty ?? true
+        context["next"] = next.map { [["before": $0.description, "filter": kept]] } ?? []
+        context["isEmpty"] = rows.isEmpty
+        return context
+    }
+
+    /// The filter as the address of the next page has it.
+    private static func kept(_ visit: Visit) -> String {
+        (fields.dropLast() + ["user"]).compactMap { name in
+            visit.query[name].map { "&\(name)=\(PercentEncoding.encode($0))" }
+        }.joined()
     }
 
     // MARK: One tray
@@ -82,7 +102,7 @@ enum TimelinePages {
         var rounds = 0
         while high > .zero {
             let page = try await store.search(
-                own, newestFirst: true, from: high, limit: isFiltered ? window : pageRows)
+                own, newestFirst: true, from: high, limit: isFiltered ? window : pageRows(visit))
             let low = page.next == nil ? nil : page.events.last?.seq
             let report = try await store.audit(of: user, from: low.map(Moment.seq), to: .seq(high))
             let events = try await store.events(of: report.steps)
@@ -92,7 +112,7 @@ enum TimelinePages {
             guard let low else { return (try await voided(rows, visit), nil) }
             high = Seq(low.rawValue - 1)
             rounds += 1
-            if rows.count >= pageRows || !isFiltered || rounds == windows {
+            if rows.count >= pageRows(visit) || !isFiltered || rounds == windows {
                 return (try await voided(rows, visit), low)
             }
         }
@@ -124,7 +144,7 @@ enum TimelinePages {
         let before = try visit.number("before")
         if before ?? 2 <= 1 { return ([], nil) }
         let page = try await visit.store.search(
-            filter, newestFirst: true, from: before.map { Seq($0 - 1) }, limit: pageRows)
+            filter, newestFirst: true, from: before.map { Seq($0 - 1) }, limit: pageRows(visit))
         return (page.events, page.next.map { Seq($0.rawValue + 1) })
     }
 }

@@ -4,19 +4,21 @@ import Traylog
 
 /// Users, and one user's tray at any moment.
 enum UserPages {
-    private static let pageUsers = 100
+    private static let pageUsers = 50
     private static let mostSorted = 5_000
     private static let pageItems = 25
 
     static var all: [ConsolePage] {
         [
             ConsolePage(.get, "/users", .key(.users), query: ["prefix", "sort", "after"]) { visit in
-                visit.page("users", "Users", try await users(visit))
+                let search = search(visit)
+                return visit.page("users", "Users", search) { try await users(visit) }
             },
             ConsolePage(
                 .get, "/users/{u}", .key(.users), query: ["asOf", "view", "cursor", "part"]
             ) { visit in
-                visit.page("user", visit.segment("u"), try await tray(visit))
+                let view = try await view(visit)
+                return visit.page("user", visit.segment("u"), top(visit, "tray")) { try await tray(visit, view) }
             },
             ConsolePage(.get, "/users/{u}/moments", .key(.users)) { visit in try await moments(visit) },
         ]
@@ -24,9 +26,17 @@ enum UserPages {
 
     // MARK: Users
 
+    private static func search(_ visit: Visit) -> [String: Any] {
+        let prefix = visit.query["prefix"] ?? ""
+        return [
+            "section": "users", "prefix": prefix, "hasPrefix": !prefix.isEmpty,
+            "byUnread": visit.query["sort"] == "unread",
+        ]
+    }
+
     private static func users(_ visit: Visit) async throws -> [String: Any] {
-        let (prefix, sort) = (visit.query["prefix"] ?? "", visit.query["sort"] ?? "name")
-        let isSorted = sort == "unread"
+        let prefix = visit.query["prefix"] ?? ""
+        let isSorted = visit.query["sort"] == "unread"
         let most = isSorted ? mostSorted : pageUsers
         var found: [(name: String, store: Store)] = []
         for store in visit.stores {
@@ -44,8 +54,7 @@ enum UserPages {
             trays = Array(trays.prefix(pageUsers))
         }
         let next = isCut && !isSorted ? names.last : nil
-        return [
-            "section": "users", "prefix": prefix, "byUnread": isSorted, "hasPrefix": !prefix.isEmpty,
+        return search(visit).merging([
             "isCut": isCut && isSorted, "mostSorted": Figures.count(mostSorted),
             "users": trays.map { tray in
                 context(tray).merging(["path": PercentEncoding.encode(tray.user)]) { old, _ in old }
@@ -53,7 +62,7 @@ enum UserPages {
             "isEmpty": trays.isEmpty, "shown": "\(trays.count)",
             "next": next.map { [["after": PercentEncoding.encode($0), "prefix": PercentEncoding.encode(prefix)]] }
                 ?? [],
-        ]
+        ]) { $1 }
     }
 
     static func context(_ tray: Tray) -> [String: Any] {
@@ -80,38 +89,57 @@ enum UserPages {
         ]
     }
 
-    private static func tray(_ visit: Visit) async throws -> [String: Any] {
-        let (user, store) = (visit.segment("u"), visit.store)
-        let (moment, head) = (try visit.moment("asOf"), try await store.head())
-        let asOf = try await store.seq(of: moment ?? .seq(head))
+    /// Which part of a tray a page shows, and as of when.
+    private struct View {
+        var (head, asOf) = (Seq.zero, Seq.zero)
+        var isPast = false
         var query = InboxQuery(limit: pageItems)
-        let view = visit.query["view"] ?? "inbox"
-        query.view = view == "archived" ? .archived : view == "snoozed" ? .snoozed : .inbox
+        var name = "inbox"
+    }
+
+    private static func view(_ visit: Visit) async throws -> View {
+        var view = View()
+        let moment = try visit.moment("asOf")
+        view.head = try await visit.store.head()
+        view.asOf = try await visit.store.seq(of: moment ?? .seq(view.head))
+        view.isPast = moment != nil
+        view.name = visit.query["view"] ?? "inbox"
+        view.query.view = view.name == "archived" ? .archived : view.name == "snoozed" ? .snoozed : .inbox
         if let text = visit.query["cursor"] {
             guard let cursor = Traylog.Cursor(text) else {
                 throw Problem.invalid("cursor", "is none that a page gave out")
             }
-            query.cursor = cursor
+            view.query.cursor = cursor
         }
+        return view
+    }
+
+    private static func tray(_ visit: Visit, _ view: View) async throws -> [String: Any] {
+        let (user, store, asOf) = (visit.segment("u"), visit.store, view.asOf)
         // At the head the present state answers, which is kept.
-        let at: Moment? = asOf == head && moment == nil ? nil : .seq(asOf)
+        let at: Moment? = view.isPast ? .seq(asOf) : nil
         let tray = try await store.tray(of: user, asOf: at)
-        let page = try await store.inbox(of: user, query, asOf: at)
+        let page = try await store.inbox(of: user, view.query, asOf: at)
         let threads = try await store.threads(of: user, limit: 20, asOf: at)
         var context = top(visit, "tray")
         context["tray"] = Self.context(tray)
-        context["isPast"] = moment != nil
+        context["isPast"] = view.isPast
         context["asOf"] = asOf.description
-        context["head"] = head.description
-        context["in-" + view] = true
-        context["view"] = view
+        context["head"] = view.head.description
+        context["in-" + view.name] = true
+        context["view"] = view.name
         context["items"] = page.items.map(item)
         context["next"] = page.next.map { [["cursor": $0.description]] } ?? []
         context["threads"] = threads.threads.map(thread)
         context["moreThreads"] = threads.next != nil
         context["isEmpty"] = page.items.isEmpty
-        context["query"] = moment == nil ? "" : "&asOf=\(asOf)"
-        try await neighbours(visit, asOf, head, &context)
+        context["query"] = view.isPast ? "&asOf=\(asOf)" : ""
+        try await neighbours(visit, asOf, view.head, &context)
+        if page.items.isEmpty, context["hasEarlier"] as? Bool != true, context["hasLater"] as? Bool != true {
+            // The events of somebody who is known may have left the log.
+            let names = try await store.users(prefix: user, limit: 1).users
+            context["isNobody"] = names.first.map { $0.utf8.elementsEqual(user.utf8) } != true
+        }
         return context
     }
 

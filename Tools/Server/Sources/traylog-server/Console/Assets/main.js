@@ -17,7 +17,7 @@ const scripts = {
 
 await scripts[document.body.dataset.page]?.();
 
-// What takes longer than a moment is said to be under way: a page comes whole, and until then the one before it stays.
+// What takes longer than a moment is said to be under way: until the next page begins, the one before it stays.
 function leave() {
   document.documentElement.dataset.leaving = "";
   setTimeout(() => "leaving" in document.documentElement.dataset && announce("The page is being made."), 1000);

@@ -82,7 +82,7 @@ function chart() {
   context.fillStyle = colour("--soft");
   context.font = `11px ${getComputedStyle(document.body).fontFamily}`;
   const label = `most ${count(most)} unread`;
-  if (width > 480) context.fillText(label, left + 4, 14);
+  if (width > 480 && unread.length > 1) context.fillText(label, left + 4, 14);
 }
 
 function address(at) {

@@ -1,0 +1,93 @@
+import TraylogAudit
+import TraylogChecks
+import TraylogDomain
+import TraylogLog
+import TraylogQueries
+import TraylogStates
+
+extension BlockingQueries {
+    /// The same report with what left the log: all that the log and its archives have together, from the first event on.
+    ///
+    /// - Parameters:
+    ///   - user: whose tray it is.
+    ///   - from: the first event, or the earliest time; nil for the first event of the log.
+    ///   - to: the last event, or the latest time; nil for the head.
+    ///   - asOf: makes the report of an earlier moment, which is not below the floor.
+    ///   - withTrays: adds the whole tray after each event.
+    ///   - archives: all that compactions of the store wrote.
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `compacted` for `asOf`, `invalid`; failed, `notFound` when an
+    ///   event is in no archive.
+    /// - Complexity: O(log events and archived ones); memory for those of the user and the user's topics that left the log.
+    public func audit(
+        of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false,
+        including archives: Archives
+    ) throws(TraylogError) -> AuditReport {
+        let (past, size) = try queries.answer(.now, of: user) { now in
+            (WholePast(of: now.stream, now.store.record), try now.store.seq(of: asOf))
+        }
+        var range = (first: UInt64(1), last: size)
+        if case .seq(let seq)? = from { range.first = max(seq.rawValue, 1) }
+        if case .seq(let seq)? = to { range.last = min(seq.rawValue, size) }
+        var merged = try MergedLog(queries, archives, of: nil, from: 1, through: size)
+        try queries.translatingErrors { _ in
+            while let row = try merged.take() {
+                try past.take(row)
+                let time = try RecordHeader.read(RawSpan(_elements: row.record.span), seq: row.seq).recordedAt
+                if case .time(let least)? = from, time < least { range.first = row.seq + 1 }
+                if case .time(let most)? = to, time > most { range.last = min(range.last, row.seq - 1) }
+            }
+            try past.finish(through: size)
+        }
+        let treeHead = try queries.treeHead(of: size)
+        return try queries.answer(.past, of: user) { [range] now in
+            if case .seq(let seq)? = to, seq > Seq(now.store.head) {
+                throw Refusal.upToBeyondHead(seq, head: Seq(now.store.head), field: "to")
+            }
+            if case .seq(let from)? = from, case .seq(let to)? = to, from > to {
+                throw Refusal.invalid(field: "from", reason: "is after the later moment")
+            }
+            let (last, start) = (range.last, min(range.first - 1, range.last))
+            let (steps, state) = try AuditReport.steps(from: TrayState(), user, withTrays ? past : nil) {
+                try past.run(through: last, in: now.store, $0)
+            }
+            let tray = try state.tray(of: user, asOf: Seq(last), source: past)
+            if last >= now.store.record.floor.seq.rawValue, try now.at(last).tray() != tray {
+                throw StoreFailure.unequalFolds(user)
+            }
+            let shown = steps.drop { $0.seq.rawValue <= start }
+            var report = AuditReport(
+                user: user, from: Seq(start + 1), through: Seq(last), treeHead: treeHead,
+                before: shown.first?.before ?? TrayCounts(state), tray: tray, steps: Array(shown))
+            for seq in report.steps.map(\.seq) where try !now.store.holds(seq.rawValue) {
+                report.archived[seq] = past.rows[seq.rawValue]
+            }
+            return report
+        }
+    }
+}
+
+extension TrayQueries {
+    /// The same report with what left the log, while the task waits.
+    public func audit(
+        of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false,
+        including archives: Archives
+    ) async throws(TraylogError) -> AuditReport {
+        try await asking(atLength: true) { store throws(TraylogError) in
+            try store.audit(of: user, from: from, to: to, asOf: asOf, withTrays: withTrays, including: archives)
+        }
+    }
+}
+
+extension LogRow {
+    /// Salt and payload; nil for an erased event.
+    var disclosure: EventDisclosure? {
+        get throws {
+            guard try EventLog.skeleton(seq, RawSpan(_elements: record.span)) == nil else { return nil }
+            return try withPayload { header, payload in
+                var bytes: [UInt8] = []
+                bytes.append(copying: payload)
+                return EventDisclosure(salt: header.salt.bytes, payload: bytes)
+            }
+        }
+    }
+}
