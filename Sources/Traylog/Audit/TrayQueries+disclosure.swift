@@ -1,3 +1,4 @@
+import TraylogChecks
 import TraylogDomain
 import TraylogLog
 import TraylogQueries
@@ -11,19 +12,9 @@ extension BlockingQueries {
     public func disclosure(of seq: Seq) throws(TraylogError) -> EventDisclosure? {
         if case .redacted = try event(seq).body { return nil }
         return try queries.answer { store in
-            let log = store.tables.log
-            return try store.read { transaction in
-                let found = try log.record(seq.rawValue, in: transaction) { record -> EventDisclosure? in
-                    guard try EventLog.skeleton(seq.rawValue, record) == nil else { return nil }
-                    return try log.withPayload(of: seq.rawValue, record, in: transaction) { header, payload in
-                        var bytes: [UInt8] = []
-                        bytes.append(copying: payload)
-                        return EventDisclosure(salt: header.salt.bytes, payload: bytes)
-                    }
-                }
-                guard let found else { throw store.record.floor.refusal }
-                return found
-            }
+            let row = try store.read { try store.tables.log.row(seq.rawValue, in: $0) }
+            guard let row else { throw store.record.floor.refusal }
+            return try row.disclosure
         }
     }
 }

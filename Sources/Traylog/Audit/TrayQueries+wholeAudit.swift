@@ -47,10 +47,12 @@ extension BlockingQueries {
                 throw Refusal.invalid(field: "from", reason: "is after the later moment")
             }
             let (last, start) = (range.last, min(range.first - 1, range.last))
-            let (steps, state) = try AuditReport.steps(from: TrayState(), user, withTrays ? past : nil) {
-                try past.run(through: last, in: now.store, $0)
+            let (steps, state, tray) = try past.reading(now.store) {
+                let (steps, state) = try AuditReport.steps(from: TrayState(), user, withTrays ? past : nil) {
+                    try past.run(through: last, $0)
+                }
+                return (steps, state, try state.tray(of: user, asOf: Seq(last), source: past))
             }
-            let tray = try state.tray(of: user, asOf: Seq(last), source: past)
             if last >= now.store.record.floor.seq.rawValue, try now.at(last).tray() != tray {
                 throw StoreFailure.unequalFolds(user)
             }
@@ -74,20 +76,6 @@ extension TrayQueries {
     ) async throws(TraylogError) -> AuditReport {
         try await asking(atLength: true) { store throws(TraylogError) in
             try store.audit(of: user, from: from, to: to, asOf: asOf, withTrays: withTrays, including: archives)
-        }
-    }
-}
-
-extension LogRow {
-    /// Salt and payload; nil for an erased event.
-    var disclosure: EventDisclosure? {
-        get throws {
-            guard try EventLog.skeleton(seq, RawSpan(_elements: record.span)) == nil else { return nil }
-            return try withPayload { header, payload in
-                var bytes: [UInt8] = []
-                bytes.append(copying: payload)
-                return EventDisclosure(salt: header.salt.bytes, payload: bytes)
-            }
         }
     }
 }

@@ -109,3 +109,17 @@ public struct EventDisclosure: Hashable, Sendable {
         self.payload = payload
     }
 }
+
+extension LogRow {
+    /// Salt and payload; nil for an erased event.
+    package var disclosure: EventDisclosure? {
+        get throws {
+            guard try EventLog.skeleton(seq, RawSpan(_elements: record.span)) == nil else { return nil }
+            return try withPayload { header, payload in
+                var bytes: [UInt8] = []
+                bytes.append(copying: payload)
+                return EventDisclosure(salt: header.salt.bytes, payload: bytes)
+            }
+        }
+    }
+}

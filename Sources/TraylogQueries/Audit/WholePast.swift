@@ -22,7 +22,7 @@ package final class WholePast: FoldHistory, StateSource {
     private var landmarks: [TrayState] = []
     /// The next event that must come.
     private var next: UInt64 = 1
-    /// Reads an event of the log from the floor on, as long as ``run(through:in:_:)`` lasts.
+    /// Reads events of the log from the floor on; nil outside of ``reading(_:_:)``.
     private var store: StoreSnapshot?
 
     private static let landmarkDistance = 2_048
@@ -71,15 +71,20 @@ package final class WholePast: FoldHistory, StateSource {
         guard next > end else { throw StoreFailure.notArchived(next) }
     }
 
+    /// Lends a snapshot of the store, for the events from the floor on, as long as `body` lasts.
+    package func reading<R>(_ store: StoreSnapshot, _ body: () throws -> R) rethrows -> R {
+        self.store = store
+        defer { self.store = nil }
+        return try body()
+    }
+
     /// Folds the events, and calls `body` with the state after each that touched the tray.
     ///
     /// - Returns: the state after the last event.
     /// - Complexity: O(events). An `undone` folds again from a landmark.
     package func run(
-        through end: UInt64, in store: StoreSnapshot, _ body: (borrowing TrayState, UInt64) throws -> Void
+        through end: UInt64, _ body: (borrowing TrayState, UInt64) throws -> Void
     ) throws -> TrayState {
-        self.store = store
-        defer { self.store = nil }
         // Every state is a landmark, so that the fold reports each.
         var state = TrayState(landmarkDistance: 1)
         var failure: (any Error)?
