@@ -1,10 +1,12 @@
-"""Device tokens and push providers of a cluster: any node takes both, in one partition and in several."""
+"""Device tokens and push providers of a cluster: any node takes both, in one partition and in several. And who signs checkpoints."""
 
 import json
+import shutil
 import socket
 import ssl
 import threading
 import unittest
+import urllib.request
 import uuid
 
 from clustered import ClusterCase, machines
@@ -151,6 +153,31 @@ class DeviceTests(ClusterCase):
             (_, _, inbox), _ = lines.write(cluster.nodes[0], f"/v1/users/{user}/inbox", method="GET")
             shown = [(item["key"], item["title"], item["data"]) for item in reversed(inbox["items"])]
             self.assertEqual(shown, [(key, f"{n} {user}", {"n": 1.5}) for n, key in enumerate(sent[user])])
+
+    def test_checkpoints_of_all_nodes_have_one_signer(self):
+        with self.cluster() as cluster:
+            cluster.start()
+            lines = self.lines(cluster)
+            seq = lines.notify(cluster.nodes[0], "ann", "1")
+            before = self.checkpoints(cluster, seq)
+            self.assertEqual(len(set(before)), 1, before)
+            # A node that lost its store signs as before.
+            node = next(node for node in cluster.nodes if node is not cluster.owner())
+            node.end()
+            shutil.rmtree(node.store)
+            node.start("--seed", cluster.owner().url)
+            cluster.wait_for_nodes()
+            self.assertEqual(self.checkpoints(cluster, seq), before)
+
+    def checkpoints(self, cluster, seq):
+        texts = []
+        for node in cluster.nodes:
+            request = urllib.request.Request(
+                node.url + "/v1/checkpoint",
+                headers={"Authorization": f"Bearer {cluster.key}", "Traylog-Min-Seq": str(seq)})
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                texts.append(answer.read())
+        return texts
 
     def test_what_a_node_shows_of_itself_opens_one_door(self):
         with self.cluster() as cluster:

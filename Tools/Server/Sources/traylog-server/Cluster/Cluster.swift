@@ -95,6 +95,27 @@ final class Cluster: Sendable {
         }
     }
 
+    /// The key that signs the checkpoints of all nodes: that of the node which was first.
+    ///
+    /// - Throws: ``BrokerError`` when no broker answered for a minute.
+    static func checkpointKey(
+        _ settings: ClusterSettings, proposing own: String, log: ServiceLog
+    ) async throws -> String {
+        let connection = try BrokerConnection(settings.brokers)
+        return try await patiently(log) {
+            try await BrokerQueue("traylog.broker.key").run { () throws(BrokerError) in
+                let name = "traylog_\(settings.stream)_checkpoints"
+                let bucket = Bucket(jetStream: JetStream(connection: connection), name: name)
+                try bucket.make(lasting: nil, replicas: settings.replicas)
+                do throws(BrokerError) {
+                    try bucket.put("key", Array(own.utf8), replacing: 0)
+                } catch .refused(let code, _) where code == BrokerError.wrongLastSequence {}
+                guard let (bytes, _) = try bucket.get("key") else { throw .malformed("a bucket without its key") }
+                return String(decoding: bytes, as: UTF8.self)
+            }
+        }
+    }
+
     /// The node whose turn it is to own the partition: partitions are spread over the nodes in the order of their URLs, and those
     /// of a node that is gone fall to the next one.
     ///

@@ -39,8 +39,7 @@ struct ServeCommand: AsyncParsableCommand {
             RateLimits(perUser: settings.service.rateUser, perKey: settings.service.rateKey), LiveStreams()
         )
         var services: [Service] = []
-        var checkpointKey: NotePrivateKey?
-        var devices: (any Devices)?
+        var common: Common?
         do {
             for partition in 0..<map.count {
                 let directory = map.directory(settings.store, partition)
@@ -54,19 +53,12 @@ struct ServeCommand: AsyncParsableCommand {
                         try await Task { [storeOptions] in try Store.open(directory, options: storeOptions) }.value
                     }
                 do {
-                    let key = try checkpointKey ?? givenKey ?? Self.checkpointKey(in: settings.store)
-                    checkpointKey = key
-                    if devices == nil {
-                        devices =
-                            if let cluster = settings.cluster { try await Cluster.devices(cluster, log: log) } else {
-                                try DeviceFile(directory: directory)
-                            }
-                    }
-                    guard let devices else { preconditionFailure("The device tokens are somewhere.") }
+                    let shared = if let common { common } else { try await Self.common(settings, givenKey, log) }
+                    common = shared
                     services.append(
                         try await Service(
                             store: store, configuration: settings.service, keys: keys, tokens: tokens,
-                            checkpointKey: key, devices: devices, metrics: metrics, log: log,
+                            checkpointKey: shared.key, devices: shared.devices, metrics: metrics, log: log,
                             cluster: cluster, pass: pass, limits: limits, streams: streams))
                 } catch {
                     if let cluster { await cluster.stop() } else { await store.close() }
@@ -158,11 +150,35 @@ struct ServeCommand: AsyncParsableCommand {
         return text.trimmingSpaces
     }
 
+    /// What partitions have in common, and nodes.
+    private typealias Common = (devices: any Devices, key: NotePrivateKey)
+
+    private static func common(
+        _ settings: ServeSettings, _ given: NotePrivateKey?, _ log: ServiceLog
+    ) async throws -> Common {
+        guard let cluster = settings.cluster else {
+            let key = if let given { given } else { try await checkpointKey(in: settings.store) { $0 } }
+            return (try DeviceFile(directory: settings.store), key)
+        }
+        let devices = try await Cluster.devices(cluster, log: log)
+        if let given { return (devices, given) }
+        let key = try await checkpointKey(in: settings.store) { own in
+            try await Cluster.checkpointKey(cluster, proposing: own, log: log)
+        }
+        return (devices, key)
+    }
+
     /// The key that signs checkpoints where none was given: made once, and kept beside the store.
-    private static func checkpointKey(in directory: String) throws -> NotePrivateKey {
+    ///
+    /// - Parameter agree: takes the key that there is here, or a new one, and returns the one to use.
+    private static func checkpointKey(
+        in directory: String, _ agree: (String) async throws -> String
+    ) async throws -> NotePrivateKey {
         let path = directory + "/checkpoint.key"
-        if FileManager.default.fileExists(atPath: path) { return try NotePrivateKey(text(path)) }
-        let key = try NotePrivateKey(name: "traylog")
+        let kept = FileManager.default.fileExists(atPath: path) ? try NotePrivateKey(text(path)) : nil
+        let own = try kept ?? NotePrivateKey(name: "traylog")
+        let key = try NotePrivateKey(try await agree(own.text))
+        guard key.text != kept?.text else { return key }
         for (path, text, rights) in [(path + ".pub", key.publicKey.text, 0o644), (path, key.text, 0o600)] {
             try SmallFile.write(Data("\(text)\n".utf8), to: path, rights: rights)
         }
