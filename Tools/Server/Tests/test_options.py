@@ -41,6 +41,12 @@ class OptionTests(unittest.TestCase):
             self.assertIn(words, done.stderr)
         self.assertFalse(os.path.exists(self.store))
 
+    def test_an_address_that_is_taken_is_named(self):
+        with Server() as server:
+            address = f"127.0.0.1:{server.port}"
+            done = run("--store", self.store, "--dev", "--listen", address)
+            self.assertEqual((done.returncode, address in done.stderr), (74, True), done)
+
     def test_a_made_key_opens_what_its_scopes_say(self):
         done = run("key", "new", "--scope", "publish,users")
         key, line = done.stdout.splitlines()

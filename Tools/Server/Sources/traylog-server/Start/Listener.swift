@@ -6,6 +6,17 @@ import Logging
 import NIOCore
 import NIOSSL
 
+/// The system lets nobody listen there.
+struct UnusableAddress: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ address: String, errno: CInt) {
+        let reason = unsafe String(cString: strerror(errno))
+        description =
+            "nobody can listen on \(address): \(reason). Choose another address, or end the program that has it"
+    }
+}
+
 /// One address that the server listens on.
 enum Listener {
     /// - Parameter onRunning: told the port, which may have been 0.

@@ -109,6 +109,10 @@ struct ServeCommand: AsyncParsableCommand {
             try await ServiceGroup(configuration: configuration).run()
         } catch is CancellationError {
             // What did not end in time was ended.
+        } catch let error as IOError {
+            let addresses = [(settings.host, settings.port)] + (settings.apns.map { [($0.host, $0.port)] } ?? [])
+            throw UnusableAddress(
+                addresses.map { "\(Listener.text($0)):\($1)" }.joined(separator: " or "), errno: error.errnoCode)
         }
     }
 
