@@ -99,8 +99,9 @@ extension EventIndex.Page: PackedForm {
 
     @Test func aStateOfALaterFormatIsNamed() {
         var bytes = TrayState().packed
-        bytes[0] = 3
-        #expect(throws: PackedError.newer(version: 3)) { try bytes.unpacked(TrayState.init(from:)) }
+        let later = TrayState.packedVersion + 1
+        bytes[0] = later
+        #expect(throws: PackedError.newer(version: later)) { try bytes.unpacked(TrayState.init(from:)) }
     }
 
     @Test func itemsOutOfOrderAreDamage() {
