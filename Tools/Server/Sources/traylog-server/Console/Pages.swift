@@ -196,6 +196,7 @@ extension Visit {
         if let time = problem.headers[.retryAfter] { response.headers[.retryAfter] = time }
         return response
     }
+
     private static func advice(_ problem: Problem) -> String {
         switch problem.status.code {
         case 401: "Sign in again, then repeat what you did."
