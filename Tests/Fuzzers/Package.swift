@@ -85,7 +85,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "CTraylogCRC", "Traylog", "TraylogArchive", "TraylogDomain", "TraylogLMDB", "TraylogLog",
+                "CTraylogCRC", "Traylog", "TraylogArchive", "TraylogClient", "TraylogDomain", "TraylogLMDB",
+                "TraylogLog",
                 "TraylogPlatform",
             ]),
         .executableTarget(

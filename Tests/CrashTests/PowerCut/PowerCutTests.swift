@@ -11,7 +11,7 @@ struct PowerCutTests {
     private static let points = isLong ? 300 : 40
     private static let steps = isLong ? 150 : 60
 
-    @Test(arguments: PowerCutWorkload.allCases, seeds(1, long: 3))
+    @Test(arguments: PowerCutWorkload.ofAStore, seeds(1, long: 3))
     func aDurableStoreLosesNothingThatWasAcknowledged(workload: PowerCutWorkload, seed: UInt64) throws {
         let report = try check(workload, isRelaxed: false, seed)
         #expect(report.points == Self.points)
@@ -19,10 +19,24 @@ struct PowerCutTests {
         #expect(report.behind == 0)
     }
 
-    @Test(arguments: PowerCutWorkload.allCases, seeds(1, long: 3))
+    @Test(arguments: PowerCutWorkload.ofAStore, seeds(1, long: 3))
     func aRelaxedStoreLosesAtMostItsLastCommit(workload: PowerCutWorkload, seed: UInt64) throws {
         let report = try check(workload, isRelaxed: true, seed)
         #expect(report.points == Self.points)
+        #expect(report.torn > 0)
+    }
+
+    @Test(arguments: seeds(1, long: 3))
+    func anOutboxLosesNoEntryThatWasStored(seed: UInt64) throws {
+        let report = try check(.outbox, isRelaxed: false, seed)
+        #expect(report.points == Self.points)
+        #expect(report.torn > 0)
+    }
+
+    @Test func anOutboxOpensByItselfWhateverMomentOfItsCreationWasTheLast() throws {
+        let report = try Recorder.withRecording(.outbox, isRelaxed: false, seed: 1, steps: 6) { recorder in
+            try recorder.check(isLong ? 3_000 : 100, isCreation: true)
+        }
         #expect(report.torn > 0)
     }
 
@@ -58,6 +72,17 @@ struct PowerCutDetectionTests {
             if fault == .syncsIgnored || fault == .sealBehindLastPage {
                 #expect(runs.contains { $0.output.contains("which was acknowledged") })
             }
+        }
+    }
+
+    @Test func anOutboxOnADiskThatIgnoresSyncsIsFoundOut() throws {
+        try Recorder.withRecording(.outbox, isRelaxed: false, seed: 1, steps: 60) { recorder in
+            let sound = try recorder.checked(40)
+            #expect(sound.succeeded, "\(sound.lastLine)")
+            let runs = try recorder.points(in: sound).suffix(30).map {
+                try recorder.check($0, fault: .syncsIgnored)
+            }
+            #expect(runs.contains { $0.output.contains("which was acknowledged") })
         }
     }
 

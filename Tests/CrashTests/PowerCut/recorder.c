@@ -3,7 +3,7 @@
  *
  *   POWERCUT=DIRECTORY LD_PRELOAD=…/recorder.so PROGRAM …
  *
- * The store is DIRECTORY/store. What the program writes to DIRECTORY/acknowledged is what it tells the world: it is
+ * The store is DIRECTORY/store, or what POWERCUT_STORE names in DIRECTORY. What the program writes to DIRECTORY/acknowledged is what it tells the world: it is
  * recorded in the same order. The record is DIRECTORY/trace: for each event 24 bytes
  *
  *   kind u8 | file u8 | environment u16 | count u32 | offset u64 | number u64      (in the machine's byte order)
@@ -71,7 +71,8 @@ __attribute__((constructor)) static void start(void)
 	const char *directory = getenv("POWERCUT");
 	if (!directory) return;
 	char path[4096];
-	snprintf(store, sizeof store, "%s/store", directory);
+	const char *name = getenv("POWERCUT_STORE");
+	snprintf(store, sizeof store, "%s/%s", directory, name ? name : "store");
 	snprintf(acknowledged_path, sizeof acknowledged_path, "%s/acknowledged", directory);
 	int joins = getenv("POWERCUT_JOINS") != NULL;
 	int beginning = joins ? 0 : O_CREAT | O_TRUNC;

@@ -24,6 +24,10 @@ package struct PowerCutCheck {
         guard disk.data.cut(.everything, &random) == file else {
             throw Difference(path: ["all recorded writes"], expected: "the file of the store", found: "another one")
         }
+        guard recording.workload != .outbox else {
+            (log, commits) = ([], [])
+            return
+        }
         commits = trace.reduce(into: [0]) { heads, event in
             if case .acknowledged(let head) = event { heads.insert(head) }
         }
@@ -79,10 +83,11 @@ package struct PowerCutCheck {
 
     private func cut(_ disk: SimulatedDisk, at point: CutPoint, _ fault: PlantedFault, into directory: String) throws {
         try? FileManager.default.removeItem(atPath: directory)
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         var random = point.random
-        try disk.cut(Tear.random(&random), into: directory, &random)
-        try fault.prepareOpening(of: StoreFiles.data(of: directory))
+        let store = recording.workload == .outbox ? directory + "/outbox" : directory
+        try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: true)
+        try disk.cut(Tear.random(&random), into: store, &random)
+        try fault.prepareOpening(of: StoreFiles.data(of: store))
     }
 
     private mutating func check(
@@ -90,12 +95,15 @@ package struct PowerCutCheck {
     ) throws {
         var random = point.random
         let required = disk.requiredHead
-        let head = try within("read") { try read(directory, required: required, &random) }
-        try within("opened for writing") { try write(directory, head: head, required: required, &random) }
         report.points += 1
         if disk.data.hasUnsynced { report.torn += 1 }
         if required > 0 { report.acknowledged += 1 }
         report.events += required
+        guard recording.workload != .outbox else {
+            return try OutboxWorkload.check(device: directory, required: required)
+        }
+        let head = try within("read") { try read(directory, required: required, &random) }
+        try within("opened for writing") { try write(directory, head: head, required: required, &random) }
         if let head, head < disk.acknowledged { report.behind += 1 }
     }
 }

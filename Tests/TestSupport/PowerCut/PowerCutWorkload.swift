@@ -22,6 +22,11 @@ package enum PowerCutWorkload: String, CaseIterable, Codable, Sendable {
     case compacting
     /// One person after the other is erased, each of which replaces the data file.
     case erasing
+    /// The outbox of a device, which is no store.
+    case outbox
+
+    /// Those of a store.
+    package static let ofAStore = allCases.filter { $0 != .outbox }
 
     var mix: HistoryMix {
         var mix = HistoryMix.typical

@@ -41,7 +41,9 @@ package struct Recorder {
         try write(recording)
         let library = directory + "/recorder.so"
         try SharedLibrary.compile(Self.source, to: library)
-        let run = try run(["record", directory], ["LD_PRELOAD": library, "POWERCUT": directory])
+        let run = try run(
+            ["record", directory],
+            ["LD_PRELOAD": library, "POWERCUT": directory, "POWERCUT_STORE": recording.storeName])
         guard run.succeeded else { throw Failure(description: "\(directory): status \(run.status): \(run.output)") }
     }
 

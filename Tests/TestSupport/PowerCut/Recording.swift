@@ -18,7 +18,10 @@ package struct Recording: Codable, Hashable, Sendable {
         self.steps = steps
     }
 
-    package var store: String { directory + "/store" }
+    package var store: String { "\(directory)/\(storeName)" }
+
+    /// Where the recorder looks for the data file.
+    var storeName: String { workload == .outbox ? "device/outbox" : "store" }
 
     /// What the program tells the world.
     private var acknowledged: String { directory + "/acknowledged" }
@@ -40,7 +43,10 @@ package struct Recording: Codable, Hashable, Sendable {
         try Data().write(to: URL(filePath: acknowledged))
         let acknowledgements = try FileHandle(forWritingTo: URL(filePath: acknowledged))
         let watcher = try startWatcher()
-        if workload == .erasing {
+        if workload == .outbox {
+            try OutboxWorkload.play(
+                device: directory + "/device", count: steps, seed: seed, acknowledgements: acknowledgements)
+        } else if workload == .erasing {
             let store = AcknowledgingStore(
                 store: try Store.open(store, options: options), acknowledgements: acknowledgements)
             try Erasures.play(store, count: max(1, steps / 10))
