@@ -67,10 +67,8 @@ class Server:
             options = (*options, "--tls-certificate", self.certificate, "--tls-key", key)
         arguments = [PROGRAM, "--store", os.path.join(self.directory, "store"), "--listen", "127.0.0.1:0", *options]
         self.log = open(os.path.join(self.directory, "log"), "ab")
-        # Variables of the tests are no options of the server.
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("TRAYLOG_")}
         self.process = subprocess.Popen(
-            arguments + (["--dev"] if dev else []), stdout=subprocess.PIPE, stderr=self.log, text=True, env=environment)
+            arguments + (["--dev"] if dev else []), stdout=subprocess.PIPE, stderr=self.log, text=True)
         self.key = self.secret = self.port = None
         for line in self.process.stdout:
             if line.startswith("key: "):
