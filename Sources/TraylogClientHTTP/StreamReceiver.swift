@@ -6,15 +6,13 @@
 
     /// Receives an answer that goes on, by libcurl on a thread of its own.
     ///
-    /// `URLSession` on Linux asks whether a socket can be written to for as long as a request lasts. It always can, so that a
-    /// stream that says nothing keeps a processor busy.
+    /// `URLSession` on Linux asks whether a socket can be written to for as long as a request lasts. It always can, so an
+    /// idle stream would keep a processor busy.
     @safe final class StreamReceiver {
-        /// The transfers that a thread waits for; nil before and after.
-        ///
-        /// Another thread may wake it.
+        /// Lets other threads wake the thread that waits for bytes.
         private final class Wait: Sendable {
-            // Sendable because the pointer is used under the lock alone, and by the function that may be called from any thread.
             @safe private struct State: @unchecked Sendable {
+                // @unchecked: threads use the pointer under the lock, for `curl_multi_wakeup`, which any thread may call.
                 var multi: UnsafeMutableRawPointer?
                 var isCancelled = false
             }
@@ -23,7 +21,7 @@
             var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
             func set(_ multi: UnsafeMutableRawPointer?) {
-                // The lock's closure takes it along, and nobody else.
+                // The caller keeps no other use of it: the pointer goes into the state, under the lock.
                 nonisolated(unsafe) let multi = unsafe multi
                 state.withLock { unsafe $0.multi = multi }
             }

@@ -14,6 +14,8 @@ final class Screen {
     private enum Happening: Sendable {
         case key(Key)
         case changed
+        /// The size of the window may have changed, and nothing else.
+        case tick
     }
 
     private let client: TrayClient
@@ -48,17 +50,18 @@ final class Screen {
             },
             Task { for await _ in trays { continuation.yield(.changed) } },
             Task { for await _ in updates { continuation.yield(.changed) } },
-            // The size of the window may have changed.
             Task {
-                while (try? await Task.sleep(for: .seconds(1))) != nil { continuation.yield(.changed) }
+                while (try? await Task.sleep(for: .seconds(1))) != nil { continuation.yield(.tick) }
             },
         ]
         let restore = Terminal.enterRawMode()
         await client.start()
-        await draw()
+        await load()
+        draw()
         for await happening in happenings {
             if case .key(let key) = happening, await !handle(key) { break }
-            await draw()
+            if case .tick = happening {} else { await load() }
+            draw()
         }
         for feed in feeds { feed.cancel() }
         restore()
@@ -156,14 +159,17 @@ final class Screen {
 
     // MARK: Drawing
 
-    private func draw() async {
+    private func load() async {
         view = await client.tray
         do {
-            try await load()
+            try await loadItems()
         } catch {
             note = "\(error)"
         }
         failed = await client.outbox.entries.count { $0.state == .failed }
+    }
+
+    private func draw() {
         let (columns, rows) = Terminal.size
         var lines = [bell(columns), ""]
         let room = max(1, rows - 4)
@@ -177,7 +183,7 @@ final class Screen {
         Terminal.write("\u{1b}[H\(text)\u{1b}[J")
     }
 
-    private func load() async throws {
+    private func loadItems() async throws {
         let old = items.indices.contains(selected) ? items[selected].seq : nil
         // One page more than what the user has come to.
         if selected + Limits.pageItems / 2 >= wanted { wanted += Limits.pageItems }

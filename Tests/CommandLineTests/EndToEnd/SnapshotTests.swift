@@ -3,7 +3,7 @@ import Testing
 
 @testable import traylog_cli
 
-/// What every command prints, to the letter: in windows of 80 and 140 columns, and in a pipe.
+/// Compares the output of every command with a stored copy, for windows of 80 and 140 columns and for a pipe.
 ///
 /// `TRAYLOG_RENEW_SNAPSHOTS=1` writes the files anew; a review then reads the difference.
 struct SnapshotTests {
@@ -98,7 +98,7 @@ struct SnapshotTests {
         }
     }
 
-    /// The text with what differs from run to run as it would be in one of them, as wide as it was.
+    /// Replaces the parts that differ from run to run (hashes, times, sizes) by fixed ones of the same width.
     private static func settled(_ text: String, _ command: String) -> String {
         var text = text
         func settle(_ pattern: String, _ value: String) {

@@ -21,7 +21,7 @@ struct PseudoTerminal {
         far = FileHandle(fileDescriptor: farNumber, closeOnDealloc: true)
     }
 
-    /// What the program showed, on standard output and, if asked for, on standard error.
+    /// Runs the program in the terminal, and returns its standard output; with `withErrors` standard error, too.
     static func text(
         of arguments: [String], columns: UInt16, environment: [String: String] = [:], withErrors: Bool = false,
         in folder: String? = nil

@@ -5,8 +5,8 @@ import TraylogClient
 
 /// A device's outbox under power cuts.
 ///
-/// Entry 1, 2, 3 … goes to a lane of its own where the number is a multiple of three, in which each is rejected: it stays listed for good.
-/// The others are sent and leave the list when the log is compacted, unless a power cut brings them back.
+/// The transport rejects every third entry, so that the outbox lists it for good. It sends the others, which leave the list when the
+/// log is compacted.
 enum OutboxWorkload {
     private static let kept: UInt64 = 3
 
@@ -53,7 +53,7 @@ enum OutboxWorkload {
         }
     }
 
-    /// Opens what a power cut left: all entries of the lane that stays are there up to the last one that was acknowledged, and it goes on.
+    /// Opens the outbox after a power cut: it lists every rejected entry that was acknowledged, and takes new ones.
     static func check(device: String, required: UInt64) throws {
         try blocking {
             let outbox = try open(device)

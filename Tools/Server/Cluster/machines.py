@@ -122,11 +122,9 @@ class Process:
         os.makedirs(directory, exist_ok=True)
 
     def launch(self, arguments):
-        # Variables of the tests are no options of the server.
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("TRAYLOG_")}
         with open(os.path.join(self.directory, "log"), "ab") as log:
             self.process = subprocess.Popen(
-                arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=environment)
+                arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
     def is_running(self):
         return self.process is not None and self.process.poll() is None

@@ -14,6 +14,15 @@ import time
 PROGRAM = os.environ.get("TRAYLOG_TRAY")
 
 
+def until(condition, seconds, seen):
+    """Waits for a condition; after so many seconds the error says what was seen instead."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not within {seconds} s: {seen()}")
+        time.sleep(0.02)
+
+
 class Device:
     """One `traylog-tray --json` on a directory of its own."""
 
@@ -65,11 +74,7 @@ class Device:
         return [event["state"] for event in self.events if event["event"] == "outbox" and event["id"] == entry]
 
     def until(self, condition, seconds=30):
-        deadline = time.monotonic() + seconds
-        while not condition():
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"not within {seconds} s; the last events: {self.events[-5:]}")
-            time.sleep(0.02)
+        until(condition, seconds, lambda: f"the last events are {self.events[-5:]}")
 
     def processor_seconds(self):
         with open(f"/proc/{self.process.pid}/stat") as file:

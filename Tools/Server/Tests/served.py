@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import tempfile
@@ -150,6 +151,15 @@ class Server:
             return answer
         finally:
             connection.close()
+
+    def raw(self, data):
+        """Sends bytes as they are, and returns all that comes until the server closes the connection."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
+            connection.sendall(data)
+            answer = b""
+            while part := connection.recv(65_536):
+                answer += part
+            return answer
 
     def get(self, path, **more):
         return self.call("GET", path, **more)

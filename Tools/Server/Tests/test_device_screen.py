@@ -7,11 +7,10 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 import unittest
 import uuid
 
-from device import PROGRAM
+from device import PROGRAM, until
 from served import Server
 
 TMUX = shutil.which("tmux")
@@ -44,11 +43,7 @@ class Window:
         return next((line[4:].split("  ")[0] for line in self.text().splitlines() if line.startswith(">")), None)
 
     def until(self, condition, seconds=60):
-        deadline = time.monotonic() + seconds
-        while not condition():
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"not within {seconds} s: {self.text()}")
-            time.sleep(0.05)
+        until(condition, seconds, self.text)
 
     def __enter__(self):
         return self

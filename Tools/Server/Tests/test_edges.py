@@ -19,14 +19,6 @@ class EdgeTests(unittest.TestCase):
         problem = answer.json
         self.assertEqual({name: problem.get(name) for name in members}, members)
 
-    def raw(self, data):
-        with socket.create_connection(("127.0.0.1", self.server.port), timeout=60) as connection:
-            connection.sendall(data)
-            answer = b""
-            while part := connection.recv(65_536):
-                answer += part
-            return answer
-
     def done(self, answer):
         """Waits for a job."""
         self.assertEqual(answer.status, 202, answer)
@@ -40,7 +32,7 @@ class EdgeTests(unittest.TestCase):
         requests = [b"HEAD /v1/users/ann/" + path + b" HTTP/1.1\r\n" + authorized + b"\r\n" for path in paths]
         last = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
         # What came after a head would be taken for the next answer.
-        answers = self.raw(b"".join(requests) + last).split(b"\r\n\r\n")
+        answers = self.server.raw(b"".join(requests) + last).split(b"\r\n\r\n")
         self.assertEqual(len(answers), len(paths) + 2, answers)
         for path, answer in zip(paths, answers):
             self.assertTrue(answer.startswith(b"HTTP/1.1 200 "), answer)

@@ -78,23 +78,15 @@ class HeadTests(unittest.TestCase):
         cls.server = Server()
         cls.addClassCleanup(cls.server.__exit__)
 
-    def raw(self, data):
-        with socket.create_connection(("127.0.0.1", self.server.port), timeout=60) as connection:
-            connection.sendall(data)
-            answer = b""
-            while part := connection.recv(65_536):
-                answer += part
-            return answer
-
     def test_a_head_above_its_limit_is_431(self):
         for head in (b"A: " + b"x" * 17_000, b"\r\n".join(b"A%d: %s" % (n, b"x" * 1_000) for n in range(20))):
-            answer = self.raw(b"GET /healthz HTTP/1.1\r\nHost: a\r\n" + head + b"\r\n\r\n")
+            answer = self.server.raw(b"GET /healthz HTTP/1.1\r\nHost: a\r\n" + head + b"\r\n\r\n")
             status, _, body = answer.partition(b"\r\n")
             self.assertIn(b" 431 ", status, answer[:300])
             self.assertIn(b"application/problem+json", body)
             self.assertEqual(json.loads(body.split(b"\r\n\r\n", 1)[1])["status"], 431)
         fine = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\nA: " + b"x" * 15_000 + b"\r\n\r\n"
-        self.assertIn(b" 200 ", self.raw(fine)[:20])
+        self.assertIn(b" 200 ", self.server.raw(fine)[:20])
 
     def test_a_target_above_its_limit_is_414(self):
         # The second is above the limit of heads, too.
@@ -103,7 +95,7 @@ class HeadTests(unittest.TestCase):
             self.assertEqual((answer.status, answer.headers["Content-Type"]), (414, "application/problem+json"))
 
     def test_bytes_that_are_no_request_are_400(self):
-        answer = self.raw(b"\x00\x01nonsense\r\n\r\n")
+        answer = self.server.raw(b"\x00\x01nonsense\r\n\r\n")
         self.assertIn(b" 400 ", answer[:20])
         self.assertEqual(json.loads(answer.split(b"\r\n\r\n", 1)[1])["status"], 400)
 
@@ -112,7 +104,7 @@ class HeadTests(unittest.TestCase):
         for rest in (b"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n", b"Transfer-Encoding: gzip\r\n\r\n",
                      b"Content-Length: -3\r\n\r\n", b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
                      b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"):
-            answer = self.raw(head + rest)
+            answer = self.server.raw(head + rest)
             self.assertIn(b" 400 ", answer[:20])
             self.assertEqual(json.loads(answer.split(b"\r\n\r\n", 1)[1])["status"], 400)
         with socket.create_connection(("127.0.0.1", self.server.port), timeout=60) as connection:
@@ -120,13 +112,13 @@ class HeadTests(unittest.TestCase):
         self.assertIn("traylog_server_failures_total 0\n", self.server.get("/metrics").body.decode())
 
     def test_rules_of_http_that_clients_rely_on(self):
-        old = self.raw(b"GET /healthz HTTP/1.0\r\n\r\n")
+        old = self.server.raw(b"GET /healthz HTTP/1.0\r\n\r\n")
         self.assertTrue(old.startswith(b"HTTP/1.0 200 OK\r\n"), old)
-        lines = self.raw(b"GET /v1/users/a/history HTTP/1.0\r\nAuthorization: Bearer " + self.server.key.encode() + b"\r\n\r\n")
+        lines = self.server.raw(b"GET /v1/users/a/history HTTP/1.0\r\nAuthorization: Bearer " + self.server.key.encode() + b"\r\n\r\n")
         self.assertNotIn(b"chunked", lines.lower())
-        self.assertIn(b" 200 ", self.raw(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n")[:20])
+        self.assertIn(b" 200 ", self.server.raw(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n")[:20])
         for hosts in (b"", b"Host: a\r\nHost: b\r\n"):
-            self.assertIn(b" 400 ", self.raw(b"GET /healthz HTTP/1.1\r\n" + hosts + b"\r\n")[:20])
+            self.assertIn(b" 400 ", self.server.raw(b"GET /healthz HTTP/1.1\r\n" + hosts + b"\r\n")[:20])
         with socket.create_connection(("127.0.0.1", self.server.port), timeout=60) as connection:
             connection.sendall(b"POST /v1/users/ann/seen HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: 2\r\n"
                                b"Authorization: Bearer " + self.server.key.encode() + b"\r\n\r\n")

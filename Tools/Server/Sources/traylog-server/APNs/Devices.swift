@@ -16,7 +16,7 @@ struct Device: Sendable {
     var since: Timestamp
 }
 
-/// Whose a device token is.
+/// Stores which user each device token belongs to.
 ///
 /// A change is durable when its call returns.
 protocol Devices: Sendable {
@@ -28,7 +28,7 @@ protocol Devices: Sendable {
     func register(_ token: String, of user: String) async throws
     /// Removes a token of a user; another user's stays.
     func remove(_ token: String, of user: String) async throws
-    /// Forgets an erased person, and whose the tokens were.
+    /// Removes an erased user, with all tokens.
     func forget(_ user: String) async throws
 }
 

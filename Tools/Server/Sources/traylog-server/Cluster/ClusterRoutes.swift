@@ -80,7 +80,7 @@ extension Call {
         return nil
     }
 
-    /// The erasure of this id whose node is gone, or has been started anew.
+    /// Finds an erasure whose node has ended or restarted since.
     ///
     /// - Throws: ``Problem`` 503 while no broker can tell.
     func keptErasure() async throws -> Jobs.Job? {

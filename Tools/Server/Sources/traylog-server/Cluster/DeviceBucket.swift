@@ -3,7 +3,7 @@ import TraylogCluster
 
 /// Device tokens of a cluster, in a bucket of the brokers: the same on every node, in all partitions.
 ///
-/// A token's key has whose it is. A user's key for a token says only where to look, so that it may be one too many.
+/// The value under a token names its user. The keys under a user list tokens to look at; one may be stale.
 struct DeviceBucket: Devices {
     private let bucket: Bucket
     private let queue = BrokerQueue("traylog.broker.devices")
@@ -92,7 +92,7 @@ struct DeviceBucket: Devices {
         return (Device(token: token, user: value["user"]?.string, since: since), revision)
     }
 
-    /// Changes whose a token is, if that is wanted of the one it is.
+    /// Gives a token to another user, or to nobody, if `isWanted` agrees.
     ///
     /// - Parameter user: nil for nobody.
     /// - Returns: the device before; nil when there was none, or nothing was changed.

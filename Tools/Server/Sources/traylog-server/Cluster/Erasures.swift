@@ -6,7 +6,7 @@ struct Erasures: Sendable {
     struct Erasure: Sendable {
         /// The message that told of it.
         let position: LogPosition
-        /// What it did.
+        /// The report of the erasure.
         let outcome: JSONValue
     }
 
@@ -26,7 +26,7 @@ struct Erasures: Sendable {
         }
     }
 
-    /// - Parameter id: what a caller says that a job's is.
+    /// - Parameter id: as the caller gave it; nil comes back for one that is no job's.
     func find(_ id: String) async throws(BrokerError) -> Erasure? {
         guard [UInt8](hex: id)?.isEmpty == false else { return nil }
         return try await queue.run { [bucket] () throws(BrokerError) in

@@ -37,7 +37,7 @@ extension Response {
 }
 
 extension ResponseBody {
-    /// That of a HEAD whose GET has a length that is not known.
+    /// Answers a HEAD where GET streams its body, without a length.
     static var unsent: ResponseBody { ResponseBody { try await $0.finish(nil) } }
 }
 

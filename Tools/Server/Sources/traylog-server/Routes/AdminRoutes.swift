@@ -41,7 +41,7 @@ enum AdminRoutes {
         job("erasures", "Erase a person", ["user", "confirm", "archive"], required: ["user", "confirm"]) {
             members, call in
             guard let user = try text("user", members) else { throw Problem.invalid("user", "must be given") }
-            // What is no user's name is refused at once.
+            // Refuses a wrong name before the job starts.
             _ = try await call.store.version(of: user)
             guard try text("confirm", members).map({ $0.utf8.elementsEqual(user.utf8) }) ?? false else {
                 throw Problem.invalid("confirm", "must be the user's name again")

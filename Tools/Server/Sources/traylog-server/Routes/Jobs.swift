@@ -36,7 +36,7 @@ final class Jobs: Sendable {
 
     func find(_ id: String) -> Job? { jobs.withLock { $0.first { $0.id == id } } }
 
-    /// A job, for the work that it is.
+    /// Lets the work of a job know its id, and report its progress.
     struct Handle: Sendable {
         let id: String
         /// How far it has come: called with the steps done, and of how many.

@@ -10,7 +10,7 @@ enum LiveRoutes {
                 .get, "/v1/users/{u}/live", "A user's tray, again whenever it changes", .reading,
                 answers: "text/event-stream"
             ) { call in
-                // Before the answer, so that what is no user's name has a status.
+                // Checks the name before the answer begins, so that a wrong one gets a status.
                 _ = try await call.store.version(of: call.user)
                 // The present tray comes first, whatever the caller has seen, so that nothing hangs on the field.
                 return try LiveStream.response(call) { writer, stream in

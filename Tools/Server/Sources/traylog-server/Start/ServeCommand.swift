@@ -154,7 +154,7 @@ struct ServeCommand: AsyncParsableCommand {
         return text.trimmingSpaces
     }
 
-    /// What partitions have in common, and nodes.
+    /// All partitions of a server share these; all nodes of a cluster, too.
     private typealias Common = (devices: any Devices, key: NotePrivateKey)
 
     private static func common(
