@@ -173,7 +173,7 @@ struct UnaidedHistory<Source: FoldHistory>: FoldHistory {
 
     func fact(_ seq: UInt64) throws -> Fact { try source.fact(seq) }
 
-    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+    func events(ofTopic topic: Identity, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
         try source.events(ofTopic: topic, after: seq, through: end)
     }
 

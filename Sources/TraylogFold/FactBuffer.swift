@@ -53,11 +53,11 @@ package struct FactBuffer: Sendable {
         words.append(fact.seq << 8 | UInt64(fact.kind.rawValue))
         words.append(PackedFields.numbers(of: fact))
         var present: UInt64 = 0
-        if fact.thread != 0 { put(fact.thread, PackedFields.thread, &present) }
-        if fact.category != 0 { put(fact.category, PackedFields.category, &present) }
-        if fact.argument != 0 { put(fact.argument, PackedFields.argument, &present) }
-        if fact.collapse != 0 { put(fact.collapse, PackedFields.collapse, &present) }
-        if fact.key != 0 { put(fact.key, PackedFields.key, &present) }
+        if fact.thread != .absent { put(fact.thread.rawValue, PackedFields.thread, &present) }
+        if fact.category != .absent { put(fact.category.rawValue, PackedFields.category, &present) }
+        if fact.argument != .absent { put(fact.argument.rawValue, PackedFields.argument, &present) }
+        if fact.collapse != .absent { put(fact.collapse.rawValue, PackedFields.collapse, &present) }
+        if fact.key != .absent { put(fact.key.rawValue, PackedFields.key, &present) }
         if fact.target != 0 { put(fact.target, PackedFields.target, &present) }
         if let due { put(UInt64(bitPattern: due.milliseconds), PackedFields.due, &present) }
         if !fact.items.isEmpty { putItems(fact.items, &present) }

@@ -22,7 +22,7 @@ struct LogHistory: FoldHistory {
         return fact
     }
 
-    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+    func events(ofTopic topic: Identity, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
         Array(topics.events(of: topic, after: seq, through: end))
     }
 

@@ -14,10 +14,10 @@ package struct NamingEvents {
     /// The events, in descending order.
     package private(set) var seqs: [UInt64] = []
 
-    private var wantedThreads: Set<UInt64>
-    private var wantedCategories: Set<UInt64>
-    /// By identity; with the event that ended the subscription, once that was met.
-    private var wantedTopics: [UInt64: Seq?]
+    private var wantedThreads: Set<Identity>
+    private var wantedCategories: Set<Identity>
+    /// With the event that ended the subscription, once that was met.
+    private var wantedTopics: [Identity: Seq?]
 
     private static let eventsAtOnce = 1_000
 

@@ -51,11 +51,11 @@ extension FactBuffer {
             defer { next += 1 }
             return words[next]
         }
-        fact.thread = take(PackedFields.thread)
-        fact.category = take(PackedFields.category)
-        fact.argument = take(PackedFields.argument)
-        fact.collapse = take(PackedFields.collapse)
-        fact.key = take(PackedFields.key)
+        fact.thread = Identity(rawValue: take(PackedFields.thread))
+        fact.category = Identity(rawValue: take(PackedFields.category))
+        fact.argument = Identity(rawValue: take(PackedFields.argument))
+        fact.collapse = Identity(rawValue: take(PackedFields.collapse))
+        fact.key = Identity(rawValue: take(PackedFields.key))
         fact.target = take(PackedFields.target)
         let time = take(PackedFields.due)
         due = present & PackedFields.due != 0 ? Timestamp(milliseconds: Int64(bitPattern: time)) : nil

@@ -3,13 +3,13 @@ import TraylogStates
 
 /// The events of topics, gathered while the log is read; any user may need them.
 package struct TopicFacts: Sendable {
-    private var identities: [UInt32: UInt64] = [:]
-    /// By the topic's identity, ascending.
-    private var seqs: [UInt64: [UInt64]] = [:]
+    private var identities: [UInt32: Identity] = [:]
+    /// Ascending.
+    private var seqs: [Identity: [UInt64]] = [:]
     /// Of all topics, ascending by seq.
     private var facts: [Fact] = []
 
-    private mutating func append(_ fact: Fact, of topic: UInt64) {
+    private mutating func append(_ fact: Fact, of topic: Identity) {
         seqs[topic, default: []].append(fact.seq)
         facts.append(fact)
     }
@@ -42,7 +42,7 @@ package struct TopicFacts: Sendable {
         return facts[index]
     }
 
-    func events(of topic: UInt64, after seq: UInt64, through end: UInt64) -> ArraySlice<UInt64> {
+    func events(of topic: Identity, after seq: UInt64, through end: UInt64) -> ArraySlice<UInt64> {
         guard let all = seqs[topic] else { return [] }
         let start = all.lowerBound { $0 > seq }
         return all[start..<max(start, all.lowerBound { $0 > end })]

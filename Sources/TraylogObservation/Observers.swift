@@ -1,3 +1,4 @@
+import TraylogDomain
 import TraylogWriter
 
 /// The signals of a hub, by what raises them.
@@ -9,28 +10,28 @@ struct Observers {
         var signals: [Signal] = []
     }
 
-    /// The observed users, by identity.
+    /// The observed users.
     ///
     /// Two users with equal identities would only wake each other in vain.
-    private var users: [UInt64: Observed] = [:]
-    private var identities: [UInt32: UInt64] = [:]
+    private var users: [Identity: Observed] = [:]
+    private var identities: [UInt32: Identity] = [:]
     private var followers: [ObjectIdentifier: Signal] = [:]
     /// The names of users whose stream was not looked up yet.
-    private var unresolved: [UInt64: String] = [:]
+    private var unresolved: [Identity: String] = [:]
     /// The names of users who had no stream when it was looked up.
-    private var strangers: [UInt64: String] = [:]
+    private var strangers: [Identity: String] = [:]
 
     var isEmpty: Bool { users.isEmpty && followers.isEmpty }
     var count: Int { all.count }
     var all: [Signal] { trays + followers.values }
     private var trays: [Signal] { users.values.flatMap(\.signals) }
 
-    mutating func add(_ signal: Signal, user: String, identity: UInt64) {
+    mutating func add(_ signal: Signal, user: String, identity: Identity) {
         if users[identity] == nil { unresolved[identity] = user }
         users[identity, default: Observed()].signals.append(signal)
     }
 
-    mutating func remove(_ signal: Signal, identity: UInt64) {
+    mutating func remove(_ signal: Signal, identity: Identity) {
         guard let index = users.index(forKey: identity) else { return }
         users.values[index].signals.removeAll { $0 === signal }
         guard users.values[index].signals.isEmpty else { return }
@@ -74,8 +75,8 @@ struct Observers {
         return signals
     }
 
-    /// The users whose streams are to be looked up, by identity: new ones and, if asked for, those without a stream.
-    func unresolvedUsers(withStrangers: Bool) -> [UInt64: String] {
+    /// The users whose streams are to be looked up: new ones and, if asked for, those without a stream.
+    func unresolvedUsers(withStrangers: Bool) -> [Identity: String] {
         withStrangers ? unresolved.merging(strangers) { first, _ in first } : unresolved
     }
 
@@ -83,7 +84,7 @@ struct Observers {
     ///
     /// - Returns: the signals of the user.
     @discardableResult
-    mutating func resolve(_ identity: UInt64, user: String, stream: UInt32?) -> [Signal] {
+    mutating func resolve(_ identity: Identity, user: String, stream: UInt32?) -> [Signal] {
         guard let index = users.index(forKey: identity) else { return [] }
         unresolved[identity] = nil
         strangers[identity] = stream == nil ? user : nil

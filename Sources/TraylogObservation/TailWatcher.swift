@@ -145,7 +145,7 @@ struct TouchedStreams {
             // An event without a user concerns a broadcast.
             guard !topics, !header.isErased else { return }
             let user = try log.withPayload(of: seq, record, in: transaction) { _, payload in
-                try EventDecoder.identity(seq: seq, payload: payload).user
+                try EventDecoder.names(seq: seq, payload: payload).user
             }
             if user == nil { topics = true }
         default: break

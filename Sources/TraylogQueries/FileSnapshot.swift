@@ -16,7 +16,7 @@ package struct FileSnapshot {
         }
     }
 
-    private func stream(ofTopic identity: UInt64) throws -> UInt32? {
+    private func stream(ofTopic identity: Identity) throws -> UInt32? {
         if let new = tail.stream(ofTopic: identity, through: store.head) { return new }
         return try store.read { try store.names.stream(ofTopic: identity, in: $0) }
     }
@@ -104,7 +104,7 @@ private struct TailTopics: UnstoredTopicEvents {
     let tail: KnownTail
     let head: UInt64
 
-    func seqs(of topic: UInt64, stream: UInt32?) -> [UInt64] {
+    func seqs(of topic: Identity, stream: UInt32?) -> [UInt64] {
         guard let stream = tail.stream(ofTopic: topic, through: head) ?? stream else { return [] }
         return tail.seqs(of: stream, through: head)
     }

@@ -19,8 +19,7 @@ final class KnownTail: Sendable {
         /// Streams that are newer than the stored names.
         var new = StreamSet()
         var users: [UserName: UInt32] = [:]
-        /// By identity.
-        var topics: [UInt64: UInt32] = [:]
+        var topics: [Identity: UInt32] = [:]
     }
 
     private let record: StoreRecord
@@ -86,7 +85,7 @@ final class KnownTail: Sendable {
     }
 
     /// The stream of a topic whose first event is here.
-    func stream(ofTopic identity: UInt64, through head: UInt64) -> UInt32? {
+    func stream(ofTopic identity: Identity, through head: UInt64) -> UInt32? {
         events.withLock { events in
             events.topics[identity].flatMap { events.chains.began($0, by: head) ? $0 : nil }
         }

@@ -10,12 +10,13 @@ package struct SnapshotHistory: FoldHistory {
 
     package func fact(_ seq: UInt64) throws -> Fact { try store.fact(seq) }
 
-    package func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+    package func events(ofTopic topic: Identity, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
         try events(ofTopic: topic, after: seq, through: end, limit: .max)
     }
 
     /// The first of them, at most `limit`.
-    package func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64, limit: Int) throws -> [UInt64] {
+    package func events(ofTopic topic: Identity, after seq: UInt64, through end: UInt64, limit: Int) throws -> [UInt64]
+    {
         let stored = try store.topic(topic)
         var seqs: [UInt64] = []
         var known = seq
@@ -60,14 +61,14 @@ package protocol UnstoredTopicEvents: Sendable {
     /// Those of one topic through the head of a snapshot, ascending; there may be some that are stored among them.
     ///
     /// - Parameter stream: the topic's, where its name is stored.
-    func seqs(of topic: UInt64, stream: UInt32?) -> [UInt64]
+    func seqs(of topic: Identity, stream: UInt32?) -> [UInt64]
 }
 
 /// The same by topic.
 package struct UnstoredTopics: UnstoredTopicEvents {
-    package var seqs: [UInt64: [UInt64]] = [:]
+    package var seqs: [Identity: [UInt64]] = [:]
 
     package init() {}
 
-    package func seqs(of topic: UInt64, stream: UInt32?) -> [UInt64] { seqs[topic] ?? [] }
+    package func seqs(of topic: Identity, stream: UInt32?) -> [UInt64] { seqs[topic] ?? [] }
 }

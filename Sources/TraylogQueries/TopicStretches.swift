@@ -19,13 +19,13 @@ package final class TopicStretches: Sendable {
 
     /// The events of a topic from `first` through `last`.
     private struct Stretch: Hashable {
-        var topic: UInt64
+        var topic: Identity
         var first: UInt64
         var last: UInt64
     }
 
     private struct Known {
-        var topics: [UInt64: Topic] = [:]
+        var topics: [Identity: Topic] = [:]
         /// Nil where an event of the stretch changes an item from before it: its effect depends on the user.
         var summaries: [Stretch: Tray?] = [:]
         var folded = 0
@@ -58,7 +58,7 @@ package final class TopicStretches: Sendable {
 
     /// The events of a topic after `seq` through `head`; nil when there are none.
     private func stretch(
-        _ topic: UInt64, after seq: UInt64, through head: UInt64, _ history: SnapshotHistory
+        _ topic: Identity, after seq: UInt64, through head: UInt64, _ history: SnapshotHistory
     ) throws -> Stretch? {
         var events = known.withLock { $0.topics[topic] } ?? Topic(seqs: [], after: seq, through: seq)
         if seq < events.after {

@@ -44,7 +44,7 @@ extension UserSnapshot {
     }
 
     private func topicEvents(
-        _ topic: UInt64, after seq: UInt64, through end: UInt64, limit: Int
+        _ topic: Identity, after seq: UInt64, through end: UInt64, limit: Int
     ) throws -> [UInt64] {
         guard let past else { preconditionFailure("The past of a user was not asked for.") }
         return try history(past).events(ofTopic: topic, after: seq, through: end, limit: limit)

@@ -11,9 +11,9 @@ struct ReplicaLog: StateSource, FoldHistory {
     let stored: ReplicaRows
     private(set) var events: [UInt64: Event] = [:]
     /// Events of topics after the snapshot, ascending.
-    private var topicEvents: [(seq: UInt64, topic: UInt64)] = []
+    private var topicEvents: [(seq: UInt64, topic: Identity)] = []
     /// The topics of items that were broadcast, by item.
-    private var topics: [UInt64: UInt64] = [:]
+    private var topics: [UInt64: Identity] = [:]
 
     /// No event has so high a number, so that ends of snoozes do not meet the items that they are of.
     static let snoozes: UInt64 = 1 << 63
@@ -82,15 +82,15 @@ struct ReplicaLog: StateSource, FoldHistory {
         topicEvents.removeAll { $0.seq >= first }
     }
 
-    private func topic(of item: UInt64) throws -> UInt64? {
+    private func topic(of item: UInt64) throws -> Identity? {
         if let topic = topics[item] { return topic }
         guard case .broadcast(let name, _)? = try stored.event(item)?.body else { return nil }
         return hasher.identity(of: name, as: .topic)
     }
 
     func items(at position: UInt64) throws -> ItemPage? { try stored.items(at: position) }
-    func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page? {
-        try stored.keys(space, at: identity)
+    func keys(_ space: PageSpace, at key: UInt64) throws -> KeyIndex.Page? {
+        try stored.keys(space, at: key)
     }
     func events(from seq: UInt64) -> EventIndex.Page? { nil }
 
@@ -102,7 +102,7 @@ struct ReplicaLog: StateSource, FoldHistory {
 
     func fact(_ seq: UInt64) throws -> Fact { Fact(try event(seq), hasher: hasher) }
 
-    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) -> [UInt64] {
+    func events(ofTopic topic: Identity, after seq: UInt64, through end: UInt64) -> [UInt64] {
         // A replica asks for the newest ones as a rule.
         let first = topicEvents.lastIndex { $0.seq <= seq }.map { $0 + 1 } ?? 0
         return topicEvents[first...].lazy.filter { $0.topic == topic && $0.seq <= end }.map(\.seq)

@@ -23,8 +23,8 @@ package struct ReplicaRows: StatePages, Sendable {
         return try ItemPage(from: &reader)
     }
 
-    package func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page? {
-        guard let bytes = try page(space, identity) else { return nil }
+    package func keys(_ space: PageSpace, at key: UInt64) throws -> KeyIndex.Page? {
+        guard let bytes = try page(space, key) else { return nil }
         var reader = PackedReader(bytes)
         return try KeyIndex.Page(from: &reader)
     }

@@ -165,10 +165,10 @@ extension TrayState {
         ] where isSet { flags.insert(flag) }
         if item.snoozedUntil != nil { tail.override(seq, .snoozedUntil, by: ReplicaLog.snooze(of: item.seq)) }
         if position != seq { try moved.insert(seq, seq: position) { _ in nil } }
-        if let key = item.key { try keys.insert(hasher.identity(of: key, as: .key), seq: seq) { _ in nil } }
+        if let key = item.key { try keys.insert(hasher.identity(of: key, as: .key).rawValue, seq: seq) { _ in nil } }
         if let collapseKey = content.collapseKey {
             let identity = hasher.identity(of: collapseKey, as: .collapseKey)
-            try collapseKeys.insert(identity, seq: seq) { _ in nil }
+            try collapseKeys.insert(identity.rawValue, seq: seq) { _ in nil }
         }
         try append(
             ItemEntry(

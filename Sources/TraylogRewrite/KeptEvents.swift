@@ -7,8 +7,8 @@ struct KeptEvents {
     private(set) var seqs = SeqSet()
     /// An event from before the floor was undone after it: to fold that, the stream's whole past is needed.
     private(set) var wholeStreams: Set<UInt32> = []
-    /// Topics that such a stream has, by identity.
-    private(set) var wholeTopics: Set<UInt64> = []
+    /// Topics that such a stream has.
+    private(set) var wholeTopics: Set<Identity> = []
     /// Deleted items that were restored at the floor or above, by the user's stream.
     private var restored: [UInt32: Set<UInt64>] = [:]
 

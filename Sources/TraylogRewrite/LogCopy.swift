@@ -108,8 +108,8 @@ struct LogCopy {
             return
         }
         try log.withPayload(of: seq, record, in: transaction) { _, payload in
-            let identity = try EventDecoder.identity(seq: seq, payload: payload)
-            if identity.key != nil { fingerprints.append((seq, identity.commandFingerprint)) }
+            let names = try EventDecoder.names(seq: seq, payload: payload)
+            if names.key != nil { fingerprints.append((seq, names.commandFingerprint)) }
             try archive?(seq, record, header.isChunked ? payload : RawSpan())
         }
     }

@@ -16,7 +16,7 @@ extension StoreRewriter {
             guard now.stream != 0, Pseudonym.stream(of: user) != now.stream else { return nil }
             var erasure = Erasure(user: user, stream: now.stream, actor: actor, device: device)
             for entry in try now.state.keys.entries(load: now.pages.load(.keys)) {
-                erasure.keyedEvents.insert(entry.seq)
+                erasure.keyedEvents.insert(entry.value)
             }
             return erasure
         }

@@ -80,6 +80,7 @@ extension StoreRecord {
     /// A restored store has another identity than the exported one.
     package var identity: StoreIdentity {
         StoreIdentity(
-            hasher.identity(of: "traylog.archive", as: .topic), hasher.identity(of: "traylog.archive", as: .key))
+            hasher.identity(of: "traylog.archive", as: .topic).rawValue,
+            hasher.identity(of: "traylog.archive", as: .key).rawValue)
     }
 }

@@ -39,8 +39,8 @@ package struct BasePages: StatePages {
     package init(stored: StoredPages?) { self.stored = stored }
 
     package func items(at position: UInt64) throws -> ItemPage? { try stored?.items(at: position) }
-    package func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page? {
-        try stored?.keys(space, at: identity)
+    package func keys(_ space: PageSpace, at key: UInt64) throws -> KeyIndex.Page? {
+        try stored?.keys(space, at: key)
     }
     package func events(from seq: UInt64) throws -> EventIndex.Page? { try stored?.events(from: seq) }
 }

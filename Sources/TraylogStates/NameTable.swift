@@ -19,15 +19,16 @@ package struct NameTable: Sendable {
         return key
     }
 
-    package static func key(topic identity: UInt64) -> [UInt8] {
-        [topicTag] + stride(from: UInt64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: identity >> $0) }
+    package static func key(topic identity: Identity) -> [UInt8] {
+        [topicTag]
+            + stride(from: UInt64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: identity.rawValue >> $0) }
     }
 
     package func stream(of user: String, in transaction: borrowing ReadTransaction) throws -> UInt32? {
         try stream(NameTable.key(user: user), in: transaction)
     }
 
-    package func stream(ofTopic identity: UInt64, in transaction: borrowing ReadTransaction) throws -> UInt32? {
+    package func stream(ofTopic identity: Identity, in transaction: borrowing ReadTransaction) throws -> UInt32? {
         try stream(NameTable.key(topic: identity), in: transaction)
     }
 
@@ -83,16 +84,16 @@ package struct NameTable: Sendable {
     }
 
     /// The identities of all topics.
-    package func topics(in transaction: borrowing ReadTransaction) throws -> [UInt64] {
+    package func topics(in transaction: borrowing ReadTransaction) throws -> [Identity] {
         try transaction.withCursor(database) { cursor in
-            var topics: [UInt64] = []
+            var topics: [Identity] = []
             var found = try cursor.seek(RawSpan(_elements: [NameTable.topicTag].span))
             while found {
-                let identity: UInt64? = try cursor.withEntry { key, value in
+                let identity: Identity? = try cursor.withEntry { key, value in
                     guard key.byteCount > 0, key.byte(at: 0) == NameTable.topicTag else { return nil }
                     _ = try NameTable.number(value, key: key)
                     guard key.byteCount == 9 else { throw PackedError.damaged("the identity of a topic") }
-                    return key.littleEndian(at: 1, as: UInt64.self).byteSwapped
+                    return Identity(rawValue: key.littleEndian(at: 1, as: UInt64.self).byteSwapped)
                 }
                 guard let identity else { break }
                 topics.append(identity)

@@ -138,7 +138,7 @@ extension StoreSnapshot {
     }
 
     /// The stream and the stored state of a topic; nil for one of which nothing is stored.
-    package func topic(_ identity: UInt64) throws -> (stream: UInt32, root: StoredState?)? {
+    package func topic(_ identity: Identity) throws -> (stream: UInt32, root: StoredState?)? {
         try read { transaction in
             guard let stream = try names.stream(ofTopic: identity, in: transaction) else { return nil }
             return (stream, try states.root(stream, in: transaction))

@@ -57,8 +57,8 @@ package struct StoredPages: StateSource {
         try page(.items, at: position) { try ItemPage(from: &$0) }
     }
 
-    package func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page? {
-        try page(space, at: identity) { try KeyIndex.Page(from: &$0) }
+    package func keys(_ space: PageSpace, at key: UInt64) throws -> KeyIndex.Page? {
+        try page(space, at: key) { try KeyIndex.Page(from: &$0) }
     }
 
     package func events(from seq: UInt64) throws -> EventIndex.Page? {

@@ -1,3 +1,5 @@
+import TraylogDomain
+
 /// Whom the writer tells of its commits, on its own thread.
 package protocol CommitListener {
     /// Whether anybody wants to know whose trays a commit changes. Asked under the lock that publishes the commit.
@@ -14,8 +16,8 @@ package protocol CommitListener {
 
 /// The trays that a commit may have changed.
 package struct Touched: Sendable {
-    /// Identities of the users whose streams got events, perhaps with repetitions.
-    package var users: [UInt64] = []
+    /// The users whose streams got events, perhaps with repetitions.
+    package var users: [Identity] = []
     /// Whether the stream of a topic got events.
     ///
     /// Then every tray may have changed.

@@ -5,11 +5,11 @@ import TraylogDomain
 /// The tail holds hundreds of thousands of facts, and looking at them again waits for memory more than for anything
 /// else.
 struct CompactFact: BitwiseCopyable, Sendable {
-    private var thread: UInt64
-    private var category: UInt64
-    private var argument: UInt64
-    /// The identity of the event's key; 0 for none.
-    let key: UInt64
+    /// The thread's identity, or ``place``.
+    private var threadOrPlace: UInt64
+    private var category: Identity
+    private var argument: Identity
+    let key: Identity
     private var summaryCount: UInt32
     private var isSilent: Bool
     /// Whether it is a fact at all, and not a place in ``LogTail/others``, or nothing.
@@ -17,7 +17,7 @@ struct CompactFact: BitwiseCopyable, Sendable {
 
     /// Nil when `fact` says more than there is room for.
     init?(_ fact: borrowing Fact) {
-        thread = fact.thread
+        threadOrPlace = fact.thread.rawValue
         category = fact.category
         argument = fact.argument
         key = fact.key
@@ -25,16 +25,16 @@ struct CompactFact: BitwiseCopyable, Sendable {
         isSilent = fact.isSilent
         isWhole = true
         // Nothing else is set in the fact of a `notify`.
-        guard fact.kind == .notified, fact.collapse == 0 else { return nil }
+        guard fact.kind == .notified, fact.collapse == .absent else { return nil }
         assert(self.fact(seq: fact.seq) == copy fact, "a field was forgotten")
     }
 
     /// Stands for a fact that is kept elsewhere.
-    init(place: UInt64, key: UInt64 = 0) {
-        thread = place
+    init(place: UInt64, key: Identity = .absent) {
+        threadOrPlace = place
         self.key = key
-        category = 0
-        argument = 0
+        category = .absent
+        argument = .absent
         summaryCount = 0
         isSilent = false
         isWhole = false
@@ -49,7 +49,7 @@ struct CompactFact: BitwiseCopyable, Sendable {
     var isElsewhere: Bool { !isWhole && place != .max }
 
     /// Where the fact is kept when it is not here.
-    var place: UInt64 { thread }
+    var place: UInt64 { threadOrPlace }
 
     @inline(__always)
     func fact(seq: UInt64) -> Fact {
@@ -57,7 +57,7 @@ struct CompactFact: BitwiseCopyable, Sendable {
         fact.key = key
         fact.isSilent = isSilent
         fact.summaryCount = summaryCount
-        fact.thread = thread
+        fact.thread = Identity(rawValue: threadOrPlace)
         fact.category = category
         fact.argument = argument
         return fact

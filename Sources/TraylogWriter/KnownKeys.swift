@@ -36,13 +36,13 @@ struct KnownKeys {
     var ofNewStream: OfStream { OfStream(filter: number) }
 
     /// Whether no event of the stream has the key.
-    func isNew(_ key: UInt64, in stream: OfStream) -> Bool { stream.filter == number && !mayWait(key) }
+    func isNew(_ key: Identity, in stream: OfStream) -> Bool { stream.filter == number && !mayWait(key) }
 
     /// Whether an event of the tail may have the key.
-    func mayWait(_ key: UInt64) -> Bool { lastUnread != 0 || filter.mayHold(key) }
+    func mayWait(_ key: Identity) -> Bool { lastUnread != 0 || filter.mayHold(key) }
 
     /// Adds the key of an event that is in the tail already.
-    mutating func insert(_ key: UInt64, of tail: borrowing LogTail) {
+    mutating func insert(_ key: Identity, of tail: borrowing LogTail) {
         filter.insert(key)
         if filter.count >= capacity { beginAnew(with: tail) }
     }
@@ -72,7 +72,7 @@ struct KnownKeys {
     ) throws {
         stream.lookups &+= 1
         guard lastUnread == 0, stream.filter != number, UInt64(stream.lookups) > keys.pageCount else { return }
-        for entry in try keys.entries(load: load) { filter.insert(entry.identity) }
+        for entry in try keys.entries(load: load) { filter.insert(Identity(rawValue: entry.key)) }
         stream.filter = number
         stream.lookups = 0
     }
@@ -104,7 +104,7 @@ struct KeyFilter {
     /// Of 100,000 keys that it does not have, a filter with so many seems to have some 300.
     var capacity: Int { 4 * wordCount }
 
-    func mayHold(_ key: UInt64) -> Bool {
+    func mayHold(_ key: Identity) -> Bool {
         guard !words.isEmpty else { return false }
         var place = Place(key, wordCount)
         for _ in 0..<KeyFilter.bitsPerKey {
@@ -114,7 +114,7 @@ struct KeyFilter {
         return true
     }
 
-    mutating func insert(_ key: UInt64) {
+    mutating func insert(_ key: Identity) {
         if words.isEmpty { words = [UInt64](repeating: 0, count: wordCount) }
         count += 1
         var place = Place(key, wordCount)
@@ -135,9 +135,9 @@ struct KeyFilter {
         /// Nine bits for each place in the line.
         private var rest: UInt64
 
-        init(_ key: UInt64, _ words: Int) {
-            line = Int(key & (UInt64(words) / KeyFilter.lineWords &- 1) &* KeyFilter.lineWords)
-            rest = key &* 0x9e37_79b9_7f4a_7c15
+        init(_ key: Identity, _ words: Int) {
+            line = Int(key.rawValue & (UInt64(words) / KeyFilter.lineWords &- 1) &* KeyFilter.lineWords)
+            rest = key.rawValue &* 0x9e37_79b9_7f4a_7c15
         }
 
         var word: Int { line &+ Int(rest >> 61) }

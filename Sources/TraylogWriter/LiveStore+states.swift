@@ -162,7 +162,7 @@ extension LiveStore {
     }
 
     /// The seqs of a topic's events after one seq through another, those of the transaction in the making included.
-    func events(ofTopic identity: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+    func events(ofTopic identity: Identity, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
         guard tail.lastTopicEvent > seq, end > seq else { return [] }
         let number: UInt32
         let state: TrayState
@@ -201,12 +201,12 @@ private struct LiveStoreHistory: FoldHistory {
 
     func fact(_ seq: UInt64) throws -> Fact { try store.fact(seq) }
 
-    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+    func events(ofTopic topic: Identity, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
         try store.events(ofTopic: topic, after: seq, through: end)
     }
 
     /// Somebody may follow many topics, of which few have news.
-    func topicEvents(after seq: UInt64, through end: UInt64) -> [(seq: UInt64, topic: UInt64)]? {
+    func topicEvents(after seq: UInt64, through end: UInt64) -> [(seq: UInt64, topic: Identity)]? {
         store.tail.topicEvents(after: seq == looked.from ? looked.through : seq, through: end)
     }
 

@@ -112,7 +112,7 @@ package struct LiveStore {
     }
 
     /// The topic's stream; nil for one that never had an event.
-    mutating func stream(ofTopic identity: UInt64) throws -> LiveStream? {
+    mutating func stream(ofTopic identity: Identity) throws -> LiveStream? {
         if let stream = directory[topic: identity] {
             directory.noteUse(of: stream.number)
             return stream
@@ -144,7 +144,7 @@ package struct LiveStore {
         return stream
     }
 
-    func identity(of name: StreamName) -> UInt64 {
+    func identity(of name: StreamName) -> Identity {
         hasher.identity(of: name.text, as: name.isTopic ? .topic : .user)
     }
 
@@ -163,15 +163,15 @@ package struct LiveStore {
     /// - Parameter stream: a user's.
     mutating func append(_ fact: CompactFact, to stream: UInt32) {
         tail.append(fact, to: stream)
-        if fact.key != 0 { knownKeys.insert(fact.key, of: tail) }
+        if fact.key != .absent { knownKeys.insert(fact.key, of: tail) }
     }
 
     /// Appends an event to the transaction in the making.
     ///
     /// - Parameter stream: 0 for one of the store itself.
-    mutating func append(_ fact: Fact, to stream: UInt32, topic: UInt64? = nil) {
+    mutating func append(_ fact: Fact, to stream: UInt32, topic: Identity? = nil) {
         tail.append(fact, to: stream, topic: topic)
-        if fact.key != 0 { knownKeys.insert(fact.key, of: tail) }
+        if fact.key != .absent { knownKeys.insert(fact.key, of: tail) }
     }
 
     /// Appends an event that is durable, and whose fact must be read from the log.
@@ -179,7 +179,7 @@ package struct LiveStore {
     /// - Parameters:
     ///   - head: the event, as the newest one.
     ///   - stream: 0 for one of the store itself.
-    mutating func appendDurable(_ head: EventLog.Head, to stream: UInt32 = 0, topic: UInt64? = nil) {
+    mutating func appendDurable(_ head: EventLog.Head, to stream: UInt32 = 0, topic: Identity? = nil) {
         knownKeys.noteUnread(head.seq)
         tail.appendUnread(to: stream, topic: topic)
         tail.publish(head)
@@ -216,12 +216,12 @@ package struct LiveStore {
     /// The events of a stream's chain from `seq` on that carry keys of an identity; nil when they have to be read from the log.
     ///
     /// - Complexity: O(1) for nearly all keys that no event of the tail has, else O(the chain).
-    func carriers(of key: UInt64, from seq: UInt64) -> LogTail.Carriers? {
+    func carriers(of key: Identity, from seq: UInt64) -> LogTail.Carriers? {
         knownKeys.mayWait(key) ? tail.carriers(of: key, from: seq) : LogTail.Carriers()
     }
 
     /// Whether no event of the stream has the key; nearly always true of those that are new.
-    func isNew(_ key: UInt64, in stream: LiveStream) -> Bool { knownKeys.isNew(key, in: stream.keys) }
+    func isNew(_ key: Identity, in stream: LiveStream) -> Bool { knownKeys.isNew(key, in: stream.keys) }
 
     /// Notes that a key was looked up in the stream's state, and that this went through so many waiting events.
     mutating func noteLookup(

@@ -10,7 +10,7 @@ package final class LiveStream {
     /// The user's name; of a topic, the topic's.
     let text: String
     /// The name's; of a topic, what states know it by.
-    let identity: UInt64
+    let identity: Identity
     package let number: UInt32
     /// Nothing is appended any more.
     let isErased: Bool
@@ -26,7 +26,7 @@ package final class LiveStream {
     /// Roughly what one takes in memory with its tray and its places in the directory, but without states.
     static let byteCount = 384
 
-    init(name: StreamName, identity: UInt64, number: UInt32, isNamed: Bool) {
+    init(name: StreamName, identity: Identity, number: UInt32, isNamed: Bool) {
         self.name = name
         text = name.text
         self.identity = identity
@@ -38,7 +38,7 @@ package final class LiveStream {
     var isTopic: Bool { name.isTopic }
 
     /// The identity by which states know the topic; nil for a user.
-    var topic: UInt64? { isTopic ? identity : nil }
+    var topic: Identity? { isTopic ? identity : nil }
 
     var userName: UserName { UserName(text, identity: identity) }
 

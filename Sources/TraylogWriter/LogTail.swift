@@ -25,7 +25,7 @@ struct LogTail {
     /// For each event after the head, how to take it back.
     private var pending: ContiguousArray<Pending> = []
     /// Those of topics, durable or not, ascending, each with the newest one before it.
-    private var topicEvents: [(seq: UInt64, topic: UInt64, before: UInt64)] = []
+    private var topicEvents: [(seq: UInt64, topic: Identity, before: UInt64)] = []
 
     private struct Pending: BitwiseCopyable {
         let stream: UInt32
@@ -54,11 +54,10 @@ struct LogTail {
     /// An event of a topic is not durable yet.
     var hasPendingTopicEvents: Bool { topicEvents.last.map { $0.seq > head.seq } ?? false }
 
-    /// The events of topics after `seq` through `end`, ascending, with the topics' identities; nil when `seq` lies before
-    /// the tail.
+    /// The events of topics after `seq` through `end`, ascending; nil when `seq` lies before the tail.
     ///
     /// - Complexity: O(log(events of topics) + those found).
-    func topicEvents(after seq: UInt64, through end: UInt64) -> [(seq: UInt64, topic: UInt64)]? {
+    func topicEvents(after seq: UInt64, through end: UInt64) -> [(seq: UInt64, topic: Identity)]? {
         guard seq >= chains.start else { return nil }
         return topicEvents[topicEvents.bisect { $0.seq <= seq }...].prefix { $0.seq <= end }.map {
             (seq: $0.seq, topic: $0.topic)
@@ -112,7 +111,7 @@ struct LogTail {
     /// Looks through the chain of one stream from `seq` on, 0 for none; nil when an event has to be read from the log.
     ///
     /// - Complexity: O(the chain).
-    func carriers(of key: UInt64, from seq: UInt64) -> Carriers? {
+    func carriers(of key: Identity, from seq: UInt64) -> Carriers? {
         var found = Carriers()
         var next = seq
         while next != 0 {
@@ -126,8 +125,8 @@ struct LogTail {
     }
 
     /// Visits the keys of all events.
-    func forEachKey(_ body: (UInt64) -> Void) {
-        for fact in chains.values(from: first) where fact.key != 0 { body(fact.key) }
+    func forEachKey(_ body: (Identity) -> Void) {
+        for fact in chains.values(from: first) where fact.key != .absent { body(fact.key) }
     }
 
     /// Brings the memory of an event near, which is about to be looked at; 0 for none.
@@ -160,8 +159,8 @@ struct LogTail {
 
     /// The same for a fact of any kind.
     ///
-    /// - Parameter topic: the topic whose stream it is, by identity; nil for a user's.
-    mutating func append(_ fact: Fact, to stream: UInt32, topic: UInt64? = nil) {
+    /// - Parameter topic: the topic whose stream it is; nil for a user's.
+    mutating func append(_ fact: Fact, to stream: UInt32, topic: Identity? = nil) {
         if let topic { noteEvent(of: topic) }
         if let compact = CompactFact(fact) { return append(compact, to: stream) }
         append(CompactFact(place: othersDropped + UInt64(others.count), key: fact.key), to: stream)
@@ -169,12 +168,12 @@ struct LogTail {
     }
 
     /// The same for an event whose fact must be read from the log.
-    mutating func appendUnread(to stream: UInt32, topic: UInt64? = nil) {
+    mutating func appendUnread(to stream: UInt32, topic: Identity? = nil) {
         if let topic { noteEvent(of: topic) }
         append(.unread, to: stream)
     }
 
-    private mutating func noteEvent(of topic: UInt64) {
+    private mutating func noteEvent(of topic: Identity) {
         topicEvents.append((chains.end + 1, topic, lastTopicEvent))
         lastTopicEvent = chains.end + 1
     }

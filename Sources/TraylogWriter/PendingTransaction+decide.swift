@@ -14,7 +14,7 @@ extension PendingTransaction {
     ) throws -> Receipt {
         if !prepared.refusals.isEmpty, let refusal = prepared.refusals[index] { throw refusal }
         // Most commands end here, and look at nothing of the stream but its number.
-        if number != 0, prepared.entries[index].key == 0 {
+        if number != 0, prepared.entries[index].key == .absent {
             let salt = prepared.salt(index) ?? random.nextSalt()
             return .appended(append(prepared, index, salt: salt, to: number, store: &store))
         }
@@ -36,7 +36,7 @@ extension PendingTransaction {
             throw Refusal.invalid(field: "user", reason: "stands for somebody who was erased; use another name")
         }
         if prepared.entries[index].isEncoded {
-            if prepared.entries[index].key != 0, let known,
+            if prepared.entries[index].key != .absent, let known,
                 let seq = try duplicate(prepared, index, of: known, store: &store)
             {
                 return .duplicate(seq)
@@ -218,8 +218,8 @@ struct PendingSource: StateSource {
     func compactedFingerprint(_ seq: UInt64) throws -> UInt64? { try stored.compactedFingerprint(seq) }
 
     func items(at position: UInt64) throws -> ItemPage? { try stored.items(at: position) }
-    func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page? {
-        try stored.keys(space, at: identity)
+    func keys(_ space: PageSpace, at key: UInt64) throws -> KeyIndex.Page? {
+        try stored.keys(space, at: key)
     }
     func events(from seq: UInt64) throws -> EventIndex.Page? { try stored.events(from: seq) }
 

@@ -29,13 +29,13 @@ extension PendingTransaction {
     }
 
     /// The user's events with keys of an identity; nil when only the state can tell.
-    private func carriers(of key: UInt64, in stream: LiveStream, store: inout LiveStore) throws -> [UInt64]? {
+    private func carriers(of key: Identity, in stream: LiveStream, store: inout LiveStore) throws -> [UInt64]? {
         guard let cached = try stream.states.pending ?? store.folded(stream),
             let waiting = store.carriers(of: key, from: store.next(for: cached, of: stream))
         else { return nil }
         do {
             let source = try source(of: stream.number, store)
-            let seqs = try cached.state.keys.seqs(of: key) { try source.keys(.keys, at: $0) } + waiting.seqs
+            let seqs = try cached.state.keys.seqs(of: key.rawValue) { try source.keys(.keys, at: $0) } + waiting.seqs
             try store.noteLookup(stream, cached.state.keys, looked: waiting.looked) {
                 try source.keys(.keys, at: $0)
             }
@@ -58,7 +58,7 @@ extension PendingTransaction {
             guard let stream = try store.stream(ofTopic: topic) else { continue }
             let state = try store.current(stream).state
             let source = try source(of: stream.number, store)
-            let seqs = try state.keys.seqs(of: identity) { try source.keys(.keys, at: $0) }
+            let seqs = try state.keys.seqs(of: identity.rawValue) { try source.keys(.keys, at: $0) }
             guard let carrier = try TrayState.carrier(of: key, among: seqs, source: source) else { continue }
             if carrier.fingerprint == fingerprint { return stream.name }
         }

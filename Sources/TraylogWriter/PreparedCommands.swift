@@ -8,12 +8,11 @@ import TraylogPlatform
 /// Made on the caller's thread, so that the writer's has less to do.
 package struct PreparedCommands: Sendable {
     struct Entry: BitwiseCopyable, Sendable {
-        /// The user's name's.
-        var user: UInt64 = 0
+        var user = Identity.absent
         /// Of a command with a key; else 0.
         var fingerprint: UInt64 = 0
-        /// The key's identity, of a `notify` with a key; else 0.
-        var key: UInt64 = 0
+        /// Of a `notify`.
+        var key = Identity.absent
         /// The fact of a valid `notify`, if it is compact; nothing in it depends on the state.
         var notice: CompactFact?
         /// Where the event's payload stands in ``payloads``, when it is there.

@@ -18,7 +18,7 @@ struct StreamDirectory {
     private var recent = StreamSet()
     /// Those that keep the tray that they were answered with.
     private var answered = StreamSet()
-    private var byTopic: [UInt64: LiveStream] = [:]
+    private var byTopic: [Identity: LiveStream] = [:]
     /// New ones of the transaction in the making, by number.
     private var pending: [LiveStream] = []
 
@@ -35,7 +35,7 @@ struct StreamDirectory {
 
     subscript(number: UInt32) -> LiveStream? { byNumber[number] }
     subscript(user: UserName) -> LiveStream? { byUser[user].flatMap { byNumber[$0] } }
-    subscript(topic topic: UInt64) -> LiveStream? { byTopic[topic] }
+    subscript(topic topic: Identity) -> LiveStream? { byTopic[topic] }
 
     /// The number of the user's stream, if it is in memory; else 0.
     func number(of user: UserName) -> UInt32 { byUser[user] ?? 0 }
@@ -101,7 +101,7 @@ struct StreamDirectory {
     // MARK: New streams
 
     /// A stream for somebody whose first event is about to be made.
-    mutating func add(_ name: StreamName, identity: UInt64) -> LiveStream {
+    mutating func add(_ name: StreamName, identity: Identity) -> LiveStream {
         let stream = insert(LiveStream(name: name, identity: identity, number: nextNumber, isNamed: false))
         nextNumber += 1
         pending.append(stream)

@@ -99,7 +99,7 @@ extension WriterLoop {
     ) throws {
         try recover()
         var finished: RewrittenStore?
-        var exchanged: (head: UInt64, touched: [UInt64])?
+        var exchanged: (head: UInt64, touched: [Identity])?
         let memory = memory
         let result = Result {
             try environment.replace(
@@ -127,8 +127,8 @@ extension WriterLoop {
 extension WriterMemory {
     /// Takes over what the new data file says, in the turn of the lock in which transactions began to begin on it.
     ///
-    /// - Returns: whose trays changed, by identity.
-    fileprivate mutating func adopt(_ finished: RewrittenStore, erasing erased: UInt32?) -> [UInt64] {
+    /// - Returns: whose trays changed.
+    fileprivate mutating func adopt(_ finished: RewrittenStore, erasing erased: UInt32?) -> [Identity] {
         let movesFloor = finished.record.floor.seq != store.record.floor.seq
         store.record = finished.record
         store.keptFloor = finished.record.floor.seq.rawValue

@@ -136,7 +136,7 @@ import TraylogDomain
         let fact: Result<Fact, CodecError> = Result { () throws(CodecError) in
             try TraylogLogTests.fact(payload, kind)
         }
-        _ = try? EventDecoder.identity(seq: 1, payload: RawSpan(_elements: payload.span))
+        _ = try? EventDecoder.names(seq: 1, payload: RawSpan(_elements: payload.span))
         if kind == .notified { compareNotice(payload, with: event) }
         switch (event, fact) {
         case (.success(let event), .success(let fact)):

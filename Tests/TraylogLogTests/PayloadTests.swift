@@ -26,7 +26,7 @@ import TraylogDomain
         var random = Seeded(seed)
         for event in random.eventsOfEveryKind() {
             let payload = encode(event)
-            let found = try EventDecoder.identity(seq: 1, payload: RawSpan(_elements: payload.span))
+            let found = try EventDecoder.names(seq: 1, payload: RawSpan(_elements: payload.span))
             #expect(found.user.map { Array(payload[$0]) } == event.user.map { Array($0.utf8) })
             #expect(found.key.map { Array(payload[$0]) } == event.key.map { Array($0.utf8) })
             #expect(found.topic.map { Array(payload[$0]) } == topic(of: event).map { Array($0.utf8) })

@@ -81,7 +81,7 @@ extension TrayState {
     private func answered(
         _ key: String, hasher: IdentityHasher, source: some StateSource
     ) throws -> (seq: UInt64, fingerprint: UInt64?)? {
-        let seqs = try keys.seqs(of: hasher.identity(of: key, as: .key), load: source.load(.keys))
+        let seqs = try keys.seqs(of: hasher.identity(of: key, as: .key).rawValue, load: source.load(.keys))
         return try TrayState.carrier(of: key, among: seqs, source: source)
     }
 
@@ -192,7 +192,7 @@ extension TrayState {
         case .seq(let seq):
             if let entry = try entry(of: seq.rawValue, stored: source) { return entry }
         case .key(let key):
-            for seq in try keys.seqs(of: hasher.identity(of: key, as: .key), load: source.load(.keys)) {
+            for seq in try keys.seqs(of: hasher.identity(of: key, as: .key).rawValue, load: source.load(.keys)) {
                 // Of an event that left the log, only the key's identity is known.
                 if try source.compaction(of: seq) == nil {
                     guard try source.event(seq).key.hasSameBytes(as: key) else { continue }

@@ -1,6 +1,6 @@
 /// An event reduced to the numbers that the fold needs.
 ///
-/// Strings that are only compared are identities (``IdentityHasher``); 0 means "none".
+/// Strings that are only compared are identities.
 package struct Fact: Hashable, Sendable {
     package var seq: UInt64
     package var kind: EventKind
@@ -13,12 +13,11 @@ package struct Fact: Hashable, Sendable {
     /// `edited`: the fields that the event sets or clears.
     package var edited: ContentFields = []
     package var summaryCount: UInt32 = 1
-    package var thread: UInt64 = 0
-    package var category: UInt64 = 0
-    package var argument: UInt64 = 0
-    package var collapse: UInt64 = 0
-    /// The idempotency key's identity.
-    package var key: UInt64 = 0
+    package var thread = Identity.absent
+    package var category = Identity.absent
+    package var argument = Identity.absent
+    package var collapse = Identity.absent
+    package var key = Identity.absent
     /// The one number that the event refers to.
     ///
     /// Its meaning depends on the kind: see ``upTo``, ``item``, ``undoneEvent`` and ``topic``, which name it.
@@ -52,11 +51,11 @@ package struct Fact: Hashable, Sendable {
         set { target = newValue }
     }
 
-    /// `subscribed`, `unsubscribed`: the identity of the topic.
+    /// `subscribed`, `unsubscribed`: the topic.
     @inlinable
-    package var topic: UInt64 {
-        get { target }
-        set { target = newValue }
+    package var topic: Identity {
+        get { Identity(rawValue: target) }
+        set { target = newValue.rawValue }
     }
 }
 

@@ -1,7 +1,7 @@
-/// Turns the strings that the fold only compares (threads, categories, summary arguments, keys) into numbers.
+/// Turns the strings that the fold only compares (threads, categories, summary arguments, keys) into identities.
 ///
 /// SipHash-2-4 (Aumasson, Bernstein, 2012) under a secret key of the store, so that nobody can choose strings
-/// that collide. 0 stands for "no string" and is never a result.
+/// that collide. The identity of a string is never that of none.
 package struct IdentityHasher: Hashable, Sendable {
     package let key0: UInt64
     package let key1: UInt64
@@ -24,19 +24,19 @@ package struct IdentityHasher: Hashable, Sendable {
         case topic = 7
     }
 
-    package func identity(of text: borrowing String, as role: Role) -> UInt64 {
+    package func identity(of text: borrowing String, as role: Role) -> Identity {
         identity(of: text.utf8Span.span, as: role)
     }
 
-    package func identity(of bytes: Span<UInt8>, as role: Role) -> UInt64 {
+    package func identity(of bytes: Span<UInt8>, as role: Role) -> Identity {
         let hash = SipHash24.hash(bytes, key0: key0, key1: key1 ^ (role.rawValue << 56))
-        return hash == 0 ? 1 : hash
+        return Identity(rawValue: hash == 0 ? 1 : hash)
     }
 
-    /// The identity of an optional string; 0 when absent.
-    package func identity(of text: borrowing String?, as role: Role) -> UInt64 {
+    /// The identity of an optional string.
+    package func identity(of text: borrowing String?, as role: Role) -> Identity {
         switch text {
-        case .none: 0
+        case .none: .absent
         case .some(let text): identity(of: text, as: role)
         }
     }

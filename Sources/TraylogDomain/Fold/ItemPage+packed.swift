@@ -33,7 +33,7 @@ extension ItemPage {
             output.appendVarint(UInt64(names.identities.count))
             for identity in names.identities {
                 for shift in stride(from: UInt64(0), to: 64, by: 8) {
-                    output.append(UInt8(truncatingIfNeeded: identity >> shift))
+                    output.append(UInt8(truncatingIfNeeded: identity.rawValue >> shift))
                 }
             }
             output.appendVarint(UInt64(entries.count))
@@ -95,7 +95,7 @@ extension ItemPage {
 ///
 /// Entries refer to them by number, from 1.
 private struct IdentityTable {
-    private(set) var identities: [UInt64] = []
+    private(set) var identities: [Identity] = []
     /// Three numbers for each entry, for thread, category and argument; 0 for none.
     private(set) var numbers: [UInt32] = []
     /// Numbers by the low bits of the identity, which are random; 0 is free.
@@ -114,9 +114,9 @@ private struct IdentityTable {
         }
     }
 
-    private mutating func number(of identity: UInt64) -> UInt32 {
-        guard identity != 0 else { return 0 }
-        var place = UInt8(truncatingIfNeeded: identity)
+    private mutating func number(of identity: Identity) -> UInt32 {
+        guard identity != .absent else { return 0 }
+        var place = UInt8(truncatingIfNeeded: identity.rawValue)
         while places[Int(place)] != 0 {
             let number = places[Int(place)]
             if identities[Int(number) - 1] == identity { return UInt32(number) }
@@ -134,12 +134,12 @@ private struct IdentityTable {
 }
 
 extension PackedReader {
-    /// Reads the number of an identity in `table`, from 1, and returns the identity; 0 for none.
+    /// Reads the number of an identity in `table`, from 1, and returns the identity; number 0 is absent.
     @inline(__always)
-    fileprivate mutating func identity(_ table: Range<Int>) throws(PackedError) -> UInt64 {
+    fileprivate mutating func identity(_ table: Range<Int>) throws(PackedError) -> Identity {
         let number = try varint()
-        if number == 0 { return 0 }
+        if number == 0 { return .absent }
         guard number <= UInt64(table.count / 8) else { throw .damaged("identity number") }
-        return word(at: table.lowerBound + Int(number - 1) * 8)
+        return Identity(rawValue: word(at: table.lowerBound + Int(number - 1) * 8))
     }
 }

@@ -79,7 +79,7 @@ package struct ItemPage: Hashable, Sendable {
         for entry in entries { threads.insert(entry.thread) }
         for place in marks.bisect({ $0.seq <= markedThrough })..<marks.count {
             let mark = marks[place]
-            guard mark.upTo >= lowest, mark.thread == 0 || threads.mayHold(mark.thread) else { continue }
+            guard mark.upTo >= lowest, mark.thread == .absent || threads.mayHold(mark.thread) else { continue }
             for index in entries.indices where mark.covers(entries[index]) {
                 mark.apply(to: &entries[index].flags)
             }
@@ -92,25 +92,28 @@ package struct ItemPage: Hashable, Sendable {
 struct IdentityFilter {
     private var bits = InlineArray<16, UInt64>(repeating: 0)
 
-    mutating func insert(_ identity: UInt64) { bits[Int(identity >> 6 & 15)] |= 1 << (identity & 63) }
+    mutating func insert(_ identity: Identity) {
+        bits[Int(identity.rawValue >> 6 & 15)] |= 1 << (identity.rawValue & 63)
+    }
 
-    func mayHold(_ identity: UInt64) -> Bool { bits[Int(identity >> 6 & 15)] >> (identity & 63) & 1 != 0 }
+    func mayHold(_ identity: Identity) -> Bool {
+        bits[Int(identity.rawValue >> 6 & 15)] >> (identity.rawValue & 63) & 1 != 0
+    }
 }
 
 /// One item in a tray: its position, its flags, and the identities that counts need; the content stays in the log.
 package struct ItemEntry: Hashable, Sendable {
     package var seq: UInt64
     package var position: UInt64
-    /// Identities (``IdentityHasher``); 0 for none.
-    package var thread: UInt64
-    package var category: UInt64
-    package var argument: UInt64
+    package var thread: Identity
+    package var category: Identity
+    package var argument: Identity
     package var summaryCount: UInt32
     package var flags: ItemFlags
 
     package init(
-        seq: UInt64, position: UInt64, thread: UInt64, category: UInt64, argument: UInt64, summaryCount: UInt32,
-        flags: ItemFlags
+        seq: UInt64, position: UInt64, thread: Identity, category: Identity, argument: Identity,
+        summaryCount: UInt32, flags: ItemFlags
     ) {
         (self.seq, self.position) = (seq, position)
         (self.thread, self.category, self.argument) = (thread, category, argument)

@@ -1,24 +1,21 @@
-/// Maps identities of keys to the events that carried them: recent entries in memory, older ones in pages by identity.
+/// Maps numbers to seqs, as ``PageSpace`` says: recent entries in memory, older ones in pages by key.
 package struct KeyIndex: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
-        package var identity: UInt64
-        package var seq: UInt64
+        /// The raw value of an key, or a seq.
+        package var key: UInt64
+        /// A seq; of ``TrayState/tallies``, a category.
+        package var value: UInt64
 
-        package init(identity: UInt64, seq: UInt64) {
-            self.identity = identity
-            self.seq = seq
-        }
+        package init(key: UInt64, value: UInt64) { (self.key, self.value) = (key, value) }
     }
 
-    /// Entries with identities from `first` up to the next page's, ascending by identity, then seq.
+    /// Entries with keys from `first` up to the next page's, ascending by key, then value.
     package struct Page: Hashable, Sendable {
         package var first: UInt64
         package var changedBy: UInt64 = 0
         package var entries: [Entry] = []
         /// Of ``TrayState/tallies``: what the entries count, one for each, and the seq of the newest range mark that
         /// they show.
-        ///
-        /// Their identities are threads, their seqs categories.
         package var tallies: [Tally] = []
         package var markedThrough: UInt64 = 0
 
@@ -41,23 +38,23 @@ package struct KeyIndex: Hashable, Sendable {
 
     package var isEmpty: Bool { recent.isEmpty && pageCount == 0 }
 
-    /// The seqs under `identity`, ascending; those of recent entries come last.
-    package func seqs(of identity: UInt64, load: (UInt64) throws -> Page?) throws -> [UInt64] {
+    /// The seqs under `key`, ascending; those of recent entries come last.
+    package func seqs(of key: UInt64, load: (UInt64) throws -> Page?) throws -> [UInt64] {
         var found: [UInt64] = []
-        if pageCount > 0, let page = try page(holding: identity, load: load) {
-            var index = page.firstIndex(of: identity)
-            while index < page.entries.count, page.entries[index].identity == identity {
-                found.append(page.entries[index].seq)
+        if pageCount > 0, let page = try page(holding: key, load: load) {
+            var index = page.firstIndex(of: key)
+            while index < page.entries.count, page.entries[index].key == key {
+                found.append(page.entries[index].value)
                 index += 1
             }
         }
-        for entry in recent where entry.identity == identity { found.append(entry.seq) }
+        for entry in recent where entry.key == key { found.append(entry.value) }
         return found
     }
 
     /// Adds an entry of event `seq`; a full list of recent entries moves into the pages.
-    package mutating func insert(_ identity: UInt64, seq: UInt64, load: (UInt64) throws -> Page?) throws {
-        recent.append(Entry(identity: identity, seq: seq))
+    package mutating func insert(_ key: UInt64, seq: UInt64, load: (UInt64) throws -> Page?) throws {
+        recent.append(Entry(key: key, value: seq))
         guard recent.count >= KeyIndex.recentLimit else { return }
         for entry in recent { try place(entry, changedBy: seq, load: load) }
         recent.removeAll(keepingCapacity: true)
@@ -65,14 +62,14 @@ package struct KeyIndex: Hashable, Sendable {
 
     /// Removes the entry, if it is there, because of `event`.
     package mutating func remove(
-        _ identity: UInt64, seq: UInt64, by event: UInt64, load: (UInt64) throws -> Page?
+        _ key: UInt64, seq: UInt64, by event: UInt64, load: (UInt64) throws -> Page?
     ) throws {
-        let entry = Entry(identity: identity, seq: seq)
+        let entry = Entry(key: key, value: seq)
         if let index = recent.firstIndex(of: entry) {
             recent.remove(at: index)
             return
         }
-        guard pageCount > 0, var page = try page(holding: identity, load: load),
+        guard pageCount > 0, var page = try page(holding: key, load: load),
             let index = page.entries.firstIndex(of: entry)
         else { return }
         page.entries.remove(at: index)
@@ -86,10 +83,10 @@ package struct KeyIndex: Hashable, Sendable {
             page = Page(first: 0)
             pageCount = 1
         } else {
-            page = try self.page(holding: entry.identity, load: load) ?? Page(first: 0)
+            page = try self.page(holding: entry.key, load: load) ?? Page(first: 0)
         }
-        var index = page.firstIndex(of: entry.identity)
-        while index < page.entries.count, page.entries[index].identity == entry.identity { index += 1 }
+        var index = page.firstIndex(of: entry.key)
+        while index < page.entries.count, page.entries[index].key == entry.key { index += 1 }
         page.entries.insert(entry, at: index)
         page.changedBy = changedBy
         if page.entries.count > KeyIndex.pageLimit, let upper = page.split() {
@@ -99,13 +96,13 @@ package struct KeyIndex: Hashable, Sendable {
         keep(page)
     }
 
-    /// The page that holds `identity` if any does: that with the greatest `first` at or below it, in memory or stored.
-    func page(holding identity: UInt64, load: (UInt64) throws -> Page?) throws -> Page? {
-        let near = pages.index(atOrBelow: identity).map { pages[$0] }
+    /// The page that holds `key` if any does: that with the greatest `first` at or below it, in memory or stored.
+    func page(holding key: UInt64, load: (UInt64) throws -> Page?) throws -> Page? {
+        let near = pages.index(atOrBelow: key).map { pages[$0] }
         guard UInt64(pages.count) < pageCount else { return near }
-        // All entries of an identity are in one page.
-        if let near, near.holds(identity) { return near }
-        var bound = identity
+        // All entries of a key are in one page.
+        if let near, near.holds(key) { return near }
+        var bound = key
         var stored = try load(bound)
         while let found = stored {
             // The walk ends because each page lies below the one before.
@@ -124,15 +121,20 @@ package struct KeyIndex: Hashable, Sendable {
     /// - Complexity: O(entries). Loads every page.
     package func entries(load: (UInt64) throws -> Page?) throws -> [Entry] {
         var found = recent
+        try forEachPage(load: load) { found += $0.entries }
+        return found
+    }
+
+    /// Visits every page, in memory or stored, the highest keys first.
+    func forEachPage(load: (UInt64) throws -> Page?, _ body: (Page) throws -> Void) throws {
         var bound = UInt64.max
         while pageCount > 0, let page = try page(holding: bound, load: load) {
-            found += page.entries
+            try body(page)
             // The walk ends because each page lies below the one before.
             guard page.first <= bound else { throw PackedError.damaged("page order") }
-            guard page.first > 0 else { break }
+            guard page.first > 0 else { return }
             bound = page.first - 1
         }
-        return found
     }
 
     /// Holds a changed page until it is stored.
@@ -148,24 +150,24 @@ package struct KeyIndex: Hashable, Sendable {
 }
 
 extension KeyIndex.Page {
-    /// The number of entries with smaller identities.
+    /// The number of entries with smaller keys.
     ///
     /// O(log n).
-    func firstIndex(of identity: UInt64) -> Int { entries.bisect { $0.identity < identity } }
+    func firstIndex(of key: UInt64) -> Int { entries.bisect { $0.key < key } }
 
-    func holds(_ identity: UInt64) -> Bool {
-        let index = firstIndex(of: identity)
-        return index < entries.count && entries[index].identity == identity
+    func holds(_ key: UInt64) -> Bool {
+        let index = firstIndex(of: key)
+        return index < entries.count && entries[index].key == key
     }
 
-    /// The upper half as a page of its own; nil when one identity fills the page.
+    /// The upper half as a page of its own; nil when one key fills the page.
     mutating func split() -> KeyIndex.Page? {
-        var index = firstIndex(of: entries[entries.count / 2].identity)
+        var index = firstIndex(of: entries[entries.count / 2].key)
         if index == 0 {
-            index = entries.firstIndex { $0.identity != entries[0].identity } ?? entries.count
+            index = entries.firstIndex { $0.key != entries[0].key } ?? entries.count
         }
         guard index < entries.count else { return nil }
-        var upper = KeyIndex.Page(first: entries[index].identity)
+        var upper = KeyIndex.Page(first: entries[index].key)
         upper.changedBy = changedBy
         upper.entries = Array(entries[index...])
         entries.removeSubrange(index...)
@@ -183,8 +185,8 @@ extension KeyIndex {
         bytes.appendVarint(pageCount)
         bytes.appendVarint(UInt64(recent.count))
         for entry in recent {
-            bytes.appendFixed64(entry.identity)
-            bytes.appendVarint(entry.seq)
+            bytes.appendFixed64(entry.key)
+            bytes.appendVarint(entry.value)
         }
     }
 
@@ -193,8 +195,8 @@ extension KeyIndex {
         let count = try reader.count(minimumBytes: 9)
         recent.reserveCapacity(count)
         for _ in 0..<count {
-            let identity = try reader.fixed64()
-            recent.append(Entry(identity: identity, seq: try reader.varint()))
+            let key = try reader.fixed64()
+            recent.append(Entry(key: key, value: try reader.varint()))
         }
     }
 }
@@ -205,8 +207,8 @@ extension KeyIndex.Page {
         bytes.appendVarint(changedBy)
         bytes.appendVarint(UInt64(entries.count))
         for entry in entries {
-            bytes.appendFixed64(entry.identity)
-            bytes.appendVarint(entry.seq)
+            bytes.appendFixed64(entry.key)
+            bytes.appendVarint(entry.value)
         }
         guard markedThrough != 0 || !tallies.isEmpty else { return }
         bytes.appendVarint(markedThrough)
@@ -223,9 +225,9 @@ extension KeyIndex.Page {
         let count = try reader.count(minimumBytes: 9)
         entries.reserveCapacity(count)
         for _ in 0..<count {
-            let identity = try reader.fixed64()
-            guard identity >= entries.last?.identity ?? first else { throw .damaged("key order") }
-            entries.append(KeyIndex.Entry(identity: identity, seq: try reader.varint()))
+            let key = try reader.fixed64()
+            guard key >= entries.last?.key ?? first else { throw .damaged("key order") }
+            entries.append(KeyIndex.Entry(key: key, value: try reader.varint()))
         }
         guard !reader.isAtEnd else { return }
         markedThrough = try reader.varint()

@@ -51,6 +51,8 @@ package struct PackedReader {
         return bytes.span.word(at: offset)
     }
 
+    package mutating func identity() throws(PackedError) -> Identity { Identity(rawValue: try fixed64()) }
+
     /// Skips `count` numbers of eight bytes each.
     ///
     /// - Returns: their offsets, for ``word(at:)``.

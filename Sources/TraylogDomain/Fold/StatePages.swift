@@ -2,8 +2,8 @@
 package protocol StatePages {
     /// The page with the greatest `first` at or below `position`.
     func items(at position: UInt64) throws -> ItemPage?
-    /// The page of one of the ``TrayState/keyIndexes`` with the greatest `first` at or below `identity`.
-    func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page?
+    /// The page of one of the ``TrayState/keyIndexes`` with the greatest `first` at or below `key`.
+    func keys(_ space: PageSpace, at key: UInt64) throws -> KeyIndex.Page?
     /// The page of the stream's own events that holds `seq` or, if none does, the first one after it.
     func events(from seq: UInt64) throws -> EventIndex.Page?
 }
@@ -11,7 +11,7 @@ package protocol StatePages {
 extension StatePages {
     /// Loads the stored pages of a ``KeyIndex``.
     package func load(_ space: PageSpace) -> (UInt64) throws -> KeyIndex.Page? {
-        { identity in try keys(space, at: identity) }
+        { key in try keys(space, at: key) }
     }
 }
 
@@ -19,7 +19,7 @@ extension StatePages {
 package struct NoStoredPages: StatePages {
     package init() {}
     package func items(at position: UInt64) -> ItemPage? { nil }
-    package func keys(_ space: PageSpace, at identity: UInt64) -> KeyIndex.Page? { nil }
+    package func keys(_ space: PageSpace, at key: UInt64) -> KeyIndex.Page? { nil }
     package func events(from seq: UInt64) -> EventIndex.Page? { nil }
 }
 
@@ -64,9 +64,9 @@ package protocol FoldHistory {
     /// The fact of an event of the user or of a topic.
     func fact(_ seq: UInt64) throws -> Fact
     /// The seqs of a topic's events after `seq` through `end`, ascending.
-    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64]
+    func events(ofTopic topic: Identity, after seq: UInt64, through end: UInt64) throws -> [UInt64]
     /// The events of all topics after `seq` through `end`, ascending; nil when those of each topic have to be asked for.
-    func topicEvents(after seq: UInt64, through end: UInt64) throws -> [(seq: UInt64, topic: UInt64)]?
+    func topicEvents(after seq: UInt64, through end: UInt64) throws -> [(seq: UInt64, topic: Identity)]?
     /// The newest kept state of this user at or before `seq`; nil when there is none.
     func landmark(atOrBefore seq: UInt64) throws -> Landmark<Pages>?
     /// The `first` of each stored page that `seq` or a later event changed.
@@ -78,7 +78,7 @@ package protocol FoldHistory {
 
 extension FoldHistory {
     package func refolded(without voided: Set<UInt64>) throws -> Landmark<Pages>? { nil }
-    package func topicEvents(after seq: UInt64, through end: UInt64) throws -> [(seq: UInt64, topic: UInt64)]? { nil }
+    package func topicEvents(after seq: UInt64, through end: UInt64) throws -> [(seq: UInt64, topic: Identity)]? { nil }
 }
 
 /// A state that was kept, with its pages as they were then.
@@ -168,7 +168,7 @@ extension Array where Element: StatePage {
 }
 
 extension TrayState {
-    /// The indexes by identity, each with the space of its stored pages.
+    /// The indexes, each with the space of its stored pages.
     package static let keyIndexes: [(space: PageSpace, index: WritableKeyPath<TrayState, KeyIndex> & Sendable)] = [
         (.keys, \.keys), (.collapseKeys, \.collapseKeys), (.moved, \.moved), (.voided, \.voided),
         (.tallies, \.tallies),

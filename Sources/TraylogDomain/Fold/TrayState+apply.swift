@@ -25,7 +25,7 @@ extension TrayState {
     }
 
     /// Folds in one event of a topic that the user is subscribed to or has items from.
-    package mutating func apply(_ fact: borrowing Fact, ofTopic topic: UInt64, stored: some StatePages) throws {
+    package mutating func apply(_ fact: borrowing Fact, ofTopic topic: Identity, stored: some StatePages) throws {
         guard fact.seq > appliedSeq else { return }
         step(to: fact.seq, items: 0)
         guard let place = subscription(to: topic) else { return }
@@ -54,7 +54,7 @@ extension TrayState {
     private mutating func index(_ fact: borrowing Fact, stored: some StatePages) throws {
         let seq = fact.seq
         events.append(seq)
-        if fact.key != 0 { try keys.insert(fact.key, seq: seq) { try stored.keys(.keys, at: $0) } }
+        if fact.key != .absent { try keys.insert(fact.key.rawValue, seq: seq) { try stored.keys(.keys, at: $0) } }
         if fact.kind == .undone { try voided.insert(fact.undoneEvent, seq: seq, load: stored.load(.voided)) }
     }
 
@@ -72,13 +72,15 @@ extension TrayState {
             try see(upTo: fact.upTo, stored: stored)
         case .marked:
             guard let mark = Mark(rawValue: fact.mark) else { break }
-            for item in fact.items { try self.mark(item, mark, by: fact.seq, stored: stored) }
+            for item in fact.items {
+                try change(item, by: fact.seq, stored: stored) { mark.apply(to: &$0.entries[$1].flags) }
+            }
         case .allMarked:
             guard let mark = RangeMark(fact) else { break }
             try apply(mark, stored: stored)
         case .muted:
-            if fact.thread != 0 { mutedThreads.insertSorted(fact.thread) }
-            if fact.category != 0 { mutedCategories.insertSorted(fact.category) }
+            if fact.thread != .absent { mutedThreads.insertSorted(fact.thread) }
+            if fact.category != .absent { mutedCategories.insertSorted(fact.category) }
         case .unmuted:
             mutedThreads.removeAll { $0 == fact.thread }
             mutedCategories.removeAll { $0 == fact.category }
@@ -107,13 +109,13 @@ extension TrayState {
     }
 
     private mutating func add(_ fact: borrowing Fact, stored: some StatePages) throws {
-        if fact.collapse != 0 { try supersede(fact.collapse, by: fact.seq, stored: stored) }
+        if fact.collapse != .absent { try supersede(fact.collapse, by: fact.seq, stored: stored) }
         var flags: ItemFlags = []
         if fact.isSilent { flags.insert(.silent) }
-        if !mutedThreads.isEmpty, fact.thread != 0, mutedThreads.containsSorted(fact.thread) {
+        if !mutedThreads.isEmpty, fact.thread != .absent, mutedThreads.containsSorted(fact.thread) {
             flags.insert(.muted)
         }
-        if !mutedCategories.isEmpty, fact.category != 0, mutedCategories.containsSorted(fact.category) {
+        if !mutedCategories.isEmpty, fact.category != .absent, mutedCategories.containsSorted(fact.category) {
             flags.insert(.muted)
         }
         let entry = ItemEntry(
@@ -131,9 +133,9 @@ extension TrayState {
     }
 
     private mutating func supersede(
-        _ collapse: UInt64, by seq: UInt64, stored: some StatePages
+        _ collapse: Identity, by seq: UInt64, stored: some StatePages
     ) throws {
-        let candidates = try collapseKeys.seqs(of: collapse, load: stored.load(.collapseKeys))
+        let candidates = try collapseKeys.seqs(of: collapse.rawValue, load: stored.load(.collapseKeys))
         for item in candidates {
             guard let entry = try entry(of: item, stored: stored) else { continue }
             guard entry.flags.isLive else {
@@ -146,21 +148,13 @@ extension TrayState {
             }
             try forget(collapse, item, by: seq, stored: stored)
         }
-        try collapseKeys.insert(collapse, seq: seq, load: stored.load(.collapseKeys))
+        try collapseKeys.insert(collapse.rawValue, seq: seq, load: stored.load(.collapseKeys))
     }
 
     private mutating func forget(
-        _ collapse: UInt64, _ item: UInt64, by seq: UInt64, stored: some StatePages
+        _ collapse: Identity, _ item: UInt64, by seq: UInt64, stored: some StatePages
     ) throws {
-        try collapseKeys.remove(collapse, seq: item, by: seq, load: stored.load(.collapseKeys))
-    }
-
-    private mutating func mark(
-        _ item: UInt64, _ mark: Mark, by seq: UInt64, stored: some StatePages
-    ) throws {
-        try change(item, by: seq, stored: stored) { page, index in
-            mark.apply(to: &page.entries[index].flags)
-        }
+        try collapseKeys.remove(collapse.rawValue, seq: item, by: seq, load: stored.load(.collapseKeys))
     }
 
     private mutating func edit(_ fact: borrowing Fact, stored: some StatePages) throws {
@@ -196,13 +190,13 @@ extension Mark {
     }
 }
 
-extension [UInt64] {
-    func containsSorted(_ value: UInt64) -> Bool {
+extension [Identity] {
+    func containsSorted(_ value: Identity) -> Bool {
         let index = bisect { $0 < value }
         return index < count && self[index] == value
     }
 
-    mutating func insertSorted(_ value: UInt64) {
+    mutating func insertSorted(_ value: Identity) {
         let index = bisect { $0 < value }
         if index == count || self[index] != value { insert(value, at: index) }
     }

@@ -48,12 +48,12 @@ extension TrayState {
     /// The events of the state's topics that it does not hold, in descending order.
     private func pendingTopicEvents(
         through end: UInt64, _ history: some FoldHistory
-    ) throws -> [(seq: UInt64, topic: UInt64)] {
+    ) throws -> [(seq: UInt64, topic: Identity)] {
         guard !topics.isEmpty, appliedSeq < end else { return [] }
         if let all = try history.topicEvents(after: appliedSeq, through: end) {
             return all.reversed().filter { subscription(to: $0.topic) != nil }
         }
-        var pending: [(seq: UInt64, topic: UInt64)] = []
+        var pending: [(seq: UInt64, topic: Identity)] = []
         for subscription in topics {
             for seq in try history.events(ofTopic: subscription.topic, after: appliedSeq, through: end) {
                 pending.append((seq, subscription.topic))
@@ -65,7 +65,7 @@ extension TrayState {
 
     /// Brings ``pendingTopicEvents(through:_:)`` up to date after an event that may have changed the user's set of topics.
     private func renew(
-        _ pending: inout [(seq: UInt64, topic: UInt64)], after fact: borrowing Fact, through end: UInt64,
+        _ pending: inout [(seq: UInt64, topic: Identity)], after fact: borrowing Fact, through end: UInt64,
         _ history: some FoldHistory
     ) throws {
         let topic = fact.topic

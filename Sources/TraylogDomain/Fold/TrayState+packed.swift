@@ -10,18 +10,18 @@ extension TrayState {
         for number in numbers { bytes.appendVarint(number) }
         bytes.appendVarint(UInt64(categories.count))
         for category in categories {
-            bytes.appendFixed64(category.category)
+            bytes.appendFixed64(category.category.rawValue)
             bytes.appendVarint(category.namedBy)
             bytes.appendVarint(category.unseen)
             bytes.appendVarint(category.unread)
         }
         for muted in [mutedThreads, mutedCategories] {
             bytes.appendVarint(UInt64(muted.count))
-            for identity in muted { bytes.appendFixed64(identity) }
+            for identity in muted { bytes.appendFixed64(identity.rawValue) }
         }
         bytes.appendVarint(UInt64(topics.count))
         for subscription in topics {
-            bytes.appendFixed64(subscription.topic)
+            bytes.appendFixed64(subscription.topic.rawValue)
             bytes.append((subscription.isActive ? 1 : 0) | (subscription.hasItems ? 2 : 0))
         }
         bytes.appendVarint(UInt64(rangeMarks.count))
@@ -68,14 +68,14 @@ extension TrayState {
         seenMark = try reader.varint()
         sealedPages = try reader.varint()
         for _ in 0..<(try reader.count(minimumBytes: 11)) {
-            let category = try reader.fixed64()
+            let category = try reader.identity()
             let namedBy = try reader.varint()
             let unseen = try reader.varint()
             categories.append(
                 CategoryCount(category: category, namedBy: namedBy, unseen: unseen, unread: try reader.varint()))
         }
-        for _ in 0..<(try reader.count(minimumBytes: 8)) { mutedThreads.append(try reader.fixed64()) }
-        for _ in 0..<(try reader.count(minimumBytes: 8)) { mutedCategories.append(try reader.fixed64()) }
+        for _ in 0..<(try reader.count(minimumBytes: 8)) { mutedThreads.append(try reader.identity()) }
+        for _ in 0..<(try reader.count(minimumBytes: 8)) { mutedCategories.append(try reader.identity()) }
         for _ in 0..<(try reader.count(minimumBytes: 9)) { topics.append(try Subscription(from: &reader)) }
         for _ in 0..<(try reader.count(minimumBytes: 19)) { rangeMarks.append(try RangeMark(from: &reader)) }
         if !rangeMarks.isEmpty {
@@ -112,7 +112,7 @@ extension TrayState {
 
 extension Subscription {
     fileprivate init(from reader: inout PackedReader) throws(PackedError) {
-        self.init(topic: try reader.fixed64(), isActive: false)
+        self.init(topic: try reader.identity(), isActive: false)
         let flags = try reader.byte()
         guard flags <= 3 else { throw .damaged("subscription") }
         isActive = flags & 1 != 0
@@ -125,8 +125,8 @@ extension RangeMark {
         bytes.appendVarint(seq)
         bytes.append(mark.rawValue << 1 | (onlyUnthreaded ? 1 : 0))
         bytes.appendVarint(upTo)
-        bytes.appendFixed64(thread)
-        bytes.appendFixed64(category)
+        bytes.appendFixed64(thread.rawValue)
+        bytes.appendFixed64(category.rawValue)
     }
 
     fileprivate init(from reader: inout PackedReader) throws(PackedError) {
@@ -135,7 +135,7 @@ extension RangeMark {
         guard let mark = BulkMark(rawValue: kind >> 1) else { throw .damaged("range mark") }
         self.init(seq: seq, mark: mark, upTo: try reader.varint())
         onlyUnthreaded = kind & 1 != 0
-        thread = try reader.fixed64()
-        category = try reader.fixed64()
+        thread = try reader.identity()
+        category = try reader.identity()
     }
 }

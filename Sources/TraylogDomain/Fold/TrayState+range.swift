@@ -6,9 +6,9 @@ package struct RangeMark: Hashable, Sendable {
     package var seq: UInt64
     package var mark: BulkMark
     package var upTo: UInt64
-    /// Identities; 0 means any.
-    package var thread: UInt64 = 0
-    package var category: UInt64 = 0
+    /// Absent: any.
+    package var thread = Identity.absent
+    package var category = Identity.absent
     package var onlyUnthreaded = false
 
     package init(seq: UInt64, mark: BulkMark, upTo: UInt64) {
@@ -26,9 +26,9 @@ package struct RangeMark: Hashable, Sendable {
     }
 
     /// Whether it covers every item up to the position, whatever the thread and category.
-    package var isUnfiltered: Bool { thread == 0 && category == 0 && !onlyUnthreaded }
+    package var isUnfiltered: Bool { thread == .absent && category == .absent && !onlyUnthreaded }
     /// Whether it covers one category in all threads.
-    package var isCategoryOnly: Bool { thread == 0 && category != 0 && !onlyUnthreaded }
+    package var isCategoryOnly: Bool { thread == .absent && category != .absent && !onlyUnthreaded }
     /// Whether it covers only items in the inbox: `archived` and `deleted` do.
     package var takesFromInbox: Bool { mark == .archived || mark == .deleted }
 
@@ -52,8 +52,8 @@ package struct RangeMark: Hashable, Sendable {
     /// Whether a page that gets this mark no longer needs the earlier mark `other`.
     func subsumes(_ other: RangeMark) -> Bool {
         (mark == other.mark || (mark == .read && other.mark == .seen)) && upTo >= other.upTo
-            && (category == 0 || category == other.category)
-            && (thread == 0 && !onlyUnthreaded
+            && (category == .absent || category == other.category)
+            && (thread == .absent && !onlyUnthreaded
                 || (thread == other.thread && onlyUnthreaded == other.onlyUnthreaded))
     }
 }
@@ -88,7 +88,7 @@ extension TrayState {
                 for (entry, tally) in try tallies(of: mark, stored: stored) {
                     let taken = mark.taken(of: tally) &- (above[entry] ?? Tally())
                     total &-= taken.listed
-                    uncount(entry.seq, taken)
+                    uncount(entry.category, taken)
                 }
             }
             try postpone(mark, stored: stored)
@@ -101,10 +101,10 @@ extension TrayState {
         if mark.isUnfiltered, mark.mark == .seen { seenMark = max(seenMark, mark.upTo) }
     }
 
-    private mutating func uncount(_ category: UInt64, _ taken: Tally) {
+    private mutating func uncount(_ category: Identity, _ taken: Tally) {
         unseen &-= taken.unseen
         unread &-= taken.unread
-        guard category != 0, taken.unseen != 0 || taken.unread != 0 else { return }
+        guard category != .absent, taken.unseen != 0 || taken.unread != 0 else { return }
         count(category, namedBy: 0, unseen: 0 &- taken.unseen, unread: 0 &- taken.unread)
     }
 
@@ -117,28 +117,22 @@ extension TrayState {
         }
     }
 
-    private mutating func keepOnly(_ above: Counts, of mark: RangeMark) {
-        switch mark.mark {
-        case .seen:
-            unseen = above.unseen
+    private mutating func keepOnly(_ above: TrayState, of mark: RangeMark) {
+        unseen = above.unseen
+        if mark.mark == .seen {
             categories = categories.compactMap { old in
                 var new = old
                 new.unseen = above.categories.first { $0.category == old.category }?.unseen ?? 0
                 return new.unseen == 0 && new.unread == 0 ? nil : new
             }
-        case .read:
-            unseen = above.unseen
+        } else {
             unread = above.unread
             categories = above.categories
-        case .archived, .deleted:
-            total = above.total
-            unseen = above.unseen
-            unread = above.unread
-            categories = above.categories
+            if mark.takesFromInbox { total = above.total }
         }
     }
 
-    private mutating func keepOnly(_ above: Counts, inCategoryOf mark: RangeMark) {
+    private mutating func keepOnly(_ above: TrayState, inCategoryOf mark: RangeMark) {
         guard let index = categories.firstIndex(where: { $0.category == mark.category }) else { return }
         unseen = unseen &- categories[index].unseen &+ above.unseen
         categories[index].unseen = above.unseen

@@ -33,9 +33,9 @@ extension RangeMark {
         }
     }
 
-    package func matches(thread: UInt64, category: UInt64) -> Bool {
-        (self.thread == 0 || thread == self.thread) && (self.category == 0 || category == self.category)
-            && (!onlyUnthreaded || thread == 0)
+    package func matches(thread: Identity, category: Identity) -> Bool {
+        (self.thread == .absent || thread == self.thread)
+            && (self.category == .absent || category == self.category) && (!onlyUnthreaded || thread == .absent)
     }
 }
 
@@ -61,19 +61,18 @@ extension TrayState {
 
     /// Changes what the sealed items of an entry's thread and category count.
     mutating func tally(_ entry: ItemEntry, by change: Tally, stored: some StatePages) throws {
-        if !change.isZero { try tally(entry.thread, entry.category, by: change, stored: stored) }
+        try tally(KeyIndex.Entry(entry), by: change, stored: stored)
     }
 
-    private mutating func tally(
-        _ thread: UInt64, _ category: UInt64, by change: Tally, stored: some StatePages
-    ) throws {
-        if tallies.pages.index(atOrBelow: thread).map({ tallies.pages[$0].holds(thread) }) != true {
-            tallies.keep(try talliesPage(holding: thread, stored: stored) ?? newTallies(first: 0))
+    private mutating func tally(_ pair: KeyIndex.Entry, by change: Tally, stored: some StatePages) throws {
+        guard !change.isZero else { return }
+        if tallies.pages.index(atOrBelow: pair.key).map({ tallies.pages[$0].holds(pair.key) }) != true {
+            tallies.keep(try talliesPage(holding: pair.thread, stored: stored) ?? newTallies(first: 0))
         }
-        guard let place = tallies.pages.index(atOrBelow: thread) else { return }
+        guard let place = tallies.pages.index(atOrBelow: pair.key) else { return }
         tallies.pages[place].catchUp(with: rangeMarks)
         tallies.pages[place].changedBy = appliedSeq
-        tallies.pages[place].add(change, to: KeyIndex.Entry(identity: thread, seq: category))
+        tallies.pages[place].add(change, to: pair)
         if tallies.pages[place].entries.count > KeyIndex.talliesPageLimit, let upper = tallies.pages[place].split() {
             tallies.keep(upper)
             tallies.pageCount &+= 1
@@ -88,34 +87,20 @@ extension TrayState {
     }
 
     /// The page of the thread's tallies, with every mark applied; nil when there are no tallies.
-    private func talliesPage(holding thread: UInt64, stored: some StatePages) throws -> KeyIndex.Page? {
-        var page = try unmarkedTalliesPage(holding: thread, stored: stored)
-        page?.catchUp(with: rangeMarks)
+    private func talliesPage(holding thread: Identity, stored: some StatePages) throws -> KeyIndex.Page? {
+        guard isTallied, var page = try tallies.page(holding: thread.rawValue, load: stored.load(.tallies)) else {
+            return nil
+        }
+        try page.checkTallies()
+        page.catchUp(with: rangeMarks)
         return page
     }
 
-    /// The same page as it was kept, without the marks that wait for it.
-    private func unmarkedTalliesPage(holding thread: UInt64, stored: some StatePages) throws -> KeyIndex.Page? {
-        guard isTallied, let page = try tallies.page(holding: thread, load: stored.load(.tallies)) else { return nil }
-        guard page.tallies.count == page.entries.count else { throw PackedError.damaged("tallies") }
-        return page
-    }
-
-    /// Visits the pages of tallies that hold a category, the highest threads first, with every mark applied.
-    private func forEachTallies(
-        ofCategory category: UInt64, stored: some StatePages, _ body: (KeyIndex.Page) throws -> Void
-    ) throws {
-        var bound = UInt64.max
-        while var page = try unmarkedTalliesPage(holding: bound, stored: stored) {
-            // Most pages do not hold it, and marks take longer than to see that.
-            if page.entries.contains(where: { $0.seq == category }) {
-                page.catchUp(with: rangeMarks)
-                try body(page)
-            }
-            // The walk ends because each page lies below the one before.
-            guard page.first <= bound else { throw PackedError.damaged("page order") }
-            guard page.first > 0 else { return }
-            bound = page.first - 1
+    /// Visits the pages of tallies, the highest threads first, without the marks that wait for them.
+    private func forEachTallies(stored: some StatePages, _ body: (KeyIndex.Page) throws -> Void) throws {
+        try tallies.forEachPage(load: stored.load(.tallies)) { page in
+            try page.checkTallies()
+            try body(page)
         }
     }
 
@@ -123,13 +108,19 @@ extension TrayState {
     func tallies(of mark: RangeMark, stored: some StatePages) throws -> [KeyIndex.Entry: Tally] {
         var found: [KeyIndex.Entry: Tally] = [:]
         func note(_ page: KeyIndex.Page) {
-            for (entry, tally) in zip(page.entries, page.tallies)
-            where mark.matches(thread: entry.identity, category: entry.seq) { found[entry] = tally }
+            for (pair, tally) in zip(page.entries, page.tallies)
+            where mark.matches(thread: pair.thread, category: pair.category) { found[pair] = tally }
         }
-        if mark.thread != 0 || mark.onlyUnthreaded {
+        if mark.thread != .absent || mark.onlyUnthreaded {
             try talliesPage(holding: mark.thread, stored: stored).map(note)
         } else {
-            try forEachTallies(ofCategory: mark.category, stored: stored, note)
+            try forEachTallies(stored: stored) { page in
+                // Most pages do not hold the category, and marks take longer than to see that.
+                guard page.entries.contains(where: { $0.category == mark.category }) else { return }
+                var marked = page
+                marked.catchUp(with: rangeMarks)
+                note(marked)
+            }
         }
         return found
     }
@@ -140,9 +131,8 @@ extension TrayState {
         guard mark.upTo < tail.first &- 1 else { return found }
         try forEachSealedPage(below: .max, stored: stored) { page in
             for entry in page.entries where entry.position > mark.upTo && mark.matches(entry) {
-                found[KeyIndex.Entry(identity: entry.thread, seq: entry.category), default: Tally()] =
-                    found[KeyIndex.Entry(identity: entry.thread, seq: entry.category), default: Tally()]
-                    &+ mark.taken(of: tally(of: entry))
+                let pair = KeyIndex.Entry(entry)
+                found[pair] = (found[pair] ?? Tally()) &+ mark.taken(of: tally(of: entry))
             }
             return page.first > mark.upTo
         }
@@ -151,26 +141,32 @@ extension TrayState {
 
     /// Adds again what a mark that waits for the tallies' pages would take from items above its position.
     mutating func restore(_ above: [KeyIndex.Entry: Tally], stored: some StatePages) throws {
-        for (entry, tally) in above.sorted(by: { ($0.key.identity, $0.key.seq) < ($1.key.identity, $1.key.seq) })
-        where !tally.isZero { try self.tally(entry.identity, entry.seq, by: tally, stored: stored) }
+        for (pair, tally) in above.sorted(by: { ($0.key.key, $0.key.value) < ($1.key.key, $1.key.value) }) {
+            try self.tally(pair, by: tally, stored: stored)
+        }
     }
 
     /// Holds the pages of tallies that waiting marks change.
     mutating func settleTallies(stored: some StatePages) throws {
         guard let newest = rangeMarks.last?.seq else { return }
-        var bound = UInt64.max
-        while let page = try unmarkedTalliesPage(holding: bound, stored: stored) {
+        var changed: [KeyIndex.Page] = []
+        try forEachTallies(stored: stored) { page in
             var settled = page
             settled.catchUp(with: rangeMarks)
-            if settled.entries != page.entries || settled.tallies != page.tallies {
-                settled.changedBy = newest
-                tallies.keep(settled)
-            }
-            guard page.first <= bound else { throw PackedError.damaged("page order") }
-            guard page.first > 0 else { return }
-            bound = page.first - 1
+            guard settled.entries != page.entries || settled.tallies != page.tallies else { return }
+            settled.changedBy = newest
+            changed.append(settled)
         }
+        for page in changed { tallies.keep(page) }
     }
+}
+
+extension KeyIndex.Entry {
+    /// The key of an item's tally.
+    init(_ entry: ItemEntry) { self.init(key: entry.thread.rawValue, value: entry.category.rawValue) }
+
+    var thread: Identity { Identity(rawValue: key) }
+    var category: Identity { Identity(rawValue: value) }
 }
 
 extension KeyIndex {
@@ -179,8 +175,12 @@ extension KeyIndex {
 }
 
 extension KeyIndex.Page {
+    fileprivate func checkTallies() throws(PackedError) {
+        guard tallies.count == entries.count else { throw .damaged("tallies") }
+    }
+
     fileprivate mutating func add(_ change: Tally, to entry: KeyIndex.Entry) {
-        let index = entries.bisect { ($0.identity, $0.seq) < (entry.identity, entry.seq) }
+        let index = entries.bisect { ($0.key, $0.value) < (entry.key, entry.value) }
         if index == entries.count || entries[index] != entry {
             entries.insert(entry, at: index)
             tallies.insert(change, at: index)
@@ -198,18 +198,19 @@ extension KeyIndex.Page {
     /// Applies the range marks that the tallies lack, as marks of all items.
     fileprivate mutating func catchUp(with marks: [RangeMark]) {
         guard let newest = marks.last?.seq, newest > markedThrough else { return }
-        let threads = (entries.first?.identity ?? 0)...(entries.last?.identity ?? 0)
+        let threads = (entries.first?.thread ?? .absent)...(entries.last?.thread ?? .absent)
         var categories = IdentityFilter()
-        for entry in entries { categories.insert(entry.seq) }
+        for entry in entries { categories.insert(entry.category) }
         for place in marks.bisect({ $0.seq <= markedThrough })..<marks.count {
             let mark = marks[place]
-            let isOfThread = mark.thread != 0 || mark.onlyUnthreaded
+            let isOfThread = mark.thread != .absent || mark.onlyUnthreaded
             // Most marks are of threads or categories in other pages.
-            guard !isOfThread || threads.contains(mark.thread), mark.category == 0 || categories.mayHold(mark.category)
+            guard !isOfThread || threads.contains(mark.thread),
+                mark.category == .absent || categories.mayHold(mark.category)
             else { continue }
-            var index = isOfThread ? firstIndex(of: mark.thread) : 0
-            while index < entries.count, !isOfThread || entries[index].identity == mark.thread {
-                if mark.matches(thread: entries[index].identity, category: entries[index].seq) {
+            var index = isOfThread ? firstIndex(of: mark.thread.rawValue) : 0
+            while index < entries.count, !isOfThread || entries[index].thread == mark.thread {
+                if mark.matches(thread: entries[index].thread, category: entries[index].category) {
                     tallies[index] = tallies[index] &- mark.taken(of: tallies[index])
                     if tallies[index].isZero {
                         removeTally(at: index)

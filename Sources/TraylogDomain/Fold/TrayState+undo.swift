@@ -15,7 +15,7 @@ extension TrayState {
     /// The events that were undone so far.
     package func voidings(stored: some StatePages) throws -> [Voiding] {
         guard !voided.isEmpty else { return [] }
-        return try voided.entries(load: stored.load(.voided)).map { Voiding(event: $0.identity, undone: $0.seq) }
+        return try voided.entries(load: stored.load(.voided)).map { Voiding(event: $0.key, undone: $0.value) }
     }
 
     /// The user's state right after `seq`.

@@ -35,9 +35,9 @@ package struct TrayState: Hashable, Sendable {
     package internal(set) var seenMark: UInt64 = 0
     package internal(set) var categories: [CategoryCount] = []
     package internal(set) var newest = NewestItems()
-    /// Identities, ascending.
-    package var mutedThreads: [UInt64] = []
-    package var mutedCategories: [UInt64] = []
+    /// Ascending.
+    package var mutedThreads: [Identity] = []
+    package var mutedCategories: [Identity] = []
     /// Topics that the user is subscribed to or has items from, ascending by identity.
     package var topics: [Subscription] = []
     /// Range marks that some sealed pages may lack, oldest first.
@@ -71,7 +71,7 @@ package struct TrayState: Hashable, Sendable {
     package init(landmarkDistance: UInt64) { self.landmarkDistance = max(landmarkDistance, 1) }
 
     /// Somebody who receives what is broadcast to a topic, and does nothing.
-    package init(subscribedTo topic: UInt64) { subscribe(to: topic) }
+    package init(subscribedTo topic: Identity) { subscribe(to: topic) }
 
     /// Whether this state is worth keeping, so that later ones are reached by folding few facts.
     package var isLandmark: Bool { lastLandmark == appliedSeq && appliedSeq != 0 }
@@ -98,8 +98,7 @@ package struct ObsoletePage: Hashable, Sendable {
 
 /// Unseen and unread items of one category; a state has one only where either is above 0.
 package struct CategoryCount: Hashable, Sendable {
-    /// The category's identity.
-    package var category: UInt64
+    package var category: Identity
     /// An event that names the category in its content.
     package var namedBy: UInt64
     package var unseen: UInt64
@@ -108,8 +107,7 @@ package struct CategoryCount: Hashable, Sendable {
 
 /// A topic that the user is or was subscribed to.
 package struct Subscription: Hashable, Sendable {
-    /// The topic's identity (``IdentityHasher``).
-    package var topic: UInt64
+    package var topic: Identity
     /// Whether the user receives broadcasts.
     ///
     /// An inactive topic stays known while the tray has items from it, because they can still be edited, retracted and
@@ -118,7 +116,7 @@ package struct Subscription: Hashable, Sendable {
     /// Whether any item of the tray came from the topic.
     package var hasItems = false
 
-    package init(topic: UInt64, isActive: Bool) {
+    package init(topic: Identity, isActive: Bool) {
         self.topic = topic
         self.isActive = isActive
     }
@@ -126,12 +124,12 @@ package struct Subscription: Hashable, Sendable {
 
 extension TrayState {
     /// The index of the topic in ``topics``; nil when the user has nothing to do with it.
-    package func subscription(to topic: UInt64) -> Int? {
+    package func subscription(to topic: Identity) -> Int? {
         let index = topics.bisect { $0.topic < topic }
         return index < topics.count && topics[index].topic == topic ? index : nil
     }
 
-    package mutating func subscribe(to topic: UInt64) {
+    package mutating func subscribe(to topic: Identity) {
         if let index = subscription(to: topic) {
             topics[index].isActive = true
         } else {
@@ -140,7 +138,7 @@ extension TrayState {
     }
 
     /// Ends a subscription; items that were received stay, and then the topic stays known.
-    mutating func unsubscribe(from topic: UInt64) {
+    mutating func unsubscribe(from topic: Identity) {
         guard let index = subscription(to: topic) else { return }
         topics[index].isActive = false
         if !topics[index].hasItems { topics.remove(at: index) }

@@ -72,7 +72,7 @@ extension TrayState {
         of user: String, asOf: Seq, limit: Int, cursor: Cursor?, source: some StateSource
     ) throws -> ThreadsPage {
         var groups: [Group] = []
-        var places: [UInt64: Int] = [:]
+        var places: [Identity: Int] = [:]
         try forEachItem(below: .max, stored: source) { page, entry in
             guard entry.flags.isListed else { return true }
             let shown = ShownItem(
@@ -104,7 +104,7 @@ private struct Group {
     var unread = 0
     /// The sum of `summaryCount` over all items but the newest.
     private var more = 0
-    private var names: Set<UInt64> = []
+    private var names: Set<Identity> = []
     /// One item for each name, newest first.
     private var named: [ShownItem] = []
 
@@ -117,7 +117,7 @@ private struct Group {
         tally(item)
         more &+= Int(item.entry.summaryCount)
         let name = item.entry.argument
-        if name != 0, names.insert(name).inserted { named.append(item) }
+        if name != .absent, names.insert(name).inserted { named.append(item) }
     }
 
     private mutating func tally(_ item: ShownItem) {

@@ -132,15 +132,15 @@ extension TrayState {
 /// An ``InboxQuery`` in terms of entries.
 private struct ItemFilter {
     let query: InboxQuery
-    let thread: UInt64
-    let category: UInt64
+    let thread: Identity
+    let category: Identity
 
     init(_ query: InboxQuery, hasher: IdentityHasher) {
         self.query = query
         if case .named(let name) = query.thread {
             thread = hasher.identity(of: name, as: .thread)
         } else {
-            thread = 0
+            thread = .absent
         }
         category = hasher.identity(of: query.category, as: .category)
     }
@@ -156,10 +156,10 @@ private struct ItemFilter {
         guard inView, query.includeSilent || !flags.contains(.silent) else { return false }
         if query.onlyUnread, flags.contains(.read) { return false }
         if query.onlyUnseen, seen { return false }
-        if category != 0, entry.category != category { return false }
+        if category != .absent, entry.category != category { return false }
         switch query.thread {
         case .any: return true
-        case .unthreaded: return entry.thread == 0
+        case .unthreaded: return entry.thread == .absent
         case .named: return entry.thread == thread
         }
     }

@@ -139,12 +139,12 @@ extension Fact {
 }
 
 extension IdentityHasher {
-    /// The identity of a string of `payload`; 0 when absent.
+    /// The identity of a string of `payload`.
     @inline(__always)
     fileprivate func identity(
         _ fields: borrowing PayloadFields, _ field: FieldNumber, _ payload: RawSpan, as role: Role
-    ) -> UInt64 {
-        guard let range = fields.range(field) else { return 0 }
+    ) -> Identity {
+        guard let range = fields.range(field) else { return .absent }
         return identity(of: Span(_bytes: payload.extracting(range)), as: role)
     }
 }

@@ -6,7 +6,7 @@ import TraylogDomain
 /// ``RecordCodec``. An event without a user is decoded, too: the header's stream names the user.
 package enum EventDecoder {
     /// The names by which a command finds an event: ranges of the payload, nil when absent.
-    package struct Identity: Hashable, Sendable {
+    package struct Names: Hashable, Sendable {
         package var user: Range<Int>?
         package var topic: Range<Int>?
         package var key: Range<Int>?
@@ -19,10 +19,10 @@ package enum EventDecoder {
     /// Allocates nothing, and does not check that the bytes are UTF-8.
     ///
     /// - Throws: ``CodecError``: `truncated` or `damaged`.
-    package static func identity(seq: UInt64, payload: RawSpan) throws(CodecError) -> Identity {
+    package static func names(seq: UInt64, payload: RawSpan) throws(CodecError) -> Names {
         do throws(PayloadFault) {
             let fields = try PayloadFields(payload)
-            return Identity(
+            return Names(
                 user: fields.range(.user), topic: fields.range(.topic), key: fields.range(.key),
                 commandFingerprint: fields.raw(.commandFingerprint))
         } catch {

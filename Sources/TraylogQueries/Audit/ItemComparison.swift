@@ -77,8 +77,8 @@ package struct ItemComparison {
 /// Finds the events that changed certain items, as a fold goes on.
 package struct ChangeTracker {
     private struct Tracked {
-        let thread: UInt64
-        let category: UInt64
+        let thread: Identity
+        let category: Identity
         var standing: ItemStanding?
         var by: [Seq] = []
     }
@@ -86,9 +86,9 @@ package struct ChangeTracker {
     private let pages: StoredPages
     private var items: [UInt64: Tracked] = [:]
     /// The items that a bulk mark may still change, by thread, so that no mark looks at the others.
-    private var unseen: [UInt64: Set<UInt64>] = [:]
-    private var unread: [UInt64: Set<UInt64>] = [:]
-    private var inInbox: [UInt64: Set<UInt64>] = [:]
+    private var unseen: [Identity: Set<UInt64>] = [:]
+    private var unread: [Identity: Set<UInt64>] = [:]
+    private var inInbox: [Identity: Set<UInt64>] = [:]
 
     /// - Parameters:
     ///   - items: the items, and how they were before the first event.
@@ -111,7 +111,7 @@ package struct ChangeTracker {
             for item in fact.items { try look(at: item, in: state, after: fact) }
         case .edited, .retracted, .expired, .snoozed, .woken:
             try look(at: fact.target, in: state, after: fact)
-        case .notified where fact.collapse == 0, .broadcast:
+        case .notified where fact.collapse == .absent, .broadcast:
             try look(at: fact.seq, in: state, after: fact)
         case .notified:
             // It may have superseded others: they are in the newest items, or in pages that it changed.
@@ -143,13 +143,12 @@ package struct ChangeTracker {
             case .read: unread
             case .archived, .deleted: inInbox
             }
-        // Items without a thread have the identity 0.
-        let threads = mark.thread != 0 ? [mark.thread] : mark.onlyUnthreaded ? [0] : Array(filed.keys)
+        let threads = mark.thread != .absent ? [mark.thread] : mark.onlyUnthreaded ? [.absent] : Array(filed.keys)
         return threads.flatMap { filed[$0] ?? [] }
     }
 
-    private mutating func file(_ item: UInt64, thread: UInt64, _ standing: ItemStanding) {
-        func note(_ isIn: Bool, _ sets: inout [UInt64: Set<UInt64>]) {
+    private mutating func file(_ item: UInt64, thread: Identity, _ standing: ItemStanding) {
+        func note(_ isIn: Bool, _ sets: inout [Identity: Set<UInt64>]) {
             if isIn {
                 sets[thread, default: []].insert(item)
             } else if sets[thread]?.remove(item) != nil, sets[thread]?.isEmpty == true {

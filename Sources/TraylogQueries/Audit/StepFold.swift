@@ -76,7 +76,7 @@ package final class StepHistory: FoldHistory {
         return fact
     }
 
-    package func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+    package func events(ofTopic topic: Identity, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
         let seqs = try kept.events(ofTopic: topic, after: seq, through: end)
         topicSeqs.formUnion(seqs)
         return seqs

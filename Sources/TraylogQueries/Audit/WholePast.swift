@@ -15,9 +15,9 @@ package final class WholePast: FoldHistory, StateSource {
     private let floorSeq: UInt64
     private var facts: [UInt64: Fact] = [:]
     private var own: [UInt64] = []
-    /// Events of each topic that the user was ever subscribed to, ascending, by its identity.
-    private var topics: [UInt64: [UInt64]] = [:]
-    private var topicStreams: [UInt32: UInt64] = [:]
+    /// Events of each topic that the user was ever subscribed to, ascending.
+    private var topics: [Identity: [UInt64]] = [:]
+    private var topicStreams: [UInt32: Identity] = [:]
     private var topicSeqs: Set<UInt64> = []
     private var landmarks: [TrayState] = []
     /// The next event that must come.
@@ -118,7 +118,7 @@ extension WholePast {
         return fact
     }
 
-    package func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) -> [UInt64] {
+    package func events(ofTopic topic: Identity, after seq: UInt64, through end: UInt64) -> [UInt64] {
         guard let seqs = topics[topic] else { return [] }
         return Array(seqs[seqs.bisect { $0 <= seq }..<seqs.bisect { $0 <= end }])
     }
@@ -130,7 +130,7 @@ extension WholePast {
     package func firsts(of space: PageSpace, changedSince seq: UInt64) -> [UInt64] { [] }
 
     package func items(at position: UInt64) -> ItemPage? { nil }
-    package func keys(_ space: PageSpace, at identity: UInt64) -> KeyIndex.Page? { nil }
+    package func keys(_ space: PageSpace, at key: UInt64) -> KeyIndex.Page? { nil }
     package func events(from seq: UInt64) -> EventIndex.Page? { nil }
 
     package func event(_ seq: UInt64) throws -> Event {

@@ -5,13 +5,13 @@ import TraylogDomain
 /// Takes about 60 bytes for each.
 package struct RestoredStreams {
     private struct Stream {
-        var identity: UInt64
+        var identity: Identity
         var isTopic: Bool
     }
 
     private let hasher: IdentityHasher
     private var streams: [Stream] = []
-    private var identities: Set<UInt64> = []
+    private var identities: Set<Identity> = []
     /// The numbers in the restored log by those of the export.
     ///
     /// They are the same as long as no event is missing.
@@ -65,7 +65,7 @@ package struct RestoredStreams {
         }
     }
 
-    private mutating func add(_ identity: UInt64, isTopic: Bool, _ given: UInt32) throws(Refusal) -> UInt32 {
+    private mutating func add(_ identity: Identity, isTopic: Bool, _ given: UInt32) throws(Refusal) -> UInt32 {
         if let own = numbers[given] {
             let known = streams[Int(own) - 1]
             guard known.identity == identity, known.isTopic == isTopic else {

@@ -43,14 +43,14 @@ extension EventDecoder {
     ///
     /// - Throws: ``CodecError`` `damaged` when the name is not UTF-8.
     package static func streamName(seq: UInt64, payload: RawSpan) throws(CodecError) -> StreamName? {
-        let identity = try identity(seq: seq, payload: payload)
-        guard let range = identity.user ?? identity.topic else { return nil }
+        let names = try names(seq: seq, payload: payload)
+        guard let range = names.user ?? names.topic else { return nil }
         var bytes: [UInt8] = []
         bytes.append(copying: payload.extracting(range))
         guard let name = String(validating: bytes, as: UTF8.self) else {
             throw CodecError(.damaged, seq: seq, "the name of its user or topic is not UTF-8")
         }
-        return identity.user != nil ? .user(name) : .topic(name)
+        return names.user != nil ? .user(name) : .topic(name)
     }
 }
 

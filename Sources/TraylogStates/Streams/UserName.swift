@@ -4,14 +4,14 @@ import TraylogDomain
 package struct UserName: Hashable, Sendable {
     package let text: String
     /// A keyed hash of the name.
-    package let identity: UInt64
+    package let identity: Identity
 
     package init(_ text: String, _ hasher: IdentityHasher) {
         self.init(text, identity: hasher.identity(of: text, as: .user))
     }
 
     /// - Parameter identity: the name's.
-    package init(_ text: String, identity: UInt64) {
+    package init(_ text: String, identity: Identity) {
         self.text = text
         self.identity = identity
     }
@@ -24,5 +24,5 @@ package struct UserName: Hashable, Sendable {
 
     // What Dictionary asks for: the identity is a keyed hash already, and hashing it again costs as much as the look-up.
     // swift-format-ignore: NoLeadingUnderscores
-    package func _rawHashValue(seed: Int) -> Int { Int(truncatingIfNeeded: identity) ^ seed }
+    package func _rawHashValue(seed: Int) -> Int { Int(truncatingIfNeeded: identity.rawValue) ^ seed }
 }

@@ -27,7 +27,7 @@ struct HostileSource: StateSource, FoldHistory {
     }
 
     func items(at position: UInt64) -> ItemPage? { pick(itemPages, position) }
-    func keys(_ space: PageSpace, at identity: UInt64) -> KeyIndex.Page? { pick(keyPages, identity) }
+    func keys(_ space: PageSpace, at key: UInt64) -> KeyIndex.Page? { pick(keyPages, key) }
     func events(from seq: UInt64) -> EventIndex.Page? { pick(eventPages, seq) }
 
     func event(_ seq: UInt64) -> Event {
@@ -42,8 +42,8 @@ struct HostileSource: StateSource, FoldHistory {
         return Self.fact(seq, &input)
     }
 
-    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) -> [UInt64] {
-        guard seq < end, topic % 2 == 0 else { return [] }
+    func events(ofTopic topic: Identity, after seq: UInt64, through end: UInt64) -> [UInt64] {
+        guard seq < end, topic.rawValue % 2 == 0 else { return [] }
         return [seq + 1]
     }
 
@@ -65,13 +65,13 @@ struct HostileSource: StateSource, FoldHistory {
         var fact = Fact(seq: seq, kind: kinds[Int(input.byte()) % kinds.count])
         fact.mark = input.byte() % 8
         fact.target = input.number(near: seq)
-        fact.thread = input.number(near: seq)
-        fact.category = input.number(near: seq)
-        fact.collapse = UInt64(fact.mark)
-        fact.key = fact.target
+        fact.thread = Identity(rawValue: input.number(near: seq))
+        fact.category = Identity(rawValue: input.number(near: seq))
+        fact.collapse = Identity(rawValue: UInt64(fact.mark))
+        fact.key = Identity(rawValue: fact.target)
         fact.edited = ContentFields(rawValue: fact.mark)
-        fact.items = [fact.target, fact.thread]
-        fact.summaryCount = UInt32(truncatingIfNeeded: fact.category)
+        fact.items = [fact.target, fact.thread.rawValue]
+        fact.summaryCount = UInt32(truncatingIfNeeded: fact.category.rawValue)
         return fact
     }
 }

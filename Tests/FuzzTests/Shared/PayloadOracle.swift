@@ -44,7 +44,7 @@ enum PayloadOracle {
     }
 
     private static func complaint(about payload: [UInt8], _ header: RecordHeader) -> String? {
-        _ = try? EventDecoder.identity(seq: 7, payload: RawSpan(_elements: payload.span))
+        _ = try? EventDecoder.names(seq: 7, payload: RawSpan(_elements: payload.span))
         let event = Result { () throws(CodecError) in try decode(payload, header) }
         let fact = Result { () throws(CodecError) in
             try EventDecoder.fact(

@@ -32,7 +32,7 @@ enum RowOracle {
             page.pack(into: &row)
             return row
         } check: { page in
-            zip(page.entries, page.entries.dropFirst()).allSatisfy { $0.identity <= $1.identity }
+            zip(page.entries, page.entries.dropFirst()).allSatisfy { $0.key <= $1.key }
                 ? nil : "keys out of order"
         }
     }

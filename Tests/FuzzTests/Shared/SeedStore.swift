@@ -108,7 +108,7 @@ struct SeedStore {
             state.events.open.pack(into: &page)
             seeds[.eventPage, default: []].append(page)
             var keys = KeyIndex.Page(first: 0)
-            keys.entries = state.keys.recent.sorted { ($0.identity, $0.seq) < ($1.identity, $1.seq) }
+            keys.entries = state.keys.recent.sorted { ($0.key, $0.value) < ($1.key, $1.value) }
             page = []
             keys.pack(into: &page)
             seeds[.keyPage, default: []].append(page)

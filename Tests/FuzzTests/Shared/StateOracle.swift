@@ -59,7 +59,7 @@ private struct OneFact: FoldHistory {
     let history: HostileSource
 
     func fact(_ seq: UInt64) -> Fact { seq == fact.seq ? fact : history.fact(seq) }
-    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) -> [UInt64] {
+    func events(ofTopic topic: Identity, after seq: UInt64, through end: UInt64) -> [UInt64] {
         history.events(ofTopic: topic, after: seq, through: end)
     }
     func landmark(atOrBefore seq: UInt64) -> Landmark<HostileSource>? { history.landmark(atOrBefore: seq) }

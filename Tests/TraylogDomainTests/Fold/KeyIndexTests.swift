@@ -8,8 +8,8 @@ import Testing
     private struct Pages {
         var stored: [UInt64: KeyIndex.Page] = [:]
 
-        func load(_ identity: UInt64) -> KeyIndex.Page? {
-            stored.keys.filter { $0 <= identity }.max().flatMap { stored[$0] }
+        func load(_ key: UInt64) -> KeyIndex.Page? {
+            stored.keys.filter { $0 <= key }.max().flatMap { stored[$0] }
         }
 
         mutating func flush(_ index: inout KeyIndex) {
@@ -18,33 +18,33 @@ import Testing
         }
     }
 
-    /// Identities that collide, and few enough of them that pages fill with one.
+    /// Keys that collide, and few enough of them that pages fill with one.
     @Test(arguments: UInt64(0)..<10)
     func itFindsWhatADictionaryFinds(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
-        let identities = (0..<random.pick([3, 40, 2_000])).map { _ in random.chance(1) ? .max : random.number() }
+        let keys = (0..<random.pick([3, 40, 2_000])).map { _ in random.chance(1) ? .max : random.number() }
         var expected: [UInt64: [UInt64]] = [:]
         var whole = KeyIndex()
         var flushed = KeyIndex()
         var pages = Pages()
         for seq in UInt64(1)...1_500 {
-            let identity = random.pick(identities)
-            if random.chance(20), let old = expected[identity], !old.isEmpty {
+            let key = random.pick(keys)
+            if random.chance(20), let old = expected[key], !old.isEmpty {
                 let taken = random.pick(old)
-                expected[identity]?.removeAll { $0 == taken }
-                try whole.remove(identity, seq: taken, by: seq) { _ in nil }
-                try flushed.remove(identity, seq: taken, by: seq, load: pages.load)
-                try flushed.remove(identity, seq: .max, by: seq, load: pages.load)
+                expected[key]?.removeAll { $0 == taken }
+                try whole.remove(key, seq: taken, by: seq) { _ in nil }
+                try flushed.remove(key, seq: taken, by: seq, load: pages.load)
+                try flushed.remove(key, seq: .max, by: seq, load: pages.load)
             } else {
-                expected[identity, default: []].append(seq)
-                try whole.insert(identity, seq: seq) { _ in nil }
-                try flushed.insert(identity, seq: seq, load: pages.load)
+                expected[key, default: []].append(seq)
+                try whole.insert(key, seq: seq) { _ in nil }
+                try flushed.insert(key, seq: seq, load: pages.load)
             }
             if random.chance(2) { pages.flush(&flushed) }
         }
-        for identity in identities + [0, 1, .max] {
-            #expect(try whole.seqs(of: identity) { _ in nil } == expected[identity] ?? [], "seed \(seed)")
-            #expect(try flushed.seqs(of: identity, load: pages.load) == expected[identity] ?? [], "seed \(seed)")
+        for key in keys + [0, 1, .max] {
+            #expect(try whole.seqs(of: key) { _ in nil } == expected[key] ?? [], "seed \(seed)")
+            #expect(try flushed.seqs(of: key, load: pages.load) == expected[key] ?? [], "seed \(seed)")
         }
         pages.flush(&flushed)
         #expect(pages.stored.values.sorted { $0.first < $1.first }.map(\.entries) == whole.pages.map(\.entries))

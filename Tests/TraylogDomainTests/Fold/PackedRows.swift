@@ -56,7 +56,7 @@ struct RowSource: StateSource {
         return try checked(page, page?.changedBy)
     }
 
-    func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page? { try keyPage(space, identity) }
+    func keys(_ space: PageSpace, at key: UInt64) throws -> KeyIndex.Page? { try keyPage(space, key) }
 
     func events(from seq: UInt64) throws -> EventIndex.Page? {
         let pages = rows.pages[.events] ?? [:]
@@ -69,8 +69,8 @@ struct RowSource: StateSource {
         return log[Int(seq) - 1]
     }
 
-    private func keyPage(_ space: PageSpace, _ identity: UInt64) throws -> KeyIndex.Page? {
-        let page = try rows.floor(space, at: identity)?.unpacked(KeyIndex.Page.init(from:))
+    private func keyPage(_ space: PageSpace, _ key: UInt64) throws -> KeyIndex.Page? {
+        let page = try rows.floor(space, at: key)?.unpacked(KeyIndex.Page.init(from:))
         return try checked(page, page?.changedBy)
     }
 

@@ -58,8 +58,8 @@ struct VersionSource: StateSource {
         try versions.page(.items, at: position, after: moment)?.unpacked(ItemPage.init(from:))
     }
 
-    func keys(_ space: PageSpace, at identity: UInt64) throws -> KeyIndex.Page? {
-        try versions.page(space, at: identity, after: moment)?.unpacked(KeyIndex.Page.init(from:))
+    func keys(_ space: PageSpace, at key: UInt64) throws -> KeyIndex.Page? {
+        try versions.page(space, at: key, after: moment)?.unpacked(KeyIndex.Page.init(from:))
     }
 
     func events(from seq: UInt64) throws -> EventIndex.Page? {

@@ -6,12 +6,12 @@ import TestSupport
 struct StreamLog {
     private(set) var events: [Event] = []
     private(set) var facts: [Fact] = []
-    /// Seqs of each topic's events, by identity.
-    private(set) var topics: [UInt64: [UInt64]] = [:]
+    /// Seqs of each topic's events.
+    private(set) var topics: [Identity: [UInt64]] = [:]
     private(set) var own: [UInt64] = []
     let user: String
     let hasher: IdentityHasher
-    private var topicOfItem: [Seq: UInt64] = [:]
+    private var topicOfItem: [Seq: Identity] = [:]
 
     init(user: String, hasher: IdentityHasher) { (self.user, self.hasher) = (user, hasher) }
 
@@ -101,7 +101,7 @@ struct StreamHistory: FoldHistory {
 
     func fact(_ seq: UInt64) -> Fact { log.facts[Int(seq) - 1] }
 
-    func events(ofTopic topic: UInt64, after seq: UInt64, through end: UInt64) -> [UInt64] {
+    func events(ofTopic topic: Identity, after seq: UInt64, through end: UInt64) -> [UInt64] {
         (log.topics[topic] ?? []).filter { $0 > seq && $0 <= end }
     }
 

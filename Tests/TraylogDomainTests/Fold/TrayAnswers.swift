@@ -99,7 +99,7 @@ struct TrayAnswers {
     private func expectKeys(_ state: TrayState, _ source: some StateSource) throws {
         for event in naive.events where event.key != nil && event.user == user {
             let identity = hasher.identity(of: event.key, as: .key)
-            let found = try state.keys.seqs(of: identity, load: source.load(.keys))
+            let found = try state.keys.seqs(of: identity.rawValue, load: source.load(.keys))
             #expect(found == [event.seq.rawValue], "seed \(seed), after \(naive.head): key of \(event.seq)")
         }
     }

@@ -46,10 +46,10 @@ import Testing
         let seq = state.appliedSeq + 1
         var fact = Fact(seq: seq, kind: random.chance(60) ? .notified : random.pick(Array(EventKind.allCases)))
         fact.mark = UInt8(random.below(7))
-        fact.category = random.pick(state.categories.map(\.category) + [0, 0, random.number()])
+        fact.category = random.pick(state.categories.map(\.category) + [.absent, .absent, random.name()])
         fact.thread = random.pick([0, 0, 1])
-        fact.collapse = random.pick([0, 1, random.number()])
-        fact.key = random.number()
+        fact.collapse = random.pick([0, 1, random.name()])
+        fact.key = random.name()
         fact.target = random.pick([0, seq, .max, random.number()] + state.tail.entries.map(\.seq).prefix(3))
         fact.items = [random.number(), seq]
         return fact

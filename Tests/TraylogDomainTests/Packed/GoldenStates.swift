@@ -10,10 +10,10 @@ enum GoldenStates {
         (state.seenBy, state.newest.listed, state.newest.counted) = (40_300, 65_000, 60_056)
         state.categories = [
             CategoryCount(category: 11, namedBy: 12, unseen: 13, unread: 14),
-            CategoryCount(category: 1 << 60, namedBy: 300, unseen: 0, unread: 1),
+            CategoryCount(category: Identity(rawValue: 1 << 60), namedBy: 300, unseen: 0, unread: 1),
         ]
         state.mutedThreads = [21, 22]
-        state.mutedCategories = [1 << 63]
+        state.mutedCategories = [Identity(rawValue: 1 << 63)]
         var left = Subscription(topic: 31, isActive: false)
         left.hasItems = true
         state.topics = [left, Subscription(topic: 32, isActive: true)]
@@ -25,12 +25,12 @@ enum GoldenStates {
         (state.sweepBelow, state.sweepThrough) = (49_999, 50_001)
         state.tallies.pageCount = 3
         for seq: UInt64 in [60_000, 60_001, 60_200, 70_000] { state.events.append(seq) }
-        state.keys.recent = [KeyIndex.Entry(identity: 51, seq: 52)]
+        state.keys.recent = [KeyIndex.Entry(key: 51, value: 52)]
         state.keys.pageCount = 2
-        state.collapseKeys.recent = [KeyIndex.Entry(identity: 53, seq: 54)]
+        state.collapseKeys.recent = [KeyIndex.Entry(key: 53, value: 54)]
         state.collapseKeys.pageCount = 1
-        state.moved.recent = [KeyIndex.Entry(identity: 60_000, seq: 60_200)]
-        state.voided.recent = [KeyIndex.Entry(identity: 60_001, seq: 70_000)]
+        state.moved.recent = [KeyIndex.Entry(key: 60_000, value: 60_200)]
+        state.voided.recent = [KeyIndex.Entry(key: 60_001, value: 70_000)]
         state.tail = items
         return state
     }
@@ -42,7 +42,8 @@ enum GoldenStates {
         for index: UInt64 in 0..<8 {
             page.entries.append(
                 ItemEntry(
-                    seq: 60_000 + index * 7, position: 60_000 + index * 7, thread: index % 3 == 0 ? 0 : 100 + index % 3,
+                    seq: 60_000 + index * 7, position: 60_000 + index * 7,
+                    thread: Identity(rawValue: index % 3 == 0 ? 0 : 100 + index % 3),
                     category: index % 2 == 0 ? 0 : 200, argument: index == 5 ? 300 : 0, summaryCount: UInt32(index),
                     flags: ItemFlags(rawValue: 1 << UInt8(index))))
         }
@@ -57,7 +58,7 @@ enum GoldenStates {
     static var tallies: KeyIndex.Page {
         var page = KeyIndex.Page(first: 100)
         (page.changedBy, page.markedThrough) = (69_998, 50_001)
-        page.entries = [KeyIndex.Entry(identity: 101, seq: 0), KeyIndex.Entry(identity: 101, seq: 200)]
+        page.entries = [KeyIndex.Entry(key: 101, value: 0), KeyIndex.Entry(key: 101, value: 200)]
         page.tallies = [Tally(listed: 300, unseen: 2, unread: 129), Tally(listed: 1)]
         return page
     }
@@ -72,9 +73,9 @@ enum GoldenStates {
         var page = KeyIndex.Page(first: 0x0102_0304_0506_0708)
         page.changedBy = 300
         page.entries = [
-            KeyIndex.Entry(identity: 0x0102_0304_0506_0708, seq: 1),
-            KeyIndex.Entry(identity: 0x0102_0304_0506_0708, seq: 128),
-            KeyIndex.Entry(identity: .max, seq: 70_000),
+            KeyIndex.Entry(key: 0x0102_0304_0506_0708, value: 1),
+            KeyIndex.Entry(key: 0x0102_0304_0506_0708, value: 128),
+            KeyIndex.Entry(key: .max, value: 70_000),
         ]
         return page
     }

@@ -140,7 +140,7 @@ extension EventIndex.Page: PackedForm {
         var page = ItemPage(first: 1 << 40)
         for index in 0..<UInt64(random.between(1, 60)) {
             var item = entry((1 << 40) + index * (1 << 24))
-            (item.thread, item.category, item.argument) = (random.next(), random.next(), random.next())
+            (item.thread, item.category, item.argument) = (random.identity(), random.identity(), random.identity())
             item.summaryCount = .max
             item.flags = ItemFlags(rawValue: 0xff)
             page.entries.append(item)

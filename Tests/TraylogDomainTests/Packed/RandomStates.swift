@@ -7,8 +7,11 @@ extension SeededRandom {
     /// Any number of bits as often as any other.
     mutating func number() -> UInt64 { next() >> UInt64(below(64)) }
 
-    mutating func ascending(_ count: Int) -> [UInt64] {
-        Array(Set((0..<count).map { _ in number() })).sorted()
+    /// As ``number()``.
+    mutating func name() -> Identity { Identity(rawValue: number()) }
+
+    mutating func ascending(_ count: Int) -> [Identity] {
+        Array(Set((0..<count).map { _ in name() })).sorted()
     }
 
     /// As ``number()``, within what a file may say.
@@ -16,14 +19,14 @@ extension SeededRandom {
 
     mutating func itemPage() -> ItemPage {
         let positions = Array(Set((0..<below(70)).map { _ in seq() })).sorted()
-        let names = [0, number(), number(), number()]
+        let names = [.absent, name(), name(), name()]
         var page = ItemPage(first: positions.first ?? number())
         page.markedThrough = number()
         page.changedBy = number()
         page.entries = positions.map { position in
             ItemEntry(
                 seq: chance(80) ? position : number(), position: position,
-                thread: chance(70) ? pick(names) : number(), category: pick(names), argument: pick(names),
+                thread: chance(70) ? pick(names) : name(), category: pick(names), argument: pick(names),
                 summaryCount: pick([1, 0, UInt32(truncatingIfNeeded: number()), .max]),
                 flags: ItemFlags(rawValue: UInt16(truncatingIfNeeded: next())))
         }
@@ -34,14 +37,14 @@ extension SeededRandom {
     }
 
     mutating func keyEntries() -> [KeyIndex.Entry] {
-        (0..<below(140)).map { _ in KeyIndex.Entry(identity: number(), seq: number()) }
+        (0..<below(140)).map { _ in KeyIndex.Entry(key: number(), value: number()) }
     }
 
     mutating func keyPage() -> KeyIndex.Page {
         var page = KeyIndex.Page(first: 0)
         page.changedBy = number()
-        page.entries = keyEntries().sorted { $0.identity < $1.identity }
-        if let first = page.entries.first?.identity, chance(50) { page.first = first }
+        page.entries = keyEntries().sorted { $0.key < $1.key }
+        if let first = page.entries.first?.key, chance(50) { page.first = first }
         return page
     }
 
@@ -68,7 +71,7 @@ extension SeededRandom {
         state.mutedCategories = ascending(below(5))
         state.rangeMarks = (0..<below(33)).map { _ in
             var mark = RangeMark(seq: number(), mark: pick(Array(BulkMark.allCases)), upTo: number())
-            (mark.thread, mark.category, mark.onlyUnthreaded) = (number(), number(), chance(30))
+            (mark.thread, mark.category, mark.onlyUnthreaded) = (name(), name(), chance(30))
             return mark
         }
         state.events.count = number()

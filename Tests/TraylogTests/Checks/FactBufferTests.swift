@@ -39,7 +39,9 @@ import TraylogDomain
         var buffer = FactBuffer(firstStream: 1)
         for seq in 1...UInt64(10_000) {
             var fact = Fact(seq: seq, kind: .notified)
-            (fact.thread, fact.category, fact.argument, fact.key) = (seq, 2, 3, .max)
+            (fact.thread, fact.category, fact.argument, fact.key) = (
+                Identity(rawValue: seq), 2, 3, Identity(rawValue: .max)
+            )
             buffer.add(fact, due: nil, stream: UInt32(1 + seq % 100), name: seq <= 100 ? .user("user\(seq)") : nil)
         }
         #expect(buffer.byteCount <= 10_000 * 61)
@@ -56,13 +58,14 @@ import TraylogDomain
     private static func fact(_ seq: UInt64, _ random: inout SeededRandom) -> Fact {
         var fact = Fact(seq: seq, kind: random.pick(EventKind.allCases))
         func number() -> UInt64 { random.chance(50) ? 0 : random.next() }
+        func name() -> Identity { Identity(rawValue: number()) }
         fact.isSilent = random.chance(30)
         fact.isUnthreaded = random.chance(30)
         fact.mark = UInt8(random.between(0, 255))
         fact.edited = ContentFields(rawValue: UInt8(random.between(0, 255)))
         fact.summaryCount = random.chance(20) ? .max : 1
-        (fact.thread, fact.category, fact.argument) = (number(), number(), number())
-        (fact.collapse, fact.key, fact.target) = (number(), number(), number())
+        (fact.thread, fact.category, fact.argument) = (name(), name(), name())
+        (fact.collapse, fact.key, fact.target) = (name(), name(), number())
         if random.chance(20) { fact.items = (0..<random.between(1, 30)).map { _ in random.next() } }
         return fact
     }

@@ -32,11 +32,12 @@ import TraylogLog
                 tail.dropThrough(seq)
             default:
                 let stream = UInt32(random.between(1, 9))
+                let topic = stream > 7 ? Identity(rawValue: UInt64(stream)) : nil
                 let fact = fact(seq: UInt64(facts.count + 1), &random)
                 if let fact {
-                    tail.append(fact, to: stream, topic: stream > 7 ? UInt64(stream) : nil)
+                    tail.append(fact, to: stream, topic: topic)
                 } else {
-                    tail.appendUnread(to: stream, topic: stream > 7 ? UInt64(stream) : nil)
+                    tail.appendUnread(to: stream, topic: topic)
                 }
                 facts.append((fact, stream))
                 if stream > 7 { lastOfTopics.append(UInt64(facts.count)) }
@@ -49,7 +50,7 @@ import TraylogLog
         let after = UInt64(random.between(Int(tail.first) - 1, facts.count))
         let heard = tail.topicEvents(after: after, through: UInt64(facts.count) - 1)
         #expect(heard?.map(\.seq) == lastOfTopics.filter { $0 > after && $0 < UInt64(facts.count) })
-        #expect(heard?.allSatisfy { facts[Int($0.seq) - 1].stream == UInt32($0.topic) } ?? false)
+        #expect(heard?.allSatisfy { facts[Int($0.seq) - 1].stream == UInt32($0.topic.rawValue) } ?? false)
         #expect(tail.first == 1 || tail.topicEvents(after: tail.first - 2, through: .max) == nil)
         for seq in tail.first..<UInt64(facts.count + 1) { #expect(tail.fact(seq) == facts[Int(seq - 1)].fact) }
         #expect(tail.first == 1 || tail.fact(tail.first - 1) == nil)
@@ -77,7 +78,7 @@ import TraylogLog
         var others: [UInt64] = []
         for seq in UInt64(1)...300 {
             var fact = fact(seq: seq, &random) ?? Fact(seq: seq, kind: .muted)
-            fact.key = random.chance(30) ? UInt64(random.between(1, 5)) : 0
+            fact.key = random.chance(30) ? Identity(rawValue: UInt64(random.between(1, 5))) : .absent
             let isTheirs = random.chance(20)
             tail.append(fact, to: isTheirs ? 1 : 2)
             if isTheirs { chain.append(fact) } else { others.append(seq) }
@@ -87,12 +88,12 @@ import TraylogLog
         tail.flushed(2, through: others.last { $0 < chain[3].seq } ?? 0)
         tail.dropThrough(chain[3].seq)
         #expect(tail.first(of: 1) == chain[4].seq)
-        for key in UInt64(1)...6 {
+        for key in (UInt64(1)...6).map(Identity.init(rawValue:)) {
             let found = try #require(tail.carriers(of: key, from: chain[4].seq))
             #expect(found.seqs == chain[4...].filter { $0.key == key }.map(\.seq))
             #expect(found.looked == chain.count - 4)
         }
-        var keys: [UInt64] = []
+        var keys: [Identity] = []
         tail.forEachKey { keys.append($0) }
         #expect(keys.count <= 300 && chain[4...].allSatisfy { $0.key == 0 || keys.contains($0.key) })
     }
@@ -113,14 +114,14 @@ import TraylogLog
     /// Most are compact, some are not, some must be read from the log.
     private func fact(seq: UInt64, _ random: inout SeededRandom) -> Fact? {
         var fact = Fact(seq: seq, kind: .notified)
-        fact.thread = random.next()
-        fact.argument = random.next()
+        fact.thread = random.identity()
+        fact.argument = random.identity()
         fact.isSilent = random.chance(50)
         fact.summaryCount = UInt32(random.below(10))
         switch random.below(10) {
         case 0: return nil
-        case 1: fact.key = random.next()
-        case 2: fact.collapse = random.next()
+        case 1: fact.key = random.identity()
+        case 2: fact.collapse = random.identity()
         case 3:
             fact.kind = .marked
             fact.items = [seq]
