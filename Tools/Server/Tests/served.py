@@ -87,9 +87,17 @@ class Server:
         if self.port is None:
             raise RuntimeError(f"the server did not start: {self.logged()}")
 
-    def logged(self):
-        with open(os.path.join(self.directory, "log"), errors="replace") as file:
-            return file.read()
+    def logged(self, after=None):
+        """What the server has logged; with an answer, once it has logged that, which may come a moment later."""
+        deadline = time.monotonic() + 10
+        while True:
+            with open(os.path.join(self.directory, "log"), errors="replace") as file:
+                text = file.read()
+            if after is None or after.headers["X-Request-Id"] in text:
+                return text
+            if time.monotonic() > deadline:
+                raise RuntimeError("the answer was not logged")
+            time.sleep(0.02)
 
     def __enter__(self):
         return self

@@ -627,12 +627,21 @@ class OperationTests(ServiceCase):
         groups = next(line for line in text.splitlines() if line.startswith("traylog_group_events_total"))
         self.assertGreaterEqual(int(groups.split()[1]), 1)
         self.is_problem(server.get("/metrics", who=None), 401)
-        self.assertEqual(server.get("/v1/admin/stats").json["head"], server.get("/v1/tree-head").json["treeSize"])
-        logged = server.logged()
+        answer = server.get("/v1/tree-head")
+        self.assertEqual(server.get("/v1/admin/stats").json["head"], answer.json["treeSize"])
+        logged = server.logged(after=answer)
         self.assertNotIn("secret title", logged)
         self.assertNotIn("test_health", logged)
         for line in logged.splitlines():
             json.loads(line)
+
+    def test_a_server_that_stops_has_logged_every_request(self):
+        with Server() as server:
+            answers = [server.get("/v1/users/ann/tray") for _ in range(20)]
+            self.assertEqual(server.stop(), 0)
+            logged = server.logged()
+            for answer in answers:
+                self.assertIn(answer.headers["X-Request-Id"], logged)
 
     def test_the_description_has_every_route_and_nothing_else(self):
         document = self.server.get("/openapi.json", who=None).json

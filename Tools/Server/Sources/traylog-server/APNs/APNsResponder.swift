@@ -67,9 +67,11 @@ struct APNsResponder: HTTPResponder {
         service.metrics.note(
             route: "/3/device/{token}", method: request.method.rawValue, status: status.code,
             seconds: (ContinuousClock.now - start) / .seconds(1))
-        service.log.write([
-            ("request", .string(id)), ("route", "/3/device/{token}"), ("status", .int(status.code)),
-        ])
+        service.log.note { line in
+            line.member("request", id)
+            line.member("route", "/3/device/{token}")
+            line.member("status", status.code)
+        }
         return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
     }
 

@@ -49,12 +49,15 @@ struct Responder: HTTPResponder {
         let route = note.route?.path.text ?? "none"
         service.metrics.note(
             route: route, method: request.method.rawValue, status: response.status.code, seconds: seconds)
-        var line: [(name: String, value: JSONValue)] = [
-            ("request", .string(note.id)), ("method", .string(request.method.rawValue)), ("route", .string(route)),
-            ("status", .int(response.status.code)), ("ms", .number(String(Double(Int(seconds * 1e5)) / 100))),
-        ]
-        if service.configuration.logsUsers, let user = note.user { line.append(("user", .string(user))) }
-        service.log.write(line)
+        let user = service.configuration.logsUsers ? note.user : nil
+        service.log.note { line in
+            line.member("request", note.id)
+            line.member("method", request.method.rawValue)
+            line.member("route", route)
+            line.member("status", response.status.code)
+            line.member("ms", raw: String(Double(Int(seconds * 1e5)) / 100))
+            line.member("user", user)
+        }
         return response
     }
 

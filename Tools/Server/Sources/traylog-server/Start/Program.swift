@@ -30,6 +30,7 @@ struct Program: AsyncParsableCommand {
     ///
     /// On the usual way out the brokers' library takes its locks apart, and its threads, which may still use them, abort.
     static func end(_ status: Int32) -> Never {
+        ServiceLog.flush()
         fflush(nil)
         _exit(status)
     }
