@@ -4,6 +4,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
 
 /// A connection whose peer must go on: with a request that it began, and with reading what it was sent.
 struct PatientChannel<Base: ServerChildChannel>: ServerChildChannel {
@@ -179,8 +180,11 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
             frames?.enter(.frames)
         }
         let operations = context.pipeline.syncOperations
-        if let decoder = try? operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self) {
+        if let decoder = try? operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self),
+            let codec = try? operations.handler(type: HTTP1ToHTTPServerCodec.self)
+        {
             try? operations.addHandler(HTTP1Manners(), position: .after(decoder))
+            operations.removeHandler(codec, promise: nil)
         }
     }
 
