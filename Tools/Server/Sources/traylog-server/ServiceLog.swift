@@ -72,9 +72,10 @@ struct ServiceLogHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.warning
 
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
+    /// Keeps nothing, because lines do not have it, and every request brings some.
+    subscript(metadataKey _: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
     }
 
     func log(event: LogEvent) {

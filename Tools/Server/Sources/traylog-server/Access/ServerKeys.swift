@@ -65,12 +65,14 @@ struct ServerKeys: Sendable {
     ///
     /// Hashes are compared in constant time.
     func caller(presenting key: String) -> Caller? {
-        let parts = key.split(separator: "_", maxSplits: 2, omittingEmptySubsequences: false)
-        let hash = Array(SHA256.hash(data: Array(key.utf8)))
-        guard parts.count == 3, parts[0] == "tlk", let known = keys[String(parts[1])] else { return nil }
+        let hash = SHA256.hash(data: Array(key.utf8))
+        let parts = key.utf8.split(separator: UInt8(ascii: "_"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0].elementsEqual("tlk".utf8) else { return nil }
+        let id = String(Substring(parts[1]))
+        guard let known = keys[id] else { return nil }
         var difference: UInt8 = 0
         for (left, right) in zip(hash, known.hash) { difference |= left ^ right }
-        return difference == 0 ? .key(id: String(parts[1]), scopes: known.scopes) : nil
+        return difference == 0 ? .key(id: id, scopes: known.scopes) : nil
     }
 }
 
@@ -78,6 +80,7 @@ extension UInt64 {
     /// 16 digits.
     var hex: String {
         let digits = String(self, radix: 16)
+        if digits.utf8.count == 16 { return digits }
         return String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
 }

@@ -43,13 +43,13 @@ extension Call {
     /// Performs the request, here or by the node that decides; its caller may.
     ///
     /// With partitions, the answer says whose it is.
-    func perform() async throws -> Response {
+    nonisolated(nonsending) func perform() async throws -> Response {
         var response = try await performed()
         if let partition = service.partition { response.headers[.partition] = String(partition) }
         return response
     }
 
-    private func performed() async throws -> Response {
+    nonisolated(nonsending) private func performed() async throws -> Response {
         if let response = try await forwarded() { return response }
         if headers[.minSeq] != nil, request.method == .get || request.method == .head { try await waitForWrites() }
         // What may compute for milliseconds keeps no other connection waiting.
@@ -110,7 +110,7 @@ extension Call {
     ///
     /// - Returns: nil for a request that this node performs itself.
     /// - Throws: ``Problem`` 503 while nobody decides and nobody is about to, or where this node must not answer.
-    private func forwarded() async throws -> Response? {
+    nonisolated(nonsending) private func forwarded() async throws -> Response? {
         guard let cluster = service.cluster else { return nil }
         var status = await cluster.status()
         if status.role == .diverged, route.showsTrays {

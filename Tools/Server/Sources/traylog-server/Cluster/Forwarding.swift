@@ -74,9 +74,7 @@ enum Forwarding {
         var body: [UInt8] = []
         let parts = BodyParts(request.body)
         while let part = try await parts.next() {
-            guard body.count + part.readableBytes <= Service.longestBody else {
-                throw Problem(.contentTooLarge, "Too large", "the body is longer than \(Service.longestBody) bytes")
-            }
+            guard body.count + part.readableBytes <= Service.longestBody else { throw Problem.bodyTooLarge }
             body += part.readableBytesView
         }
         return body

@@ -35,8 +35,9 @@ final class Console: Sendable {
 
     /// Whether a request is below `/console`.
     func has(_ request: Request) -> Bool {
-        let path = (request.head.path ?? "/").prefix { $0 != "?" }
-        return path == Self.root || path.hasPrefix(Self.root + "/")
+        guard let path = request.head.path, path.hasPrefix(Self.root) else { return false }
+        let next = path.utf8.dropFirst(Self.root.utf8.count).first
+        return next == nil || next == UInt8(ascii: "/") || next == UInt8(ascii: "?")
     }
 
     func answer(_ request: Request, _ context: ServiceContext) async throws -> Response {

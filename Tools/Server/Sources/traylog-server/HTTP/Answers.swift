@@ -62,12 +62,13 @@ extension HTTPField.Name {
 
 extension Call {
     /// The answer to a conditional request: 304 when the caller has it already.
-    func answer(_ etag: String, _ body: () async throws -> [UInt8]) async throws -> Response {
-        var headers: HTTPFields = [
+    nonisolated(nonsending) func answer(
+        _ etag: String, _ body: nonisolated(nonsending) () async throws -> [UInt8]
+    ) async throws -> Response {
+        let headers: HTTPFields = [
             .eTag: etag, .cacheControl: "private, no-cache", .pollInterval: "120",
         ]
         if matches(etag) { return Response(status: .notModified, headers: headers) }
-        headers[.contentType] = "application/json"
         return .json(try await body(), headers: headers)
     }
 
@@ -82,7 +83,7 @@ extension Call {
     /// The version of the user's tray, as an entity tag.
     ///
     /// It is taken before the answer, so that an answer is never older than its tag.
-    func etag(asOf moment: Moment?) async throws -> String {
+    nonisolated(nonsending) func etag(asOf moment: Moment?) async throws -> String {
         let version = try await store.version(of: user)
         guard let moment else { return "\"\(version)\"" }
         let seq = try await store.seq(of: moment)

@@ -105,23 +105,28 @@ extension Call {
     /// The whole body, at most 8 MiB.
     ///
     /// - Throws: ``Problem`` 413, 415, and 408 when nothing comes for 30 seconds.
-    func body() async throws -> [UInt8] {
+    nonisolated(nonsending) func body() async throws -> [UInt8] {
         try checkContentType(["application/json"])
-        let tooLarge = Problem(
-            .contentTooLarge, "Too large", "the body is longer than \(Service.longestBody) bytes")
         // A body that says its length need not come first.
-        if let length = headers[.contentLength].flatMap({ Int($0) }), length > Service.longestBody { throw tooLarge }
+        if let length = headers.value(.contentLength).flatMap({ Int($0) }), length > Service.longestBody {
+            throw Problem.bodyTooLarge
+        }
         var body: [UInt8] = []
         let parts = BodyParts(request.body)
         while let part = try await parts.next() {
-            guard body.count + part.readableBytes <= Service.longestBody else { throw tooLarge }
+            guard body.count + part.readableBytes <= Service.longestBody else { throw Problem.bodyTooLarge }
             body += part.readableBytesView
         }
         return body
     }
 
     /// The media type of the body, without its parameters; nil where the request does not say it.
-    var contentType: String? { headers[.contentType].map { $0.prefix { $0 != ";" }.lowercased().trimmingSpaces } }
+    var contentType: String? {
+        headers.value(.contentType).map { field in
+            let type = Substring(field.utf8.prefix { $0 != UInt8(ascii: ";") })
+            return type.lowercased().trimmingSpaces
+        }
+    }
 
     func checkContentType(_ types: [String]) throws(Problem) {
         if let coding = headers[.contentEncoding]?.lowercased().trimmingSpaces, coding != "identity" {
@@ -159,13 +164,20 @@ struct BodyParts: Sendable {
     init(_ body: RequestBody) { source = Source(body) }
 
     /// The next part; nil at the end.
-    func next() async throws -> ByteBuffer? {
+    nonisolated(nonsending) func next() async throws -> ByteBuffer? {
         try await source.iterator.next()
     }
 }
 
 extension StringProtocol {
     var trimmingSpaces: String {
+        // Most texts have none, and a character takes longer to tell than a scalar.
+        let visible: ClosedRange<Unicode.Scalar> = "!"..."~"
+        if let first = unicodeScalars.first, let last = unicodeScalars.last, visible.contains(first),
+            visible.contains(last)
+        {
+            return String(self)
+        }
         var text = self[...]
         while text.first?.isWhitespace == true { text.removeFirst() }
         while text.last?.isWhitespace == true { text.removeLast() }

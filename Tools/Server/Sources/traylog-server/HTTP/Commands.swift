@@ -8,23 +8,29 @@ extension Call {
     /// - Parameters:
     ///   - members: what the path says; the body must not say it again.
     ///   - needsBody: whether a request without a body is refused; otherwise it is one without members.
-    func command(
+    nonisolated(nonsending) func command(
         _ kind: String, user: String?, _ members: [(name: String, value: JSONValue)] = [], needsBody: Bool = false
     ) async throws -> Command {
-        var all: [(name: String, value: JSONValue)] = [("kind", .string(kind))]
-        if let user { all.append(("user", .string(user))) }
-        all += members
-        var line = JSONValue.object(all).bytes
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("kind", kind)
+        writer.member("user", user)
+        for member in members {
+            writer.name(member.name)
+            writer.raw(String(decoding: member.value.bytes, as: UTF8.self))
+        }
+        var line = writer.bytes
         let body = try await body()
         if let start = body.firstIndex(where: { !JSONParser.isSpace($0) }) {
             guard body[start] == UInt8(ascii: "{") else { throw Problem.invalid("body", "must be one JSON object") }
             let rest = body[(start + 1)...]
             let isEmpty = rest.first { !JSONParser.isSpace($0) } == UInt8(ascii: "}")
-            line.removeLast()
             if !isEmpty { line.append(UInt8(ascii: ",")) }
             line += rest
         } else if needsBody {
             throw Problem.invalid("body", "must be one JSON object")
+        } else {
+            line.append(UInt8(ascii: "}"))
         }
         let command = try Command(json: line.span)
         // Without a user in the path, one in the body would make it another command.
@@ -63,15 +69,19 @@ extension Call {
     /// - Parameters:
     ///   - created: the status of an answer that stored something.
     ///   - withTray: adds the user's tray.
-    func perform(
+    nonisolated(nonsending) func perform(
         _ command: Command, created: HTTPResponse.Status = .ok, location: (Seq) -> String? = { _ in nil },
         withTray: Bool = false
     ) async throws -> Response {
         let receipt = try await store.perform(command)
-        var members = receipt.members
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.members(receipt)
         if withTray, let user = command.user {
-            members.append(("tray", .raw(try await store.tray(of: user).jsonBytes)))
+            writer.name("tray")
+            writer.write(try await store.tray(of: user))
         }
+        writer.endObject()
         var headers: HTTPFields = [:]
         var seen = receipt.seq
         if seen == nil { seen = try await store.head() }
@@ -86,7 +96,7 @@ extension Call {
             headers[.location] = location(seq)
         case .unchanged: break
         }
-        return .json(.object(members), status, headers: headers)
+        return .json(writer.bytes, status, headers: headers)
     }
 }
 

@@ -26,6 +26,9 @@ struct PathTemplate: Sendable {
 
     var segmentCount: Int { parts.count }
 
+    /// The last segment; nil for a variable.
+    var lastText: String? { if case .fixed(let text)? = parts.last { text } else { nil } }
+
     /// - Parameter segments: as many as the template has.
     func matches(_ segments: [String]) -> Bool {
         zip(parts, segments).allSatisfy { part, segment in
@@ -75,11 +78,15 @@ enum PercentEncoding {
 
     /// A text as one segment of a path.
     static func encode(_ text: String) -> String {
-        text.utf8.map { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e: return String(Unicode.Scalar(byte))
-            default: return "%" + [byte].hex.uppercased()
-            }
-        }.joined()
+        if text.utf8.allSatisfy(isUnreserved) { return text }
+        return text.utf8.map { isUnreserved($0) ? String(Unicode.Scalar($0)) : "%" + [$0].hex.uppercased() }.joined()
+    }
+
+    /// RFC 3986, section 2.3.
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e: true
+        default: false
+        }
     }
 }

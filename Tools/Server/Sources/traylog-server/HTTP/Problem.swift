@@ -39,6 +39,10 @@ struct Problem: Error {
             "the head of the request is longer than \(Service.longestHead) bytes")
     }
 
+    static var bodyTooLarge: Problem {
+        Problem(.contentTooLarge, "Too large", "the body is longer than \(Service.longestBody) bytes")
+    }
+
     static var targetTooLong: Problem {
         Problem(HTTPResponse.Status(code: 414, reasonPhrase: "URI Too Long"), "Too long", "the target is too long")
     }

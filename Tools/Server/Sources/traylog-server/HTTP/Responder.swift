@@ -12,7 +12,7 @@ struct Responder: HTTPResponder {
     /// Nil for a server with one store.
     let partitions: Partitions?
 
-    func respond(to request: Request, context: ServiceContext) async throws -> Response {
+    nonisolated(nonsending) func respond(to request: Request, context: ServiceContext) async throws -> Response {
         // What lives here while a stream goes on is kept for each of ten thousand: the rest is in functions that do not wait.
         let note = RequestNote()
         let response: Response
@@ -32,13 +32,17 @@ struct Responder: HTTPResponder {
         return problem
     }
 
+    /// Every answer has these, unless it says something else.
+    private static let usual = [
+        HTTPField(name: .cacheControl, value: "no-store"), HTTPField(name: .xContentTypeOptions, value: "nosniff"),
+    ]
+
     /// Adds what every answer has, counts it, and logs it.
     private func finished(_ response: Response, _ request: Request, _ note: RequestNote) -> Response {
         var response = response
         if let standing = note.standing { response.headers.set(standing) }
-        response.headers[.requestID] = note.id
-        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
-        response.headers[.xContentTypeOptions] = "nosniff"
+        response.headers.append(HTTPField(name: .requestID, value: note.id))
+        for field in Self.usual where !response.headers.contains(field.name) { response.headers.append(field) }
         // A HEAD has the length that GET would have; a body that is made while it is sent has none.
         if request.method == .head, response.body.contentLength == nil {
             response.body = .unsent
@@ -73,7 +77,7 @@ struct Responder: HTTPResponder {
         var standing: RateLimits.Standing?
     }
 
-    private func answer(
+    nonisolated(nonsending) private func answer(
         _ request: Request, _ context: ServiceContext, _ note: RequestNote
     ) async throws -> Response {
         if let console, console.has(request) {
@@ -90,14 +94,14 @@ struct Responder: HTTPResponder {
     private func call(_ request: Request, _ context: ServiceContext, _ note: RequestNote) throws -> Call {
         let target = request.head.path ?? "/"
         guard target.utf8.count <= Service.longestTarget else { throw Problem.targetTooLong }
-        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        let (route, path) = try find(request.method, parts[0])
+        let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
+        let (route, path) = try find(request.method, target[..<(mark ?? target.endIndex)])
         note.route = route
         note.user = path["u"]
         let caller = try caller(request, route, context, note)
         try route.access.check(caller, user: path["u"])
         let query = try route.parse(
-            query: parts.count > 1 ? parts[1] : nil, also: partitions == nil ? nil : Call.partition)
+            query: mark.map { target[target.utf8.index(after: $0)...] }, also: partitions == nil ? nil : Call.partition)
         return Call(
             request: request, route: route, service: service, partitions: partitions, caller: caller,
             channel: context.channel, path: path, query: query)
@@ -115,7 +119,7 @@ struct Responder: HTTPResponder {
                 Result { () throws(Problem) in
                     if isFromNode(request) { return .node }
                     return try authenticate(
-                        request.headers[.authorization], isNovu: route.path.text.hasPrefix("/compat/novu/"))
+                        request.headers.value(.authorization), isNovu: route.path.text.hasPrefix("/compat/novu/"))
                 }
             }
         let caller = try? credentials.get()
@@ -156,11 +160,11 @@ struct Responder: HTTPResponder {
             if field.hasPrefix("ApiKey ") { field.removeFirst(7) }
             if field.hasPrefix("tlk_") { field = "Bearer " + field }
         }
-        let parts = field.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+        let parts = field.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
+        guard parts.count == 2, Substring(parts[0]).lowercased() == "bearer" else {
             throw .unauthorized("credentials must be a bearer token")
         }
-        let token = String(parts[1])
+        let token = String(Substring(parts[1]))
         if token.hasPrefix("tlk_") {
             guard let caller = service.keys.caller(presenting: token) else {
                 throw .unauthorized("the key is not known")
@@ -172,6 +176,12 @@ struct Responder: HTTPResponder {
 }
 
 extension HTTPFields {
+    /// As the subscript has it, which joins values even where there is one.
+    func value(_ name: HTTPField.Name) -> String? {
+        guard let index = firstIndex(where: { $0.name == name }) else { return nil }
+        return self[(index + 1)...].contains { $0.name == name } ? self[name] : self[index].value
+    }
+
     fileprivate mutating func set(_ standing: RateLimits.Standing) {
         self[.rateLimitPolicy] = "\"default\";q=\(standing.limit);w=60"
         self[.rateLimit] = "\"default\";r=\(standing.remaining);t=\(standing.resetSeconds)"

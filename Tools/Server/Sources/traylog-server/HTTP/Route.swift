@@ -38,7 +38,7 @@ final class Route: Sendable {
     let status: Int
     /// The content type of the answer; nil for none.
     let answers: String?
-    let handler: @Sendable (Call) async throws -> Response
+    let handler: nonisolated(nonsending) @Sendable (Call) async throws -> Response
 
     /// Whether little is computed for it: it shows a page of a tray, or stores one command.
     var isShort: Bool {
@@ -53,7 +53,7 @@ final class Route: Sendable {
         _ method: HTTPRequest.Method, _ path: String, _ summary: String, _ access: Access, query: [String] = [],
         body: Body = .none, required: [String] = [], manner: Manner = .plain, status: Int = 200,
         answers: String? = "application/json",
-        _ handler: @escaping @Sendable (Call) async throws -> Response
+        _ handler: nonisolated(nonsending) @escaping @Sendable (Call) async throws -> Response
     ) {
         self.method = method
         self.path = PathTemplate(path)
@@ -75,29 +75,39 @@ final class Route: Sendable {
 
 /// All routes, found by method and path.
 struct RouteTable: Sendable {
+    private typealias Path = (template: PathTemplate, routes: [Route])
+
+    private struct Shape: Hashable {
+        let segmentCount: Int
+        /// The last segment; nil for a variable.
+        let last: String?
+    }
+
     let routes: [Route]
-    /// By the number of segments, and then by path, the one with more that is fixed first.
-    private let paths: [Int: [(template: PathTemplate, routes: [Route])]]
+    /// By their shapes; of several, the one with more that is fixed first.
+    private let paths: [Shape: [Path]]
 
     init(_ routes: [Route]) {
         self.routes = routes
         let paths = Dictionary(grouping: routes) { $0.path.text }.values.map { (template: $0[0].path, routes: $0) }
-        self.paths = Dictionary(grouping: paths) { $0.template.segmentCount }
-            .mapValues { $0.sorted { $0.template.weight > $1.template.weight } }
+        self.paths = Dictionary(grouping: paths) {
+            Shape(segmentCount: $0.template.segmentCount, last: $0.template.lastText)
+        }
+        .mapValues { $0.sorted { $0.template.weight > $1.template.weight } }
     }
 
     /// - Throws: ``Problem`` 400 for bad encoding, 404, 405 with `Allow`.
     func find(_ method: HTTPRequest.Method, path: Substring) throws(Problem) -> (route: Route, values: [String: String])
     {
         var segments: [String] = []
-        for part in path.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
-            guard let segment = PercentEncoding.decode(part) else {
+        for part in path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst() {
+            guard let segment = PercentEncoding.decode(Substring(part)) else {
                 throw Problem(.badRequest, "Bad path", "the path is not percent-encoded UTF-8", error: "invalid")
             }
             segments.append(segment)
         }
         // Of a path that is fixed, variables of another template are no alternative.
-        guard let found = paths[segments.count]?.first(where: { $0.template.matches(segments) }) else {
+        guard let found = self.path(segments) else {
             throw Problem(.notFound, "Not found", "there is no such path")
         }
         let isHead = method == .head
@@ -112,6 +122,16 @@ struct RouteTable: Sendable {
         problem.headers[.allow] = allowed.joined(separator: ", ")
         throw problem
     }
+
+    private func path(_ segments: [String]) -> Path? {
+        let (ending, open) = (path(segments, last: segments.last), path(segments, last: nil))
+        guard let ending, let open else { return ending ?? open }
+        return ending.template.weight > open.template.weight ? ending : open
+    }
+
+    private func path(_ segments: [String], last: String?) -> Path? {
+        paths[Shape(segmentCount: segments.count, last: last)]?.first { $0.template.matches(segments) }
+    }
 }
 
 extension Route {
@@ -122,8 +142,9 @@ extension Route {
     func parse(query text: Substring?, also: String? = nil) throws(Problem) -> [String: String] {
         var fields: [String: String] = [:]
         guard let text, !text.isEmpty else { return fields }
-        for pair in text.split(separator: "&", omittingEmptySubsequences: true) {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        for pair in text.utf8.split(separator: UInt8(ascii: "&")) {
+            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+                .map { Substring($0) }
             guard let name = PercentEncoding.decode(parts[0], plusIsSpace: true),
                 let value = PercentEncoding.decode(parts.count > 1 ? parts[1] : "", plusIsSpace: true)
             else { throw Problem(.badRequest, "Bad query", "the query is not percent-encoded UTF-8", error: "invalid") }
