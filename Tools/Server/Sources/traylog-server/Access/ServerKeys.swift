@@ -66,9 +66,10 @@ struct ServerKeys: Sendable {
     /// Hashes are compared in constant time.
     func caller(presenting key: String) -> Caller? {
         let hash = SHA256.hash(data: Array(key.utf8))
-        let parts = key.utf8.split(separator: UInt8(ascii: "_"), maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[0].elementsEqual("tlk".utf8) else { return nil }
-        let id = String(Substring(parts[1]))
+        guard key.hasPrefix("tlk_") else { return nil }
+        let rest = key.utf8.dropFirst(4)
+        guard let end = rest.firstIndex(of: UInt8(ascii: "_")) else { return nil }
+        let id = String(Substring(rest[..<end]))
         guard let known = keys[id] else { return nil }
         var difference: UInt8 = 0
         for (left, right) in zip(hash, known.hash) { difference |= left ^ right }

@@ -61,13 +61,15 @@ extension HTTPField.Name {
 }
 
 extension Call {
+    /// What answers with an entity tag have beside it.
+    private static let conditional: HTTPFields = [.cacheControl: "private, no-cache", .pollInterval: "120"]
+
     /// The answer to a conditional request: 304 when the caller has it already.
     nonisolated(nonsending) func answer(
         _ etag: String, _ body: nonisolated(nonsending) () async throws -> [UInt8]
     ) async throws -> Response {
-        let headers: HTTPFields = [
-            .eTag: etag, .cacheControl: "private, no-cache", .pollInterval: "120",
-        ]
+        var headers = Self.conditional
+        headers.append(HTTPField(name: .eTag, value: etag))
         if matches(etag) { return Response(status: .notModified, headers: headers) }
         return .json(try await body(), headers: headers)
     }
