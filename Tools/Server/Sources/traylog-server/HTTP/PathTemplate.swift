@@ -26,9 +26,6 @@ struct PathTemplate: Sendable {
 
     var segmentCount: Int { parts.count }
 
-    /// The last segment; nil for a variable.
-    var lastText: String? { if case .fixed(let text)? = parts.last { text } else { nil } }
-
     /// - Parameter segments: as many as the template has.
     func matches(_ segments: [String]) -> Bool {
         zip(parts, segments).allSatisfy { part, segment in

@@ -75,25 +75,15 @@ final class Route: Sendable {
 
 /// All routes, found by method and path.
 struct RouteTable: Sendable {
-    private typealias Path = (template: PathTemplate, routes: [Route])
-
-    private struct Shape: Hashable {
-        let segmentCount: Int
-        /// The last segment; nil for a variable.
-        let last: String?
-    }
-
     let routes: [Route]
-    /// By their shapes; of several, the one with more that is fixed first.
-    private let paths: [Shape: [Path]]
+    /// By the number of segments, and then by path, the one with more that is fixed first.
+    private let paths: [Int: [(template: PathTemplate, routes: [Route])]]
 
     init(_ routes: [Route]) {
         self.routes = routes
         let paths = Dictionary(grouping: routes) { $0.path.text }.values.map { (template: $0[0].path, routes: $0) }
-        self.paths = Dictionary(grouping: paths) {
-            Shape(segmentCount: $0.template.segmentCount, last: $0.template.lastText)
-        }
-        .mapValues { $0.sorted { $0.template.weight > $1.template.weight } }
+        self.paths = Dictionary(grouping: paths) { $0.template.segmentCount }
+            .mapValues { $0.sorted { $0.template.weight > $1.template.weight } }
     }
 
     /// - Throws: ``Problem`` 400 for bad encoding, 404, 405 with `Allow`.
@@ -107,7 +97,7 @@ struct RouteTable: Sendable {
             segments.append(segment)
         }
         // Of a path that is fixed, variables of another template are no alternative.
-        guard let found = self.path(segments) else {
+        guard let found = paths[segments.count]?.first(where: { $0.template.matches(segments) }) else {
             throw Problem(.notFound, "Not found", "there is no such path")
         }
         let isHead = method == .head
@@ -121,16 +111,6 @@ struct RouteTable: Sendable {
         if allowed.contains("GET"), !allowed.contains("HEAD") { allowed.append("HEAD") }
         problem.headers[.allow] = allowed.joined(separator: ", ")
         throw problem
-    }
-
-    private func path(_ segments: [String]) -> Path? {
-        let (ending, open) = (path(segments, last: segments.last), path(segments, last: nil))
-        guard let ending, let open else { return ending ?? open }
-        return ending.template.weight > open.template.weight ? ending : open
-    }
-
-    private func path(_ segments: [String], last: String?) -> Path? {
-        paths[Shape(segmentCount: segments.count, last: last)]?.first { $0.template.matches(segments) }
     }
 }
 
