@@ -137,7 +137,7 @@ public final class Store: TrayQueries {
         let tables = Tables(environment)
         let store = try LiveStore.open(environment, tables: tables, options: options)
         let (hasher, head) = (store.hasher, store.head.seq)
-        let memory = StoreLock(WriterMemory(store: store, flusher: Flusher(tailEvents: options.tailEvents)))
+        let memory = StoreLock(WriterMemory(store: store, flusher: Flusher(options)))
         let hub = ObservationHub(hasher: hasher, watch: nil)
         let projections = ProjectionBoard(directory: directory)
         let writer = Writer(directory: directory, environment: environment)

@@ -39,10 +39,31 @@ package struct RowBuffer: Sendable {
     }
 
     /// Deletes a row, where it is stored.
-    mutating func delete(_ stream: UInt32, _ space: StateTable.Space, _ number: UInt64) {
+    package mutating func delete(
+        _ stream: UInt32, _ space: StateTable.Space, _ number: UInt64, version: UInt64? = nil
+    ) {
         let start = bytes.count
         StateTable.append(stream, space, number, to: &bytes)
+        if let version { StateTable.append(version, to: &bytes) }
         rows.append((start, bytes.count, bytes.count))
+    }
+
+    /// Appends some rows of another buffer as they are.
+    package mutating func append(_ other: RowBuffer, _ range: Range<Int>) {
+        for row in other.rows[range] {
+            let start = bytes.count
+            bytes.append(copying: RawSpan(_elements: other.bytes.span).extracting(row.start..<row.end))
+            rows.append((start, start + row.value - row.start, bytes.count))
+        }
+    }
+
+    /// Visits all rows in order; those that are to be deleted have no value.
+    func forEachChange(_ body: (_ index: Int, _ key: RawSpan, _ value: RawSpan?) throws -> Void) rethrows {
+        let span = RawSpan(_elements: bytes.span)
+        for (index, row) in rows.enumerated() {
+            let value = row.end > row.value ? span.extracting(row.value..<row.end) : nil
+            try body(index, span.extracting(row.start..<row.value), value)
+        }
     }
 
     /// Visits the rows that are to be written, in order.

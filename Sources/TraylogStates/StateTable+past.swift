@@ -5,6 +5,7 @@ import TraylogLog
 extension StateTable {
     /// The page that held `number` right after the event `seq`: that with the greatest first at or below it.
     ///
+    /// - Parameter seq: the greatest of all numbers for the newest version, wherever it lies.
     /// - Complexity: a few lookups, and one for each later version of the page.
     func page(
         _ stream: UInt32, _ space: PageSpace, at number: UInt64, after seq: UInt64,
@@ -16,7 +17,7 @@ extension StateTable {
             let current = try currentPage(
                 stream, space, at: bound, notBelow: kept?.first ?? 0, unchangedSince: seq, in: transaction)
             var found = kept
-            if let current, kept.map({ ($0.first, $0.changedBy) <= (current.first, current.changedBy) }) ?? true {
+            if let current, !(kept.map { isNewer($0, than: current, orEqual: seq == .max) } ?? false) {
                 found = current
             }
             guard let found else { return nil }
@@ -29,6 +30,12 @@ extension StateTable {
 
     /// A version of a page: what names it, the event that changed it, and its packed content.
     typealias PageVersion = (first: UInt64, changedBy: UInt64, content: [UInt8])
+
+    /// - Parameter orEqual: a version that waits for its place is never older than what is there.
+    private func isNewer(_ kept: PageVersion, than current: PageVersion, orEqual: Bool) -> Bool {
+        let (mine, theirs) = ((kept.first, kept.changedBy), (current.first, current.changedBy))
+        return orEqual ? mine >= theirs : mine > theirs
+    }
 
     private func currentPage(
         _ stream: UInt32, _ space: PageSpace, at number: UInt64, notBelow least: UInt64, unchangedSince seq: UInt64,
@@ -86,7 +93,7 @@ extension StateTable {
         }
     }
 
-    /// A page as it is now.
+    /// A page as it is in its place.
     package func row(
         _ stream: UInt32, _ space: PageSpace, first: UInt64, in transaction: borrowing ReadTransaction
     ) throws -> (changedBy: UInt64, content: [UInt8])? {
@@ -97,12 +104,14 @@ extension StateTable {
         }
     }
 
-    /// Visits the pages of a stream as they are now, ascending.
+    /// Visits the pages of a stream in their places, ascending; or all versions that are kept of them.
+    ///
+    /// - Parameter body: is given what names the page, the event that changed it, and whether it ended with that.
     func forEachPage(
-        _ stream: UInt32, _ space: PageSpace, in transaction: borrowing ReadTransaction,
-        _ body: (_ first: UInt64, _ changedBy: UInt64) throws -> Void
+        _ stream: UInt32, _ space: PageSpace, kept: Bool = false, in transaction: borrowing ReadTransaction,
+        _ body: (_ first: UInt64, _ changedBy: UInt64, _ isEnd: Bool) throws -> Void
     ) throws {
-        let start = StateTable.key(stream, .page(space), 0)
+        let start = StateTable.key(stream, kept ? .kept(space) : .page(space), 0)
         try transaction.withCursor(database) { cursor in
             var found = try cursor.seek(RawSpan(_elements: start.span))
             while found {
@@ -112,11 +121,21 @@ extension StateTable {
                         return false
                     }
                     try Checked.check(value, key: key)
+                    if kept {
+                        guard key.byteCount == StateTable.keptKeyBytes else {
+                            throw PackedError.damaged("the key of a page")
+                        }
+                        try body(
+                            key.littleEndian(at: 5, as: UInt64.self).byteSwapped,
+                            key.littleEndian(at: 13, as: UInt64.self).byteSwapped,
+                            value.byteCount == Checked.checksumBytes)
+                        return true
+                    }
                     // What it needs stands first.
                     var start: [UInt8] = []
                     start.append(copying: value.extracting(0..<min(value.byteCount - Checked.checksumBytes, 40)))
                     let (first, changedBy) = try StateTable.identity(of: start, space)
-                    try body(first, changedBy)
+                    try body(first, changedBy, false)
                     return true
                 }
                 guard isOurs else { return }

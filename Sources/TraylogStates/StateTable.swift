@@ -19,6 +19,9 @@ package struct StateTable: Sendable {
         /// Roots as they were right before a floor, by the floor.
         package static let base = Space(rawValue: 0x41)
 
+        /// The pages of a state that comes into the file in parts (``StagedState``).
+        package static let staged = Space(rawValue: 0x42)
+
         package static func page(_ space: PageSpace) -> Space { Space(rawValue: space.rawValue) }
         /// Pages as they were, by page and by the event that changed them then.
         ///

@@ -49,6 +49,8 @@ public struct StoreOptions: Sendable {
     ///
     /// Only a new store takes it.
     package var landmarkDistance = TrayState.defaultLandmarkDistance
+    /// A state with more changed pages comes into the file in parts.
+    package var stagedPages = 512
 
     /// Makes one of its parts.
     public init() {}

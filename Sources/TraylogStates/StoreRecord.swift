@@ -28,6 +28,8 @@ package struct StoreRecord: Hashable, Sendable {
     package var dropped: UInt64 = 0
     /// How many of the streams are those of users who were erased.
     package var erased: UInt64 = 0
+    /// The state that comes into the file in parts; nil for none.
+    package var staged: StagedStream?
 
     /// - Returns: nil when the store was never written to.
     /// - Throws: ``StoreFailure`` `unfinished`, ``PackedError``.
@@ -125,6 +127,7 @@ extension StoreRecord {
             throw .damaged("the name of an archive")
         }
         floor.archive = name.isEmpty ? nil : name
+        if !reader.isAtEnd { staged = try StagedStream(from: &reader) }
     }
 
     fileprivate func writeFloor(_ bytes: inout [UInt8]) {
@@ -135,6 +138,7 @@ extension StoreRecord {
         let name = floor.archive ?? ""
         bytes.appendVarint(UInt64(name.utf8.count))
         bytes.append(contentsOf: name.utf8)
+        staged?.pack(into: &bytes)
     }
 }
 

@@ -17,6 +17,8 @@ package struct StoredPages: StateSource {
     let tables: Tables
     package let floor: Floor
     let stream: UInt32
+    /// Pages of this stream that are newer than those in their places lie among the kept ones (``StagedState``).
+    private let staged: UInt32?
     let view: View
     let categoryNames: CategoryNames
 
@@ -24,19 +26,21 @@ package struct StoredPages: StateSource {
         rows: any RowReader, tables: Tables, record: StoreRecord, stream: UInt32, view: View = .current,
         categoryNames: CategoryNames
     ) {
+        let staged = record.staged.flatMap { $0.isInForce ? $0.stream : nil }
         self.init(
-            rows: rows, tables: tables, floor: record.floor, stream: stream, view: view,
+            rows: rows, tables: tables, floor: record.floor, stream: stream, staged: staged, view: view,
             categoryNames: categoryNames)
     }
 
     private init(
-        rows: any RowReader, tables: Tables, floor: Floor, stream: UInt32, view: View,
+        rows: any RowReader, tables: Tables, floor: Floor, stream: UInt32, staged: UInt32?, view: View,
         categoryNames: CategoryNames
     ) {
         self.rows = rows
         self.tables = tables
         self.floor = floor
         self.stream = stream
+        self.staged = staged
         self.view = view
         self.categoryNames = categoryNames
     }
@@ -44,7 +48,7 @@ package struct StoredPages: StateSource {
     /// The pages of the same stream, or of another, for another state.
     package func viewing(_ view: View, stream: UInt32? = nil) -> StoredPages {
         StoredPages(
-            rows: rows, tables: tables, floor: floor, stream: stream ?? self.stream, view: view,
+            rows: rows, tables: tables, floor: floor, stream: stream ?? self.stream, staged: staged, view: view,
             categoryNames: categoryNames)
     }
 
@@ -132,6 +136,7 @@ package struct StoredPages: StateSource {
     ) throws -> Page? {
         let row = try rows.read { transaction in
             switch view {
+            case .current where stream == staged: try states.page(stream, space, at: key, after: .max, in: transaction)
             case .current: try states.floor(stream, .page(space), at: key, in: transaction)
             case .past(let seq): try states.page(stream, space, at: key, after: seq, in: transaction)
             }
@@ -148,7 +153,7 @@ extension StoredPages {
         try rows.read { try states.root(stream, of: name, in: $0)?.state }
     }
 
-    /// A stored page with the event that changed it last, as it is now.
+    /// A stored page with the event that changed it last, as it is in its place.
     func row(_ space: PageSpace, first: UInt64) throws -> (changedBy: UInt64, content: [UInt8])? {
         try rows.read { try states.row(stream, space, first: first, in: $0) }
     }
@@ -170,10 +175,20 @@ extension StoredPages {
     package func firsts(of space: PageSpace, changedSince seq: UInt64) throws -> [UInt64] {
         try rows.read { transaction in
             var firsts: [UInt64] = []
-            try states.forEachPage(stream, space, in: transaction) { first, changedBy in
-                if changedBy >= seq { firsts.append(first) }
+            guard stream == staged else {
+                try states.forEachPage(stream, space, in: transaction) { first, changedBy, _ in
+                    if changedBy >= seq { firsts.append(first) }
+                }
+                return firsts
             }
-            return firsts
+            var newest: [UInt64: (changedBy: UInt64, isEnd: Bool)] = [:]
+            for kept in [false, true] {
+                try states.forEachPage(stream, space, kept: kept, in: transaction) { first, changedBy, isEnd in
+                    if newest[first].map({ $0.changedBy <= changedBy }) ?? true { newest[first] = (changedBy, isEnd) }
+                }
+            }
+            for (first, version) in newest where version.changedBy >= seq && !version.isEnd { firsts.append(first) }
+            return firsts.sorted()
         }
     }
 }

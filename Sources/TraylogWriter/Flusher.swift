@@ -45,18 +45,26 @@ package struct Flusher {
     }
 
     let tailEvents: Int
+    /// A state with more changed pages comes into the file in parts.
+    let stagedPages: Int
+    /// The one that does.
+    var staging: Staging?
+    /// How many did so far.
+    var stagings = 0
     private var round: Round?
     /// A running mean of what a stream's rows take, to guess how many streams share an LMDB page.
     private var bytesPerStream = 400.0
     /// The memory of slices before.
     private var buffers: [RowBuffer] = []
 
-    package init(tailEvents: Int) {
-        self.tailEvents = max(tailEvents, 1)
+    package init(_ options: StoreOptions) {
+        tailEvents = max(options.tailEvents, 1)
+        stagedPages = max(options.stagedPages, 1)
     }
 
     /// The slice that goes into the next transaction beside `events` new ones; nil for none.
     mutating func slice(besides events: Int, store: inout LiveStore) throws -> Slice? {
+        if beginStaging(store) { return try stagedSlice(&store) }
         if let slice = try heavySlice(&store) { return slice }
         if round == nil {
             guard store.tail.count >= max(tailEvents * 3 / 4, 1) else { return nil }
@@ -84,8 +92,10 @@ package struct Flusher {
         return slice
     }
 
-    /// As much as one transaction can take, whatever was appended; nil when everything is stored.
+    /// As much as one transaction can take, whatever was appended; nil when everything is stored, and while the packer
+    /// makes what comes next.
     mutating func slice(store: inout LiveStore) throws -> Slice? {
+        if beginStaging(store) { return try stagedSlice(&store) }
         if let slice = try heavySlice(&store) ?? takeMade() { return slice }
         if round == nil {
             guard store.hasUnstored else { return nil }
@@ -98,8 +108,7 @@ package struct Flusher {
     private mutating func heavySlice(_ store: inout LiveStore) throws -> Slice? {
         guard let number = heavy(store) else { return nil }
         // A slice that was made in advance may hold the same stream as it was before: it goes first.
-        if case .made = round?.ahead { return nil }
-        round?.ahead = .nothing
+        guard forgetAhead() else { return nil }
         var slice = emptySlice()
         _ = try collect(number, events: Flusher.eventsPerSlice, store: &store, into: &slice)
         return slice
@@ -107,7 +116,14 @@ package struct Flusher {
 
     private func heavy(_ store: borrowing LiveStore) -> UInt32? { store.states.heavy.first ?? store.tail.long.first }
 
-    private mutating func emptySlice() -> Slice {
+    /// Wants no slice in advance, which may hold any stream; false when there is one already.
+    mutating func forgetAhead() -> Bool {
+        if case .made = round?.ahead { return false }
+        round?.ahead = .nothing
+        return true
+    }
+
+    mutating func emptySlice() -> Slice {
         var slice = Slice()
         if let buffer = buffers.popLast() { slice.rows = buffer }
         slice.rows.removeAll()
@@ -122,7 +138,7 @@ package struct Flusher {
 
     /// Whether there is something to do for ``prepare(store:)``.
     var wantsToPrepare: Bool {
-        if case .wanted = round?.ahead { true } else { false }
+        if case .wanted = round?.ahead { true } else { staging?.isWanted ?? false }
     }
 
     /// Makes the slice of the next transaction, by another thread, while the writer waits for the disk.
@@ -182,25 +198,17 @@ package struct Flusher {
     }
 
     /// - Returns: how many rows it took.
-    private func collect(
+    func collect(
         _ number: UInt32, events: Int, store: inout LiveStore, into slice: inout Slice
     ) throws -> Int {
         guard let stream = try store.stream(number) else {
             preconditionFailure("stream \(number) has unstored events and no user")
         }
         let wasInMemory = stream.states.committed != nil
-        let cached = try store.storable(stream, events: events)
+        let storable = try StorableState(of: stream, events: events, &store)
         let rowsBefore = slice.rows.count
-        if store.keptFloor != 0 || (!stream.isTopic && cached.state.lastLandmark != 0) {
-            let kept = KeptRows(
-                stream: number, floor: store.keptFloor, stored: try store.pages(of: number))
-            try store.renewBases(of: cached, stream: number)
-            kept.append(cached.bases, name: stream.name, to: &slice.rows)
-            try kept.append(for: cached.state, name: stream.name, landmarks: cached.landmarks, to: &slice.rows)
-        }
-        cached.state.pack(into: &slice.rows, stream: number, name: stream.name)
-        slice.states.append(
-            Slice.State(stream: number, appliedSeq: cached.state.appliedSeq, lastOwn: cached.state.events.last))
+        try storable.pack(into: &slice.rows, stored: store.pages(of: number))
+        slice.states.append(storable.mark)
         // Loaded for its flush only: others ask for it more often.
         if !wasInMemory { store.states.set(nil, of: stream) }
         return slice.rows.count - rowsBefore
@@ -210,6 +218,7 @@ package struct Flusher {
     mutating func publish(_ slice: consuming Slice, to store: inout LiveStore) {
         for stream in slice.names { stream.isNamed = true }
         store.capture?.note(slice)
+        if let staged = slice.staged { store.record.staged = staged.stream }
         for state in slice.states {
             store.flushed(state.stream, through: state.appliedSeq, lastOwn: state.lastOwn)
         }
@@ -223,7 +232,16 @@ package struct Flusher {
 
     /// Gives up the round, and the slice that was made in advance, because a slice failed, or would not be right any more:
     /// another round will find what is to be stored.
-    mutating func startAnew() { round = nil }
+    mutating func startAnew() {
+        round = nil
+        // What is in the file of it already, its record says.
+        staging = nil
+    }
+}
+
+/// What the record says from a transaction on of a state that is stored in parts; nil when all of it is in its place.
+struct StagedChange {
+    let stream: StagedStream?
 }
 
 /// How far the stored states reach when a round has ended.
@@ -248,16 +266,17 @@ package struct Slice {
     package var names: [LiveStream] = []
     /// Of the round that this slice ends.
     var end: RoundEnd?
+    /// How far a state has come that the transactions store in parts, where that changes.
+    var staged: StagedChange?
 
     /// The rows that the transaction writes, without the streams in memory.
     func rows(_ record: StoreRecord) -> SliceRows {
-        var new: StoreRecord?
-        if let end {
-            var record = record
-            (record.flushedThrough, record.nextStream, record.topics) = (end.head, end.nextStream, end.topics)
-            new = record
-        }
-        return SliceRows(names: names.map { ($0.nameKey, $0.number) }, states: rows, record: new)
+        var new = record
+        if let end { (new.flushedThrough, new.nextStream, new.topics) = (end.head, end.nextStream, end.topics) }
+        if let staged { new.staged = staged.stream }
+        let isChanged = end != nil || staged != nil
+        return SliceRows(
+            names: names.map { ($0.nameKey, $0.number) }, states: rows, record: isChanged ? new : nil)
     }
 }
 

@@ -38,7 +38,7 @@ package struct LiveStore {
     /// Some of them are not stored yet.
     private(set) var hasRefolded = false
 
-    init(environment: Environment, tables: Tables, record: StoreRecord, head: UInt64, cacheBytes: Int) {
+    init(environment: Environment, tables: Tables, record: StoreRecord, head: UInt64, options: StoreOptions) {
         self.environment = environment
         self.tables = tables
         self.record = record
@@ -46,7 +46,7 @@ package struct LiveStore {
         hasher = record.hasher
         landmarkDistance = record.landmarkDistance
         directory = StreamDirectory(nextNumber: record.nextStream, topics: record.topics)
-        states = StateCache(limit: cacheBytes)
+        states = StateCache(limit: options.cacheBytes, heavyPages: options.stagedPages)
         // Room for no more than the longest of tails, because a damaged log may seem to be of any length.
         tail = LogTail(after: record.flushedThrough, reserving: Int(min(head - record.flushedThrough, 2_000_000)))
     }
@@ -55,7 +55,7 @@ package struct LiveStore {
     package var head: EventLog.Head { tail.head }
 
     /// Something is not stored that the log has, or that was damaged.
-    var hasUnstored: Bool { tail.count > 0 || hasRefolded }
+    var hasUnstored: Bool { tail.count > 0 || hasRefolded || record.staged != nil }
 
     // MARK: Users and topics
 

@@ -40,11 +40,10 @@ struct PendingTransaction {
     /// The values to write; nil when there are none.
     ///
     /// - Parameter slice: what is stored beside them.
-    func values(with slice: SliceRows?, _ store: borrowing LiveStore, wantsSlice: Bool) -> TransactionValues? {
+    func values(with slice: SliceRows?, _ store: borrowing LiveStore) -> TransactionValues? {
         guard !batch.isEmpty || !settled.isEmpty || slice != nil || source != nil else { return nil }
         return TransactionValues(
-            batch: batch, dues: dues.map(\.entry), settled: settled, rows: slice, source: source, wantsSlice: wantsSlice
-        )
+            batch: batch, dues: dues.map(\.entry), settled: settled, rows: slice, source: source)
     }
 
     /// Takes the events from `seq` on back.
@@ -165,8 +164,6 @@ struct TransactionValues: Sendable {
     let settled: [DueEntry]
     let rows: SliceRows?
     var source: SourcePosition?
-    /// The slice of the next transaction can be made meanwhile.
-    let wantsSlice: Bool
 
     /// The last event; nil without any.
     var newHead: UInt64? { batch.isEmpty ? nil : batch.nextSeq - 1 }

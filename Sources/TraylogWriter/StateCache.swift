@@ -15,24 +15,29 @@ struct StateCache {
 
     /// Room for states and streams, in bytes, as far as they can be stored.
     let limit: Int
+    /// Storing more changed pages of a state at once would make others wait.
+    private let heavyPages: Int
     /// The memory that the committed states take.
     private(set) var byteCount = 0
     /// Below it a sweep would find little: what was left by the last one waits to be stored.
     private var nextSweep = 0
     /// Streams with pending states.
     private var pending: [LiveStream] = []
-    /// Streams whose committed states have much that is not stored (``CachedState/isHeavy``).
+    /// Streams whose committed states have much that is not stored.
+    ///
+    /// Storing it at once is better than all of it at the end of a round: others would wait for that.
     private(set) var heavy: Set<UInt32> = []
 
-    init(limit: Int) {
+    init(limit: Int, heavyPages: Int) {
         self.limit = limit
+        self.heavyPages = heavyPages
     }
 
     /// Keeps a committed state, or lets it go.
     mutating func set(_ state: CachedState?, of stream: LiveStream) {
         if let old = stream.states.committed { byteCount -= old.countedBytes }
         stream.states.committed = state
-        let isHeavy = state?.isHeavy ?? false
+        let isHeavy = state?.changedPages ?? 0 > heavyPages
         if isHeavy { heavy.insert(stream.number) } else if !heavy.isEmpty { heavy.remove(stream.number) }
         guard let state else { return }
         state.countedBytes = state.byteCount
@@ -162,10 +167,10 @@ final class CachedState {
         bases = []
     }
 
-    /// Whether so much of it is not stored that storing it at once is better than all of it at the end of a round: others
-    /// would wait for that.
-    var isHeavy: Bool {
-        state.pages.count + state.tallies.pages.count + landmarks.count * (1 + state.categories.count / 32) > 1_024
+    /// Roughly how many pages, and rows of their size, are not stored.
+    fileprivate var changedPages: Int {
+        state.pages.count + state.tallies.pages.count + state.moved.pages.count + state.keys.pages.count
+            + state.collapseKeys.pages.count + landmarks.count * (1 + state.categories.count / 32)
     }
 
     /// Roughly what it takes in memory.

@@ -52,8 +52,10 @@ extension WriterLoop {
     /// - Returns: nil as long as states below the floor are not stored; each call stores some.
     fileprivate mutating func beginCapture(floor: UInt64) throws -> CaptureStart? {
         try recover()
-        let (flushed, kept) = memory.withLock { ($0.store.record.flushedThrough, $0.store.record.floor.seq.rawValue) }
-        if floor > kept, flushed < floor - 1 {
+        let (flushed, kept, isStaging) = memory.withLock {
+            ($0.store.record.flushedThrough, $0.store.record.floor.seq.rawValue, $0.isStaging)
+        }
+        if isStaging || (floor > kept && flushed < floor - 1) {
             try storeSliceNow()
             return nil
         }

@@ -145,14 +145,19 @@ package struct WriterLoop {
 
     /// The life of a second thread: makes slices while the writer waits for the disk, until the store is closed.
     private static func pack(_ memory: StoreLock) {
-        var isClosed = false
-        while !isClosed {
-            isClosed = memory.wait(
+        while true {
+            let (isClosed, order) = memory.wait(
                 until: { $0.flusher.wantsToPrepare || $0.isClosed },
-                { memory in
-                    if !memory.isClosed { memory.flusher.prepare(store: &memory.store) }
-                    return memory.isClosed
+                { memory -> (Bool, StagingOrder?) in
+                    if memory.isClosed { return (true, nil) }
+                    memory.flusher.prepare(store: &memory.store)
+                    return (false, memory.flusher.takeOrder(&memory.store))
                 })
+            if isClosed { return }
+            if let order {
+                let rows = order.rows()
+                memory.withLock { $0.flusher.stage(rows, of: order) }
+            }
         }
     }
 
@@ -199,8 +204,9 @@ package struct WriterLoop {
         let newHead: UInt64?
         do {
             // Given up before it is published, so that the buffers behind the values are filled again in place.
-            guard var values = memory.withLock({ $0.values() }) else { return }
-            if values.wantsSlice { memory.signalAll() }
+            let (made, wantsSlice) = memory.withLock { ($0.values(), $0.flusher.wantsToPrepare) }
+            if wantsSlice { memory.signalAll() }
+            guard var values = made else { return }
             if isDecidedHere { try agree(on: &values) }
             newHead = values.newHead
             let start = SystemClock.monotonicNanoseconds()
@@ -297,8 +303,12 @@ package struct WriterLoop {
     /// Brings some of the stored states up to the log.
     mutating func storeSliceNow() throws {
         try recover()
-        try memory.withLock { try $0.makeSlice() }
+        let waits = try memory.withLock { memory in
+            try memory.makeSlice()
+            return memory.flusher.waitsForPacker
+        }
         try commit()
+        if waits { memory.letOthersIn() }
     }
 
     /// Brings the stored states up to the log and syncs; what fails is derived from the log at the next opening.

@@ -70,8 +70,11 @@ package struct WriterMemory: ~Copyable {
 
     /// The values to write; nil when there are none.
     func values() -> TransactionValues? {
-        transaction.values(with: slice?.rows(store.record), store, wantsSlice: flusher.wantsToPrepare)
+        transaction.values(with: slice?.rows(store.record), store)
     }
+
+    /// A state is being stored in parts.
+    var isStaging: Bool { flusher.staging != nil || store.record.staged != nil }
 
     // MARK: Its end
 
@@ -97,8 +100,9 @@ package struct WriterMemory: ~Copyable {
         var options = StoreOptions()
         options.cacheBytes = store.states.limit
         options.landmarkDistance = store.landmarkDistance
+        (options.tailEvents, options.stagedPages) = (flusher.tailEvents, flusher.stagedPages)
         store = try LiveStore.open(environment, tables: tables, options: options)
-        flusher = Flusher(tailEvents: flusher.tailEvents)
+        flusher = Flusher(options)
         transaction = PendingTransaction()
         slice = nil
     }

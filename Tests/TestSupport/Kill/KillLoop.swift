@@ -137,6 +137,7 @@ extension StoreOptions {
         options.tailEvents = tailEvents
         options.cacheBytes = 4_096
         options.landmarkDistance = 5
+        options.stagedPages = 1
         if isRelaxed { options.durability = .relaxed }
         return options
     }

@@ -29,7 +29,7 @@ import TestSupport
         state.topics = [Subscription(topic: 9, isActive: true)]
         let cached = CachedState(state: state)
         cached.topicsThrough = 3
-        var cache = StateCache(limit: 1)
+        var cache = StateCache(limit: 1, heavyPages: 512)
         cache.set(cached, of: stream)
         #expect(stream.keep(Tray(user: "A", asOf: 7, unread: 2)))
         #expect(stream.answeredTray(asOf: 8, lastTopicEvent: 3) == Tray(user: "A", asOf: 8, unread: 2))
@@ -40,7 +40,7 @@ import TestSupport
 
     @Test func withoutTopicsNoTopicChangesATray() {
         let stream = LiveStream(name: .user("A"), identity: 5, number: 1, isNamed: true)
-        var cache = StateCache(limit: 1)
+        var cache = StateCache(limit: 1, heavyPages: 512)
         cache.set(CachedState(state: TrayState()), of: stream)
         #expect(stream.keep(Tray(user: "A", asOf: 7)))
         #expect(stream.answeredTray(asOf: 9, lastTopicEvent: 9) == Tray(user: "A", asOf: 9))

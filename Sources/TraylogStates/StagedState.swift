@@ -1,0 +1,134 @@
+import TraylogDomain
+import TraylogPages
+
+/// A state that comes into the file in parts, because a transaction with all of its rows would keep others waiting.
+///
+/// 1. The pages that changed are written beside those in place, as versions among the kept pages. Nobody sees them: a root
+///    that is older asks for none of them.
+/// 2. One small transaction writes the root and says that the versions are in force (``StagedStream``). From then on the
+///    newest version of a page counts, wherever it lies.
+/// 3. The versions move into their places.
+///
+/// The file is whole after each transaction. A process that dies in the first step leaves versions that the next one takes
+/// away; one that dies in the third leaves a state that everybody can read, and the next one goes on.
+package struct StagedState: Sendable {
+    /// A page that changed, or ended.
+    package struct Page: Hashable, Sendable {
+        package var space: PageSpace
+        package var first: UInt64
+        /// The event that changed it; 0 for a page that is to be deleted.
+        package var changedBy: UInt64
+    }
+
+    package let stream: UInt32
+    /// The pages of the list that the first part writes.
+    package private(set) var pages: [Page] = []
+    /// Rows that nobody sees before the switch.
+    package private(set) var ahead = RowBuffer()
+    /// The rows that make them count: root, landmarks, and the pages of events, which have no versions.
+    package private(set) var atSwitch = RowBuffer()
+
+    /// Takes apart the rows that would store the state at once.
+    ///
+    /// - Parameter rows: with those that keep its past: a page that ends has its end among them.
+    package init(_ rows: borrowing RowBuffer, of stream: UInt32) throws(PackedError) {
+        self.stream = stream
+        let all = copy rows
+        do {
+            try all.forEachChange { index, key, value in
+                let number = key.littleEndian(at: 5, as: UInt64.self).byteSwapped
+                guard let space = PageSpace(rawValue: key.byte(at: 4)), space != .events else {
+                    if key.byte(at: 4) >= 0x80 {
+                        ahead.append(all, index..<(index + 1))
+                    } else {
+                        atSwitch.append(all, index..<(index + 1))
+                    }
+                    return
+                }
+                guard let value else {
+                    pages.append(Page(space: space, first: number, changedBy: 0))
+                    return
+                }
+                let content = try Checked.open(value, key: key)
+                let changedBy = try StateTable.identity(of: content, space).changedBy
+                pages.append(Page(space: space, first: number, changedBy: changedBy))
+                ahead.append(stream, .kept(space), number, version: changedBy) { $0.append(contentsOf: content) }
+            }
+        } catch let error as PackedError {
+            throw error
+        } catch {
+            throw .damaged("a row that was just made")
+        }
+    }
+
+    /// Appends the row that names its pages.
+    package func packList(into rows: inout RowBuffer) {
+        rows.append(stream, .staged, 0) { bytes in
+            for page in pages {
+                bytes.append(page.space.rawValue)
+                bytes.appendVarint(page.first)
+                bytes.appendVarint(page.changedBy)
+            }
+        }
+    }
+}
+
+/// Whose state comes into the file in parts, and how far that is.
+package struct StagedStream: Hashable, Sendable {
+    package let stream: UInt32
+    /// Whether its root is stored, which needs the versions that are not in their places yet.
+    package let isInForce: Bool
+
+    package init(stream: UInt32, isInForce: Bool) {
+        self.stream = stream
+        self.isInForce = isInForce
+    }
+
+    init(from reader: inout PackedReader) throws(PackedError) {
+        guard let stream = UInt32(exactly: try reader.varint()), stream > 0 else {
+            throw .damaged("the stream of a staged state")
+        }
+        self.stream = stream
+        isInForce = try reader.byte() != 0
+    }
+
+    func pack(into bytes: inout [UInt8]) {
+        bytes.appendVarint(UInt64(stream))
+        bytes.append(isInForce ? 1 : 0)
+    }
+}
+
+extension StateTable {
+    /// The pages of the stream's state that comes into the file in parts.
+    ///
+    /// - Throws: ``PackedError`` `damaged`, also when there is no list.
+    package func stagedPages(
+        of stream: UInt32, in transaction: borrowing ReadTransaction
+    ) throws -> [StagedState.Page] {
+        let key = StateTable.key(stream, .staged, 0)
+        let content = try transaction.get(database, RawSpan(_elements: key.span)) {
+            try Checked.open($0, key: RawSpan(_elements: key.span))
+        }
+        guard let content else { throw PackedError.damaged("the pages of a staged state are missing") }
+        var reader = PackedReader(content)
+        var pages: [StagedState.Page] = []
+        while !reader.isAtEnd {
+            guard let space = PageSpace(rawValue: try reader.byte()) else {
+                throw PackedError.damaged("a page of a staged state")
+            }
+            pages.append(StagedState.Page(space: space, first: try reader.varint(), changedBy: try reader.varint()))
+        }
+        return pages
+    }
+
+    /// A version of a page that is written beside it; nil when it is in its place already.
+    package func version(
+        _ page: StagedState.Page, of stream: UInt32, in transaction: borrowing ReadTransaction
+    ) throws -> [UInt8]? {
+        var key = StateTable.key(stream, .kept(page.space), page.first)
+        StateTable.append(page.changedBy, to: &key)
+        return try transaction.get(database, RawSpan(_elements: key.span)) {
+            try Checked.open($0, key: RawSpan(_elements: key.span))
+        }
+    }
+}

@@ -1,0 +1,241 @@
+import TraylogDomain
+import TraylogPages
+import TraylogStates
+
+/// The way of one state into the file in parts (``StagedState``).
+struct Staging {
+    enum Step {
+        /// The packer is to make its rows.
+        case wanted
+        /// It does so, without the lock.
+        case packing
+        case failed(any Error)
+        /// So many of the rows that nobody sees yet are written.
+        case writing(StagedState, from: Int)
+        /// The switch is made; so many pages are in their places.
+        case settling([StagedState.Page], from: Int)
+        /// An earlier process or transaction left versions without a switch; so many are taken away.
+        case dropping([StagedState.Page], from: Int)
+    }
+
+    let stream: UInt32
+    /// Tells one from the next.
+    let number: Int
+    var step = Step.wanted
+    /// What the switch stores.
+    var mark: Slice.State?
+
+    var isWanted: Bool { if case .wanted = step { true } else { false } }
+}
+
+/// A state as it is to be stored, with what is to be kept of what it replaces.
+struct StorableState: Sendable {
+    private let name: StreamName
+    private let state: TrayState
+    private let landmarks: [TrayState]
+    private let bases: [(floor: UInt64, state: TrayState)]
+    private let keptFloor: UInt64
+    let mark: Slice.State
+
+    /// Lets the stream's state catch up, with no more events than these.
+    init(of stream: LiveStream, events: Int, _ store: inout LiveStore) throws {
+        let cached = try store.storable(stream, events: events)
+        if StorableState.keepsPast(cached.state, of: stream, store) {
+            try store.renewBases(of: cached, stream: stream.number)
+            (keptFloor, landmarks, bases) = (store.keptFloor, cached.landmarks, cached.bases)
+        } else {
+            (keptFloor, landmarks, bases) = (0, [], [])
+        }
+        (name, state) = (stream.name, cached.state)
+        mark = Slice.State(stream: stream.number, appliedSeq: state.appliedSeq, lastOwn: state.events.last)
+    }
+
+    /// Whether something of what it replaces is kept.
+    static func keepsPast(_ state: borrowing TrayState, of stream: LiveStream, _ store: borrowing LiveStore) -> Bool {
+        store.keptFloor != 0 || (!stream.isTopic && state.lastLandmark != 0)
+    }
+
+    /// - Parameter stored: the stream's pages as they are stored.
+    func pack(into rows: inout RowBuffer, stored: StoredPages) throws {
+        if keptFloor != 0 || !name.isTopic {
+            let kept = KeptRows(stream: mark.stream, floor: keptFloor, stored: stored)
+            kept.append(bases, name: name, to: &rows)
+            try kept.append(for: state, name: name, landmarks: landmarks, to: &rows)
+        }
+        state.pack(into: &rows, stream: mark.stream, name: name)
+    }
+}
+
+/// What the packer needs to make the rows of a state without the lock.
+struct StagingOrder: Sendable {
+    let number: Int
+    let state: StorableState
+    let snapshot: StoreSnapshot
+
+    /// Ends the snapshot.
+    func rows() -> Result<StagedState, any Error> {
+        defer { snapshot.end() }
+        return Result {
+            var rows = RowBuffer()
+            try state.pack(into: &rows, stored: snapshot.pages(of: state.mark.stream))
+            return try StagedState(rows, of: state.mark.stream)
+        }
+    }
+}
+
+extension Flusher {
+    /// Rows and pages of a part: together a millisecond or two.
+    private var rowsPerPart: Int { min(160, max(stagedPages / 4, 1)) }
+
+    /// Nothing can be stored before the packer has made the rows.
+    var waitsForPacker: Bool {
+        switch staging?.step {
+        case .wanted, .packing: true
+        default: false
+        }
+    }
+
+    /// Begins to store a heavy state in parts, when there is one and nothing forbids it.
+    ///
+    /// - Returns: whether one is under way.
+    mutating func beginStaging(_ store: borrowing LiveStore) -> Bool {
+        if staging != nil || store.record.staged != nil { return true }
+        // A copy of the store takes a state's rows in their places, and an older slice may hold the same stream.
+        guard store.capture == nil, let number = store.states.heavy.first, let stream = store.directory[number],
+            let state = stream.states.committed?.state, StorableState.keepsPast(state, of: stream, store),
+            forgetAhead()
+        else { return false }
+        stagings += 1
+        staging = Staging(stream: number, number: stagings)
+        return true
+    }
+
+    /// What the packer is to make of the state that is to be stored in parts; nil for nothing.
+    mutating func takeOrder(_ store: inout LiveStore) -> StagingOrder? {
+        guard let staging, staging.isWanted else { return nil }
+        do {
+            guard let stream = try store.stream(staging.stream) else {
+                preconditionFailure("stream \(staging.stream) has unstored events and no user")
+            }
+            let state = try StorableState(of: stream, events: Flusher.eventsPerSlice, &store)
+            self.staging?.mark = state.mark
+            self.staging?.step = .packing
+            return StagingOrder(number: staging.number, state: state, snapshot: try store.lendSnapshot())
+        } catch {
+            self.staging?.step = .failed(error)
+            return nil
+        }
+    }
+
+    /// Takes the rows that the packer made, unless nobody wants them any more.
+    mutating func stage(_ rows: Result<StagedState, any Error>, of order: StagingOrder) {
+        guard staging?.number == order.number, waitsForPacker else { return }
+        switch rows {
+        case .success(let state): staging?.step = .writing(state, from: 0)
+        case .failure(let error): staging?.step = .failed(error)
+        }
+    }
+
+    /// The next part of the state that is stored in parts; nil while the packer makes its rows.
+    mutating func stagedSlice(_ store: inout LiveStore) throws -> Slice? {
+        if staging == nil { resumeStaging(store) }
+        guard let staging else { return nil }
+        switch staging.step {
+        case .wanted, .packing: return nil
+        case .failed(let error):
+            self.staging = nil
+            throw error
+        case .writing(let state, let start): return write(state, from: start, staging.mark)
+        case .dropping(let pages, let start): return drop(pages, from: start, staging.stream)
+        case .settling(let pages, let start):
+            do {
+                return try settle(pages, from: start, staging.stream, store)
+            } catch PackedError.damaged {
+                return try replaceStaged(pages, staging.stream, &store)
+            }
+        }
+    }
+
+    /// Goes on where an earlier process or transaction ended.
+    private mutating func resumeStaging(_ store: borrowing LiveStore) {
+        guard let staged = store.record.staged else { return }
+        stagings += 1
+        var staging = Staging(stream: staged.stream, number: stagings)
+        let states = store.tables.states
+        // Without a list there is nothing to move; a look at the damaged state makes it anew.
+        let pages = try? store.snapshot().read { try states.stagedPages(of: staged.stream, in: $0) }
+        staging.step = staged.isInForce ? .settling(pages ?? [], from: 0) : .dropping(pages ?? [], from: 0)
+        self.staging = staging
+    }
+
+    private mutating func write(_ state: StagedState, from start: Int, _ mark: Slice.State?) -> Slice {
+        var slice = emptySlice()
+        if start == 0 {
+            state.packList(into: &slice.rows)
+            slice.staged = StagedChange(stream: StagedStream(stream: state.stream, isInForce: false))
+        }
+        let end = min(start + rowsPerPart, state.ahead.count)
+        slice.rows.append(state.ahead, start..<end)
+        guard end == state.ahead.count else {
+            staging?.step = .writing(state, from: end)
+            return slice
+        }
+        slice.rows.append(state.atSwitch, 0..<state.atSwitch.count)
+        slice.staged = StagedChange(stream: StagedStream(stream: state.stream, isInForce: true))
+        if let mark { slice.states.append(mark) }
+        staging?.step = .settling(state.pages, from: 0)
+        return slice
+    }
+
+    private mutating func settle(
+        _ pages: [StagedState.Page], from start: Int, _ stream: UInt32, _ store: borrowing LiveStore
+    ) throws -> Slice {
+        let states = store.tables.states
+        var slice = emptySlice()
+        let end = min(start + rowsPerPart, pages.count)
+        try store.snapshot().read { transaction in
+            for page in pages[start..<end] {
+                guard page.changedBy > 0 else {
+                    slice.rows.delete(stream, .page(page.space), page.first)
+                    continue
+                }
+                guard let content = try states.version(page, of: stream, in: transaction) else { continue }
+                slice.rows.append(stream, .page(page.space), page.first) { $0.append(contentsOf: content) }
+                slice.rows.delete(stream, .kept(page.space), page.first, version: page.changedBy)
+            }
+        }
+        if end == pages.count { finish(stream, &slice) } else { staging?.step = .settling(pages, from: end) }
+        return slice
+    }
+
+    private mutating func drop(_ pages: [StagedState.Page], from start: Int, _ stream: UInt32) -> Slice {
+        var slice = emptySlice()
+        let end = min(start + rowsPerPart, pages.count)
+        for page in pages[start..<end] where page.changedBy > 0 {
+            slice.rows.delete(stream, .kept(page.space), page.first, version: page.changedBy)
+        }
+        if end == pages.count { finish(stream, &slice) } else { staging?.step = .dropping(pages, from: end) }
+        return slice
+    }
+
+    /// A version is damaged: the state is folded anew, and takes the place of all that is stored of it.
+    private mutating func replaceStaged(
+        _ pages: [StagedState.Page], _ stream: UInt32, _ store: inout LiveStore
+    ) throws -> Slice {
+        var slice = emptySlice()
+        for page in pages {
+            if page.changedBy == 0 { slice.rows.delete(stream, .page(page.space), page.first) }
+            slice.rows.delete(stream, .kept(page.space), page.first, version: page.changedBy)
+        }
+        if let known = try store.stream(stream) { _ = try store.refold(known) }
+        _ = try collect(stream, events: .max, store: &store, into: &slice)
+        finish(stream, &slice)
+        return slice
+    }
+
+    private mutating func finish(_ stream: UInt32, _ slice: inout Slice) {
+        slice.rows.delete(stream, .staged, 0)
+        slice.staged = StagedChange(stream: nil)
+        staging = nil
+    }
+}
