@@ -66,6 +66,7 @@ package struct Flusher {
     mutating func slice(besides events: Int, store: inout LiveStore) throws -> Slice? {
         if beginStaging(store) { return try stagedSlice(&store) }
         if let slice = try heavySlice(&store) { return slice }
+        if staging != nil { return nil }
         if round == nil {
             guard store.tail.count >= max(tailEvents * 3 / 4, 1) else { return nil }
             start(store)
@@ -96,7 +97,9 @@ package struct Flusher {
     /// makes what comes next.
     mutating func slice(store: inout LiveStore) throws -> Slice? {
         if beginStaging(store) { return try stagedSlice(&store) }
-        if let slice = try heavySlice(&store) ?? takeMade() { return slice }
+        if let slice = try heavySlice(&store) { return slice }
+        if staging != nil { return nil }
+        if let slice = takeMade() { return slice }
         if round == nil {
             guard store.hasUnstored else { return nil }
             start(store)
@@ -105,12 +108,15 @@ package struct Flusher {
     }
 
     /// One stream that has too much to fold or to store to wait for its turn, or a part of that; nil for none.
+    ///
+    /// A user whose state has become heavy with it is stored in parts: then there is nothing yet.
     private mutating func heavySlice(_ store: inout LiveStore) throws -> Slice? {
-        guard let number = heavy(store) else { return nil }
         // A slice that was made in advance may hold the same stream as it was before: it goes first.
-        guard forgetAhead() else { return nil }
+        guard let number = heavy(store), let stream = try store.stream(number), forgetAhead() else { return nil }
+        let state = try store.storable(stream, events: Flusher.eventsPerSlice)
+        if beginStaging(store) { return nil }
         var slice = emptySlice()
-        _ = try collect(number, events: Flusher.eventsPerSlice, store: &store, into: &slice)
+        _ = try collect(stream, state, store, into: &slice)
         return slice
     }
 
@@ -170,7 +176,7 @@ package struct Flusher {
             slice.states.isEmpty || SystemClock.monotonicNanoseconds() - start < Flusher.nanosecondsPerSlice,
             let number = store.tail.unstored.next(from: round.position)
         {
-            let rows = try collect(number, events: .max, store: &store, into: &slice)
+            let rows = try collect(number, store: &store, into: &slice)
             bytesPerStream += (Double(slice.rows.lastValueBytes) + 40 - bytesPerStream) / 256
             // Streams far apart have a page each, neighbours share one.
             pages += min(1, Double(number - last) * bytesPerStream / 3_000) + Double(rows - 1)
@@ -198,19 +204,24 @@ package struct Flusher {
     }
 
     /// - Returns: how many rows it took.
-    func collect(
-        _ number: UInt32, events: Int, store: inout LiveStore, into slice: inout Slice
-    ) throws -> Int {
+    func collect(_ number: UInt32, store: inout LiveStore, into slice: inout Slice) throws -> Int {
         guard let stream = try store.stream(number) else {
             preconditionFailure("stream \(number) has unstored events and no user")
         }
         let wasInMemory = stream.states.committed != nil
-        let storable = try StorableState(of: stream, events: events, &store)
-        let rowsBefore = slice.rows.count
-        try storable.pack(into: &slice.rows, stored: store.pages(of: number))
-        slice.states.append(storable.mark)
+        let rows = try collect(stream, store.storable(stream), store, into: &slice)
         // Loaded for its flush only: others ask for it more often.
         if !wasInMemory { store.states.set(nil, of: stream) }
+        return rows
+    }
+
+    private func collect(
+        _ stream: LiveStream, _ state: CachedState, _ store: borrowing LiveStore, into slice: inout Slice
+    ) throws -> Int {
+        let rowsBefore = slice.rows.count
+        let storable = try StorableState(of: stream, state, store)
+        try storable.pack(into: &slice.rows, stored: store.pages(of: stream.number))
+        slice.states.append(storable.mark)
         return slice.rows.count - rowsBefore
     }
 

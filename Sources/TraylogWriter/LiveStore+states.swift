@@ -28,7 +28,7 @@ extension LiveStore {
     /// The same as ``current(_:)``, only as far as the stream's own events reach: later broadcasts wait until somebody looks.
     ///
     /// - Parameter count: folds in no more events than these.
-    mutating func storable(_ stream: LiveStream, events count: Int) throws -> CachedState {
+    mutating func storable(_ stream: LiveStream, events count: Int = .max) throws -> CachedState {
         let end = min(tail.last(of: stream.number), head.seq)
         guard count < .max, let folded = try folded(stream) else { return try state(of: stream, through: end) }
         let bound = tail.event(count, after: folded.state.events.last, of: stream.number)

@@ -17,10 +17,10 @@ struct PreparedUndo: Sendable {
     let state: TrayState
     /// The landmark whose pages those are that the state does not hold itself.
     let landmark: UInt64
-    /// The pages that the event or a later one changed, as they were stored, and the newest event of the stored state: to
-    /// find them takes a look at each page of the tray.
+    /// The pages that the event or a later one changed, stored or not, and the newest event that they were looked for
+    /// through: to find them takes a look at each page of the tray.
     let changed: [PageSpace: [UInt64]]
-    let storedThrough: UInt64
+    let through: UInt64
 
     /// - Returns: nil when there is nothing to undo; the writer says why.
     init?(of event: UInt64, _ now: UserSnapshot) throws {
@@ -40,15 +40,25 @@ struct PreparedUndo: Sendable {
         landmark = found.pages?.moment ?? 0
         self.event = event
         changed = try [PageSpace.items, .collapseKeys, .moved, .tallies].reduce(into: [:]) {
-            $0[$1] = try now.pages.firsts(of: $1, changedSince: event)
+            let unstored = now.state.firsts(of: $1, changedSince: event)
+            $0[$1] = Array(Set(try now.pages.firsts(of: $1, changedSince: event) + unstored))
         }
-        storedThrough = try now.store.storedThrough(of: now.stream)
+        through = now.state.appliedSeq
     }
 }
 
 extension StoreSnapshot {
     /// The newest event that the stored state of a stream holds; 0 when none is stored.
     fileprivate func storedThrough(of stream: UInt32) throws -> UInt64 { try root(stream)?.state.appliedSeq ?? 0 }
+}
+
+extension TrayState {
+    /// The firsts of pages in memory that `seq` or a later event changed.
+    fileprivate func firsts(of space: PageSpace, changedSince seq: UInt64) -> [UInt64] {
+        if space == .items { return pages.lazy.filter { $0.changedBy >= seq }.map(\.first) }
+        guard let index = TrayState.keyIndexes.first(where: { $0.space == space })?.index else { return [] }
+        return self[keyPath: index].pages.lazy.filter { $0.changedBy >= seq }.map(\.first)
+    }
 }
 
 extension LiveStore {
@@ -60,7 +70,7 @@ extension LiveStore {
     /// The pages of a stream that an event or a later one changed, as they are stored, where a request brought them along.
     func changedPages(of space: PageSpace, since event: UInt64, in stream: UInt32) throws -> [UInt64]? {
         guard let undo = undo(of: event, in: stream), let changed = undo.changed[space],
-            try snapshot().storedThrough(of: stream) == undo.storedThrough
+            try snapshot().storedThrough(of: stream) <= undo.through
         else { return nil }
         return changed
     }

@@ -37,17 +37,18 @@ struct StorableState: Sendable {
     private let keptFloor: UInt64
     let mark: Slice.State
 
-    /// Lets the stream's state catch up, with no more events than these.
-    init(of stream: LiveStream, events: Int, _ store: inout LiveStore) throws {
-        let cached = try store.storable(stream, events: events)
+    /// - Parameter state: nil when it is damaged.
+    init(of stream: LiveStream, _ state: CachedState?, _ store: borrowing LiveStore) throws {
+        guard let cached = state else { throw PackedError.damaged("a state that is about to be stored") }
         if StorableState.keepsPast(cached.state, of: stream, store) {
             try store.renewBases(of: cached, stream: stream.number)
             (keptFloor, landmarks, bases) = (store.keptFloor, cached.landmarks, cached.bases)
         } else {
             (keptFloor, landmarks, bases) = (0, [], [])
         }
-        (name, state) = (stream.name, cached.state)
-        mark = Slice.State(stream: stream.number, appliedSeq: state.appliedSeq, lastOwn: state.events.last)
+        (name, self.state) = (stream.name, cached.state)
+        mark = Slice.State(
+            stream: stream.number, appliedSeq: cached.state.appliedSeq, lastOwn: cached.state.events.last)
     }
 
     /// Whether something of what it replaces is kept.
@@ -117,7 +118,7 @@ extension Flusher {
             guard let stream = try store.stream(staging.stream) else {
                 preconditionFailure("stream \(staging.stream) has unstored events and no user")
             }
-            let state = try StorableState(of: stream, events: Flusher.eventsPerSlice, &store)
+            let state = try StorableState(of: stream, store.folded(stream), store)
             self.staging?.mark = state.mark
             self.staging?.step = .packing
             return StagingOrder(number: staging.number, state: state, snapshot: try store.lendSnapshot())
@@ -228,7 +229,7 @@ extension Flusher {
             slice.rows.delete(stream, .kept(page.space), page.first, version: page.changedBy)
         }
         if let known = try store.stream(stream) { _ = try store.refold(known) }
-        _ = try collect(stream, events: .max, store: &store, into: &slice)
+        _ = try collect(stream, store: &store, into: &slice)
         finish(stream, &slice)
         return slice
     }

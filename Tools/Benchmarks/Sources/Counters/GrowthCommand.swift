@@ -167,8 +167,8 @@ struct GrowthRun {
         let count = max(items / 10, 1)
         return [
             try cost("`snooze`, each of a tenth", 1, divisor: count, store) { _ in
-                for start in stride(from: 1, through: count, by: Self.batch) {
-                    let items = start..<min(start + Self.batch, count + 1)
+                for start in stride(from: 1, through: count, by: 100) {
+                    let items = start..<min(start + 100, count + 1)
                     _ = try store.perform(items.map { command(.snooze(.seq(Seq(UInt64($0))), until: until)) })
                 }
             },
