@@ -17,7 +17,7 @@ package struct Flusher {
     /// How long a slice may take: users who were not looked at for long may have many broadcasts to catch up with.
     static let nanosecondsPerSlice: Int64 = 5_000_000
     /// How many events of one stream are folded in for a slice of its own: a few milliseconds.
-    static let eventsPerSlice = 10_000
+    static let eventsPerSlice = 4_000
     /// Slices of fewer streams are not worth a transaction's share.
     static let smallestSlice = 64
 
@@ -64,7 +64,7 @@ package struct Flusher {
 
     /// The slice that goes into the next transaction beside `events` new ones; nil for none.
     mutating func slice(besides events: Int, store: inout LiveStore) throws -> Slice? {
-        if beginStaging(store) { return try stagedSlice(&store) }
+        if beginStaging(store) { return try stagedSlice(besides: events, &store) }
         if let slice = try heavySlice(&store) { return slice }
         if staging != nil { return nil }
         if round == nil {
@@ -96,7 +96,7 @@ package struct Flusher {
     /// As much as one transaction can take, whatever was appended; nil when everything is stored, and while the packer
     /// makes what comes next.
     mutating func slice(store: inout LiveStore) throws -> Slice? {
-        if beginStaging(store) { return try stagedSlice(&store) }
+        if beginStaging(store) { return try stagedSlice(besides: 0, &store) }
         if let slice = try heavySlice(&store) { return slice }
         if staging != nil { return nil }
         if let slice = takeMade() { return slice }

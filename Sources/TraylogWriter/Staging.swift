@@ -85,8 +85,12 @@ struct StagingOrder: Sendable {
 }
 
 extension Flusher {
-    /// Rows and pages of a part: together a millisecond or two.
-    private var rowsPerPart: Int { min(160, max(stagedPages / 4, 1)) }
+    /// How many rows or pages make a part: a millisecond's work or two, and more beside many events or when the tail is long,
+    /// so that what is stored keeps up.
+    private func rowsPerPart(besides events: Int, _ store: borrowing LiveStore) -> Int {
+        if store.tail.count > tailEvents * 3 / 4 { return .max / 2 }
+        return max(min(160, max(stagedPages / 4, 1)), events)
+    }
 
     /// Nothing can be stored before the packer has made the rows.
     var waitsForPacker: Bool {
@@ -138,19 +142,24 @@ extension Flusher {
     }
 
     /// The next part of the state that is stored in parts; nil while the packer makes its rows.
-    mutating func stagedSlice(_ store: inout LiveStore) throws -> Slice? {
+    mutating func stagedSlice(besides events: Int, _ store: inout LiveStore) throws -> Slice? {
+        // Meanwhile a chain must not become longer than it was.
+        if let number = store.tail.long.first, let stream = try store.stream(number) {
+            _ = try store.storable(stream, events: Flusher.eventsPerSlice)
+        }
         if staging == nil { resumeStaging(store) }
         guard let staging else { return nil }
+        let part = rowsPerPart(besides: events, store)
         switch staging.step {
         case .wanted, .packing: return nil
         case .failed(let error):
             self.staging = nil
             throw error
-        case .writing(let state, let start): return write(state, from: start, staging.mark)
-        case .dropping(let pages, let start): return drop(pages, from: start, staging.stream)
+        case .writing(let state, let start): return write(state, from: start, part, staging.mark)
+        case .dropping(let pages, let start): return drop(pages, from: start, part, staging.stream)
         case .settling(let pages, let start):
             do {
-                return try settle(pages, from: start, staging.stream, store)
+                return try settle(pages, from: start, part, staging.stream, store)
             } catch PackedError.damaged {
                 return try replaceStaged(pages, staging.stream, &store)
             }
@@ -169,13 +178,13 @@ extension Flusher {
         self.staging = staging
     }
 
-    private mutating func write(_ state: StagedState, from start: Int, _ mark: Slice.State?) -> Slice {
+    private mutating func write(_ state: StagedState, from start: Int, _ part: Int, _ mark: Slice.State?) -> Slice {
         var slice = emptySlice()
         if start == 0 {
             state.packList(into: &slice.rows)
             slice.staged = StagedChange(stream: StagedStream(stream: state.stream, isInForce: false))
         }
-        let end = min(start + rowsPerPart, state.ahead.count)
+        let end = min(start + part, state.ahead.count)
         slice.rows.append(state.ahead, start..<end)
         guard end == state.ahead.count else {
             staging?.step = .writing(state, from: end)
@@ -189,11 +198,11 @@ extension Flusher {
     }
 
     private mutating func settle(
-        _ pages: [StagedState.Page], from start: Int, _ stream: UInt32, _ store: borrowing LiveStore
+        _ pages: [StagedState.Page], from start: Int, _ part: Int, _ stream: UInt32, _ store: borrowing LiveStore
     ) throws -> Slice {
         let states = store.tables.states
         var slice = emptySlice()
-        let end = min(start + rowsPerPart, pages.count)
+        let end = min(start + part, pages.count)
         try store.snapshot().read { transaction in
             for page in pages[start..<end] {
                 guard page.changedBy > 0 else {
@@ -209,9 +218,9 @@ extension Flusher {
         return slice
     }
 
-    private mutating func drop(_ pages: [StagedState.Page], from start: Int, _ stream: UInt32) -> Slice {
+    private mutating func drop(_ pages: [StagedState.Page], from start: Int, _ part: Int, _ stream: UInt32) -> Slice {
         var slice = emptySlice()
-        let end = min(start + rowsPerPart, pages.count)
+        let end = min(start + part, pages.count)
         for page in pages[start..<end] where page.changedBy > 0 {
             slice.rows.delete(stream, .kept(page.space), page.first, version: page.changedBy)
         }

@@ -13,7 +13,7 @@ import TraylogPages
     private static let items: UInt64 = isLong ? 3_000 : 700
 
     private static var settings: StoreOptions {
-        var settings = options(tailEvents: 64, isRelaxed: true)
+        var settings = options(tailEvents: 600, isRelaxed: true)
         settings.landmarkDistance = 40
         settings.stagedPages = 4
         return settings

@@ -88,7 +88,7 @@ import TraylogPlatform
         try withStorePath { path in
             try withStore(path, options(tailEvents: 10_000_000, isRelaxed: true)) { store in
                 let source = try #require(store.queries.source as? LiveSource)
-                _ = try store.perform((0..<35_000).map { _ in notify("busy") })
+                _ = try store.perform((0..<14_000).map { _ in notify("busy") })
                 var lengths: [UInt64] = []
                 for _ in 0..<5 {
                     _ = try store.perform(notify("other"))
@@ -96,11 +96,11 @@ import TraylogPlatform
                         source.memory.withLock { memory in
                             let stream = memory.store.directory[UserName("busy", memory.store.hasher)]
                             let first = stream.map { memory.store.tail.first(of: $0.number) } ?? 0
-                            return first == 0 ? 0 : 35_001 - first
+                            return first == 0 ? 0 : 14_001 - first
                         })
                 }
-                #expect(lengths == [25_000, 15_000, 5_000, 0, 0])
-                #expect(try store.tray(of: "busy").total == 35_000)
+                #expect(lengths == [10_000, 6_000, 2_000, 0, 0])
+                #expect(try store.tray(of: "busy").total == 14_000)
             }
             #expect(try replay(path).identical)
         }
