@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogFold
+import TraylogLog
 import TraylogStates
 
 /// Compares the stored rows of each stream with the fold of the log.
@@ -24,7 +25,7 @@ struct StateCheck: FoldTaker {
     private var landmarks: [String] = []
 
     struct Difference: Sendable {
-        let stream: UInt32
+        let stream: StreamID
         let words: String
     }
 

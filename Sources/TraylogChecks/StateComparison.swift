@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogQueries
 import TraylogStates
 
@@ -77,7 +78,7 @@ struct StateComparison {
 /// States and pages that were kept for looking back, held against those that the log gives.
 struct LandmarkComparison {
     let source: FileSource
-    let stream: UInt32
+    let stream: StreamID
 
     /// The first difference in words; nil when there is none, or when the landmark was not kept.
     ///

@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogFold
+import TraylogLog
 import TraylogPages
 import TraylogQueries
 import TraylogStates
@@ -76,7 +77,7 @@ struct StreamCheck: Sendable {
             let then = try now.at(head)
             let anew = UserSnapshot(
                 user: then.user, stream: then.stream, store: then.store, asOf: head, state: folded.state,
-                pages: folded.base?.pages ?? then.store.pages(of: 0), past: nil)
+                pages: folded.base?.pages ?? then.store.pages(of: .absent), past: nil)
             guard try then.tray() == anew.tray() else { return "the tray as of event \(head) is not that of the log" }
             return try ItemComparison(anew, then).changes().first.map {
                 "item \($0.entry.seq) as of event \(head) differs"
@@ -146,7 +147,7 @@ extension LogFold.Folded {
 extension StreamName {
     /// Whether the name leads to the stream.
     fileprivate func isStored(
-        _ stream: UInt32, in names: NameTable, _ hasher: IdentityHasher, _ transaction: borrowing ReadTransaction
+        _ stream: StreamID, in names: NameTable, _ hasher: IdentityHasher, _ transaction: borrowing ReadTransaction
     ) throws -> Bool {
         switch self {
         case .user(let name): try names.stream(of: name, in: transaction) == stream

@@ -112,7 +112,7 @@ public enum Verification {
             let floor = try file.read { transaction in
                 try StoreRecord.read(tables.meta, in: transaction).map { record in
                     (record.floor.seq.rawValue, record.dropped, record.floorStreams)
-                } ?? (0, 0, 0)
+                } ?? (0, 0, .absent)
             }
             report.dropped = floor.1
             try checkLog(file, tables, floor, through: head, &ofLog) { progress(head + $0, 3 * head) }
@@ -153,13 +153,13 @@ public enum Verification {
     }
 
     private static func checkLog(
-        _ file: PinnedFile, _ tables: Tables, _ floor: (seq: UInt64, dropped: UInt64, streams: UInt32),
+        _ file: PinnedFile, _ tables: Tables, _ floor: (seq: UInt64, dropped: UInt64, streams: StreamID),
         through head: UInt64, _ findings: inout Findings, progress: (UInt64) -> Void
     ) throws {
         var present: UInt64 = 0
         var next: UInt64 = 1
         var newest = Timestamp(milliseconds: .min)
-        var known: UInt32 = 0
+        var known = StreamID.absent
         while next <= head {
             next = try file.read { transaction in
                 let end = min(head, next + 9_999)
@@ -182,7 +182,7 @@ public enum Verification {
                             }
                             newest = max(newest, header.recordedAt)
                             // With the floor, what began a stream may be gone.
-                            if header.stream > max(known + 1, floor.streams), seq >= floor.seq {
+                            if header.stream > max(known.next, floor.streams), seq >= floor.seq {
                                 findings.add("event \(seq) belongs to stream \(header.stream), which nothing began")
                             }
                             known = max(known, header.stream)

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogStates
 
 /// Facts of many streams in a few flat arrays: added in the order of the log, taken out stream by stream.
@@ -7,7 +8,7 @@ import TraylogStates
 /// room for more of them now and then.
 package struct FactBuffer: Sendable {
     /// The first of the streams that have a number here.
-    let firstStream: UInt32
+    let firstStream: StreamID
     private(set) var words: [UInt64] = []
     /// Items of marks, as differences, and names of streams.
     private(set) var bytes: [UInt8] = []
@@ -22,7 +23,7 @@ package struct FactBuffer: Sendable {
     /// Whether an event of a topic may be among them.
     private(set) var hasBroadcasts = false
 
-    package init(firstStream: UInt32) {
+    package init(firstStream: StreamID) {
         self.firstStream = firstStream
     }
 
@@ -32,8 +33,8 @@ package struct FactBuffer: Sendable {
     var byteCount: Int { words.count * 8 + bytes.count + arrivals.count * 12 + counts.count * 8 }
 
     /// Whether a fact of the stream came.
-    func has(_ stream: UInt32) -> Bool {
-        let index = Int(stream - firstStream)
+    func has(_ stream: StreamID) -> Bool {
+        let index = firstStream.distance(to: stream)
         return index < counts.count && counts[index] > 0
     }
 
@@ -43,8 +44,8 @@ package struct FactBuffer: Sendable {
     }
 
     /// - Parameter name: whose stream it is, where the event says so and it is the stream's first one here.
-    package mutating func add(_ fact: borrowing Fact, due: Timestamp?, stream: UInt32, name: StreamName?) {
-        let index = Int(stream - firstStream)
+    package mutating func add(_ fact: borrowing Fact, due: Timestamp?, stream: StreamID, name: StreamName?) {
+        let index = firstStream.distance(to: stream)
         if index >= counts.count { growCounts(to: index + 1) }
         counts[index] &+= 1
         arrivals.append(UInt64(index) << 32 | UInt64(words.count))
@@ -115,16 +116,16 @@ package struct FactBuffer: Sendable {
     var streamCount: Int { counts.count }
 
     /// Where the facts of a stream stand among the ``sorted`` ones.
-    func range(of stream: UInt32) -> Range<Int> {
-        let index = Int(stream - firstStream)
+    func range(of stream: StreamID) -> Range<Int> {
+        let index = firstStream.distance(to: stream)
         guard index + 1 < starts.count else { return sorted.count..<sorted.count }
         return Int(starts[index])..<Int(starts[index + 1])
     }
 
     /// Visits the facts in the order of the log, as long as they are not sorted.
-    func forEachArrival(_ body: (_ stream: UInt32, _ place: Int) throws -> Void) rethrows {
+    func forEachArrival(_ body: (_ stream: StreamID, _ place: Int) throws -> Void) rethrows {
         for arrival in arrivals {
-            try body(firstStream + UInt32(arrival >> 32), Int(UInt32(truncatingIfNeeded: arrival)))
+            try body(firstStream.advanced(by: Int(arrival >> 32)), Int(UInt32(truncatingIfNeeded: arrival)))
         }
     }
 

@@ -7,7 +7,7 @@ struct FactGathering: Sendable {
     private static let eventsPerStep: UInt64 = 8_192
 
     let fold: LogFold
-    let range: Range<UInt32>
+    let range: Range<StreamID>
     let seqs: ClosedRange<UInt64>
     /// The memory that the facts may take.
     let bytes: Int
@@ -15,14 +15,15 @@ struct FactGathering: Sendable {
     /// Of streams in the range.
     private(set) var facts: FactBuffer
     /// Of topics, wherever they are, if they are wanted.
-    private(set) var ofTopics = FactBuffer(firstStream: 0)
+    private(set) var ofTopics = FactBuffer(firstStream: .absent)
     private var topics: TopicStreams?
     /// Whether there were more facts than may be.
     private(set) var isOverfull = false
 
     /// - Parameter topics: those known so far, if the facts of all topics are to be gathered; `seqs` must be all then.
     init(
-        fold: LogFold, range: Range<UInt32>, topics: TopicFacts?, seqs: ClosedRange<UInt64>, bytes: Int, work: FoldWork
+        fold: LogFold, range: Range<StreamID>, topics: TopicFacts?, seqs: ClosedRange<UInt64>, bytes: Int,
+        work: FoldWork
     ) {
         self.fold = fold
         self.range = range
@@ -44,7 +45,9 @@ struct FactGathering: Sendable {
         // Room that nobody uses takes no memory, but arrays that grow leave holes behind.
         if fold.stream == nil { facts.reserve(facts: min(seqs.count, fold.eventsPerPass)) }
         // Taken out, so that nobody else has a share in what grows.
-        var (facts, ofTopics, topics) = (FactBuffer(firstStream: 0), FactBuffer(firstStream: 0), self.topics)
+        var (facts, ofTopics, topics) = (
+            FactBuffer(firstStream: .absent), FactBuffer(firstStream: .absent), self.topics
+        )
         swap(&facts, &self.facts)
         defer {
             swap(&facts, &self.facts)
@@ -98,7 +101,7 @@ struct FactGathering: Sendable {
 /// Which streams are topics', as far as the log was read.
 private struct TopicStreams: Sendable {
     let known: TopicFacts
-    private var found: Set<UInt32> = []
+    private var found: Set<StreamID> = []
 
     init(known: TopicFacts) { self.known = known }
 

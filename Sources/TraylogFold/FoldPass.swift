@@ -11,7 +11,7 @@ extension LogFold {
         private static let eventsPerStream = 9
 
         private let fold: LogFold
-        private let range: Range<UInt32>
+        private let range: Range<StreamID>
         private let buffers: [FactBuffer]
         let topics: TopicFacts
 
@@ -21,14 +21,14 @@ extension LogFold {
         ///   - progress: told on the calling thread.
         /// - Returns: nil when they take more.
         init?(
-            _ fold: LogFold, _ range: Range<UInt32>, topics known: TopicFacts?, bytes: Int, _ work: FoldWork,
+            _ fold: LogFold, _ range: Range<StreamID>, topics known: TopicFacts?, bytes: Int, _ work: FoldWork,
             _ progress: (UInt64) throws -> Void
         ) throws {
             self.fold = fold
             self.range = range
             var topics = known ?? TopicFacts()
             if known == nil {
-                for stream in 1..<max(fold.record.floorStreams, 1) {
+                for stream in StreamID.first..<max(fold.record.floorStreams, .first) {
                     guard let base = try fold.base(stream), base.name.isTopic else { continue }
                     topics.begin(stream, base.name, fold.hasher)
                 }
@@ -39,7 +39,7 @@ extension LogFold {
                 return
             }
             // Which stream is a topic's, its first event says: that takes a reading in order.
-            let gathersTopics = known == nil && range.upperBound != RecordHeader.highestStream
+            let gathersTopics = known == nil && range.upperBound != .highest
             let parts = gathersTopics ? [1...fold.head] : fold.parts
             let gathered = try Self.gather(
                 parts.map {
@@ -61,7 +61,7 @@ extension LogFold {
         /// The facts by stream; two buffers are sorted at once.
         private static func sorted(_ buffers: [FactBuffer], _ work: FoldWork) throws -> [FactBuffer] {
             guard buffers.count == 2 else { return buffers.map(byStream) }
-            var first = FactBuffer(firstStream: 0)
+            var first = FactBuffer(firstStream: .absent)
             let later = buffers[1]
             let second = try work.both({ first = byStream(buffers[0]) }, { byStream(later) })
             return [first, second]
@@ -114,25 +114,25 @@ extension LogFold {
         }
 
         /// Streams that can have anything to fold.
-        private var present: Range<UInt32> {
-            let counted = buffers.map { $0.firstStream + UInt32($0.streamCount) }.max() ?? 0
+        private var present: Range<StreamID> {
+            let counted = buffers.map { $0.firstStream.advanced(by: $0.streamCount) }.max() ?? .absent
             let end = min(
                 max(counted, fold.stream == nil ? fold.record.floorStreams : range.upperBound), range.upperBound)
             return range.lowerBound..<max(end, range.lowerBound)
         }
 
         /// The stream before which there is about as much work as after it.
-        private func middle(of streams: Range<UInt32>) -> UInt32 {
-            func work(before stream: UInt32) -> Int {
-                buffers.reduce(Self.eventsPerStream * Int(stream - streams.lowerBound)) {
+        private func middle(of streams: Range<StreamID>) -> StreamID {
+            func work(before stream: StreamID) -> Int {
+                buffers.reduce(Self.eventsPerStream * streams.lowerBound.distance(to: stream)) {
                     $0 + $1.range(of: stream).lowerBound
                 }
             }
             let half = work(before: streams.upperBound) / 2
             var (low, high) = (streams.lowerBound, streams.upperBound)
             while low < high {
-                let middle = low + (high - low) / 2
-                if work(before: middle) < half { low = middle + 1 } else { high = middle }
+                let middle = low.advanced(by: low.distance(to: high) / 2)
+                if work(before: middle) < half { low = middle.next } else { high = middle }
             }
             return low
         }

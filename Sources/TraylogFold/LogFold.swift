@@ -20,7 +20,7 @@ package struct LogFold: Sendable {
 
     /// One user or topic, as the log alone tells.
     package final class Folded {
-        package let stream: UInt32
+        package let stream: StreamID
         package let name: StreamName
         package var state: TrayState
         package var events = 0
@@ -34,7 +34,7 @@ package struct LogFold: Sendable {
         /// Where the fold began; nil at the first event.
         package let base: FoldBase?
 
-        init(stream: UInt32, name: StreamName, landmarkDistance: UInt64, base: FoldBase? = nil) {
+        init(stream: StreamID, name: StreamName, landmarkDistance: UInt64, base: FoldBase? = nil) {
             self.stream = stream
             self.name = name
             self.base = base
@@ -54,11 +54,11 @@ package struct LogFold: Sendable {
     /// How many events a pass takes.
     package var eventsPerPass = LogFold.eventsPerPass
     /// The only stream to fold, beside the topics; nil for all.
-    package var stream: UInt32?
+    package var stream: StreamID?
     /// Whether users are brought up to their topics' last events, and not only to their own.
     package var foldsTopicsThroughHead = false
     /// The state that a compaction kept of a stream; nil for one that is folded from its first event.
-    package var base: @Sendable (UInt32) throws -> FoldBase? = { _ in nil }
+    package var base: @Sendable (StreamID) throws -> FoldBase? = { _ in nil }
     /// Whether the fold goes on without events that cannot be read, and does not end with the error.
     package var skipsDamage = false
     /// On how many threads, one or two.
@@ -89,8 +89,9 @@ package struct LogFold: Sendable {
     /// Of two errors, the one that the first taker met is thrown.
     package func run<Taker: FoldTaker>(into takers: inout [Taker], progress: (UInt64) throws -> Void) throws {
         let work = FoldWork(all: head)
+        let every = StreamID.first..<StreamID.highest
         if stream == nil, head <= UInt64(eventsPerPass),
-            let pass = try Pass(self, 1..<RecordHeader.highestStream, topics: nil, bytes: bytesPerPass, work, progress)
+            let pass = try Pass(self, every, topics: nil, bytes: bytesPerPass, work, progress)
         {
             return try pass.run(into: &takers, work, progress)
         }
@@ -100,7 +101,7 @@ package struct LogFold: Sendable {
 
     /// One pass, whose facts are given up at its end.
     private func run<Taker: FoldTaker>(
-        _ range: Range<UInt32>, _ topics: TopicFacts?, into takers: inout [Taker], _ work: FoldWork,
+        _ range: Range<StreamID>, _ topics: TopicFacts?, into takers: inout [Taker], _ work: FoldWork,
         _ progress: (UInt64) throws -> Void
     ) throws -> TopicFacts? {
         // A range that is one stream cannot be divided.
@@ -112,26 +113,27 @@ package struct LogFold: Sendable {
     private var bytesPerPass: Int { max(eventsPerPass, 1_000) * LogFold.bytesPerEvent }
 
     /// Streams in runs that have no more events together than a pass can hold.
-    private func ranges() throws -> [Range<UInt32>] {
-        if let stream { return [stream..<(stream + 1)] }
-        var weights: [UInt32] = Array(repeating: 0, count: Int(record.floorStreams))
+    private func ranges() throws -> [Range<StreamID>] {
+        if let stream { return [stream..<stream.next] }
+        var weights: [UInt32] = Array(repeating: 0, count: Int(record.floorStreams.rawValue))
         try LogScan(self).headers { header, byteCount in
-            let stream = Int(header.stream)
+            let stream = Int(header.stream.rawValue)
             if stream >= weights.count { weights += Array(repeating: 0, count: stream + 1 - weights.count) }
             // A mark can name many items.
             let more = header.kind == .marked ? UInt32(byteCount / LogFold.bytesPerEvent) : 0
             weights[stream] = weights[stream].addingReportingOverflow(1 + more).partialValue
         }
-        var ranges: [Range<UInt32>] = []
-        var (start, sum) = (UInt32(1), 0)
-        for (stream, weight) in weights.enumerated().dropFirst() {
+        var ranges: [Range<StreamID>] = []
+        var (start, sum) = (StreamID.first, 0)
+        let end = StreamID(rawValue: UInt32(weights.count))
+        for (stream, weight) in zip(StreamID.absent..<end, weights).dropFirst() {
             if sum > 0, sum + Int(weight) > eventsPerPass {
-                ranges.append(start..<UInt32(stream))
-                (start, sum) = (UInt32(stream), 0)
+                ranges.append(start..<stream)
+                (start, sum) = (stream, 0)
             }
             sum += Int(weight)
         }
-        if Int(start) < weights.count { ranges.append(start..<UInt32(weights.count)) }
+        if start < end { ranges.append(start..<end) }
         return ranges
     }
 }

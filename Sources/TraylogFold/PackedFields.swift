@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogStates
 
 /// Which fields a fact of a ``FactBuffer`` has, in the low bits of its second word; the numbers that are always there
@@ -86,7 +87,7 @@ extension FactBuffer {
     }
 
     /// Whose stream it is, as the fact at a place says, if it says so.
-    func name(at place: Int, stream: UInt32) -> StreamName? {
+    func name(at place: Int, stream: StreamID) -> StreamName? {
         let present = words[place + 1]
         guard present & PackedFields.name != 0 else { return nil }
         // The name is the last field.

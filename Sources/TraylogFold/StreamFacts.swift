@@ -1,15 +1,16 @@
 import TraylogDomain
+import TraylogLog
 import TraylogStates
 
 /// The facts of one stream, in the order of the log, over several buffers that hold one part of the log each.
 struct StreamFacts: Sendable {
     let buffers: [FactBuffer]
-    let stream: UInt32
+    let stream: StreamID
     /// Where its facts are in each buffer.
     let ranges: [Range<Int>]
     let count: Int
 
-    init(_ stream: UInt32, in buffers: [FactBuffer]) {
+    init(_ stream: StreamID, in buffers: [FactBuffer]) {
         self.stream = stream
         self.buffers = buffers
         ranges = buffers.map { $0.range(of: stream) }

@@ -22,7 +22,7 @@ package struct StreamFold: Sendable {
     }
 
     /// - Parameter step: called now and then, after some thousand events.
-    package func run<Taker: FoldTaker>(_ streams: Range<UInt32>, into taker: inout Taker, step: () throws -> Void)
+    package func run<Taker: FoldTaker>(_ streams: Range<StreamID>, into taker: inout Taker, step: () throws -> Void)
         throws
     {
         var (events, ahead) = (0, UInt64(0))

@@ -1,9 +1,10 @@
 import TraylogDomain
+import TraylogLog
 import TraylogStates
 
 /// The events of topics, gathered while the log is read; any user may need them.
 package struct TopicFacts: Sendable {
-    private var identities: [UInt32: Identity] = [:]
+    private var identities: [StreamID: Identity] = [:]
     /// Ascending.
     private var seqs: [Identity: [UInt64]] = [:]
     /// Of all topics, ascending by seq.
@@ -16,10 +17,10 @@ package struct TopicFacts: Sendable {
 
     var isEmpty: Bool { identities.isEmpty }
 
-    func has(_ stream: UInt32) -> Bool { !identities.isEmpty && identities[stream] != nil }
+    func has(_ stream: StreamID) -> Bool { !identities.isEmpty && identities[stream] != nil }
 
     /// Makes a topic known whose first event may have left the log.
-    mutating func begin(_ stream: UInt32, _ name: StreamName, _ hasher: IdentityHasher) {
+    mutating func begin(_ stream: StreamID, _ name: StreamName, _ hasher: IdentityHasher) {
         identities[stream] = hasher.identity(of: name.text, as: .topic)
     }
 

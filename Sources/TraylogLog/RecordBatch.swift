@@ -36,7 +36,7 @@ package struct RecordBatch {
     /// Encodes the event that a command came to as the next record.
     package mutating func append(
         _ command: borrowing Command, body: borrowing Event.Body, kind: EventKind, fingerprint: UInt64,
-        stream: UInt32, recordedAt: Timestamp, salt: Salt
+        stream: StreamID, recordedAt: Timestamp, salt: Salt
     ) {
         encode(kind, stream, recordedAt, command.occurredAt, salt) { payload in
             PayloadEncoder.append(
@@ -47,7 +47,8 @@ package struct RecordBatch {
 
     /// Encodes an event that no command caused as the next record.
     package mutating func append(
-        _ body: borrowing Event.Body, user: String?, kind: EventKind, stream: UInt32, recordedAt: Timestamp, salt: Salt
+        _ body: borrowing Event.Body, user: String?, kind: EventKind, stream: StreamID, recordedAt: Timestamp,
+        salt: Salt
     ) {
         encode(kind, stream, recordedAt, nil, salt) { payload in
             PayloadEncoder.append(
@@ -57,7 +58,7 @@ package struct RecordBatch {
     }
 
     private mutating func encode(
-        _ kind: EventKind, _ stream: UInt32, _ recordedAt: Timestamp, _ occurredAt: Timestamp?, _ salt: Salt,
+        _ kind: EventKind, _ stream: StreamID, _ recordedAt: Timestamp, _ occurredAt: Timestamp?, _ salt: Salt,
         _ body: (inout [UInt8]) -> Void
     ) {
         // Out of `self` while it is lent, and back with its memory at the end.
@@ -73,7 +74,7 @@ package struct RecordBatch {
 
     /// Adds an event with an encoded payload as the next record.
     package mutating func append(
-        payload: RawSpan, kind: EventKind, stream: UInt32, recordedAt: Timestamp, occurredAt: Timestamp?, salt: Salt
+        payload: RawSpan, kind: EventKind, stream: StreamID, recordedAt: Timestamp, occurredAt: Timestamp?, salt: Salt
     ) {
         let seq = firstSeq + UInt64(ends.count)
         bytes.growGeometrically(for: RecordCodec.inlineBytes)
@@ -182,7 +183,8 @@ package struct RecordBatch {
 extension RecordBatch {
     /// A batch of one event that no command caused, right after `head`, stamped with the present.
     package init(
-        _ body: Event.Body, of user: String? = nil, stream: UInt32 = 0, actor: String? = nil, device: String? = nil,
+        _ body: Event.Body, of user: String? = nil, stream: StreamID = .absent, actor: String? = nil,
+        device: String? = nil,
         after head: EventLog.Head
     ) {
         self.init(firstSeq: head.seq + 1)

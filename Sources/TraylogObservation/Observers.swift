@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogWriter
 
 /// The signals of a hub, by what raises them.
@@ -6,7 +7,7 @@ struct Observers {
     /// A user whose tray is observed.
     private struct Observed {
         /// The user's stream; nil until it is looked up, and for a user without events.
-        var stream: UInt32?
+        var stream: StreamID?
         var signals: [Signal] = []
     }
 
@@ -14,7 +15,7 @@ struct Observers {
     ///
     /// Two users with equal identities would only wake each other in vain.
     private var users: [Identity: Observed] = [:]
-    private var identities: [UInt32: Identity] = [:]
+    private var identities: [StreamID: Identity] = [:]
     private var followers: [ObjectIdentifier: Signal] = [:]
     /// The names of users whose stream was not looked up yet.
     private var unresolved: [Identity: String] = [:]
@@ -84,7 +85,7 @@ struct Observers {
     ///
     /// - Returns: the signals of the user.
     @discardableResult
-    mutating func resolve(_ identity: Identity, user: String, stream: UInt32?) -> [Signal] {
+    mutating func resolve(_ identity: Identity, user: String, stream: StreamID?) -> [Signal] {
         guard let index = users.index(forKey: identity) else { return [] }
         unresolved[identity] = nil
         strangers[identity] = stream == nil ? user : nil

@@ -42,7 +42,7 @@ private struct TailWatcherLoop {
     /// The newest stream of the events so far.
     ///
     /// A later stream may belong to an observed user who had none.
-    private var newestStream: UInt32 = 0
+    private var newestStream = StreamID.absent
 
     init(source: FileSource, hub: ObservationHub) {
         self.source = source
@@ -102,8 +102,8 @@ private struct TailWatcherLoop {
 
 /// The streams that a range of the log touches, from the headers of its events.
 struct TouchedStreams {
-    private(set) var streams: Set<UInt32> = []
-    private(set) var newest: UInt32 = 0
+    private(set) var streams: Set<StreamID> = []
+    private(set) var newest = StreamID.absent
     /// Whether any event is in the stream of a topic.
     private(set) var topics = false
     /// There are too many streams to remember.
@@ -116,7 +116,7 @@ struct TouchedStreams {
     /// Events in one read transaction, so that none lives long.
     private static let chunk: UInt64 = 10_000
 
-    func contains(_ stream: UInt32) -> Bool { areCountless || streams.contains(stream) }
+    func contains(_ stream: StreamID) -> Bool { areCountless || streams.contains(stream) }
 
     /// Adds the streams of the events after `seq` through `head`.
     mutating func scan(after seq: UInt64, through head: UInt64, _ log: EventLog, _ environment: Environment) throws {

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogStates
 
 /// A snapshot of a store that another process may be writing, and what the log's tail says up to its head.
@@ -7,7 +8,7 @@ package struct FileSnapshot {
     let tail: KnownTail
 
     /// The stream of a user, of a topic, or of somebody who was erased; nil for one that never had an event.
-    package func stream(of name: StreamName) throws -> UInt32? {
+    package func stream(of name: StreamName) throws -> StreamID? {
         switch name {
         case .erased(let stream): stream
         case .user(let user): try find(user)?.stream
@@ -16,12 +17,12 @@ package struct FileSnapshot {
         }
     }
 
-    private func stream(ofTopic identity: Identity) throws -> UInt32? {
+    private func stream(ofTopic identity: Identity) throws -> StreamID? {
         if let new = tail.stream(ofTopic: identity, through: store.head) { return new }
         return try store.read { try store.names.stream(ofTopic: identity, in: $0) }
     }
 
-    private func find(_ user: String) throws -> (stream: UInt32, name: StreamName)? {
+    private func find(_ user: String) throws -> (stream: StreamID, name: StreamName)? {
         if let new = tail.stream(of: user, through: store.head) { return (new, .user(user)) }
         if let stream = try store.read({ try store.names.stream(of: user, in: $0) }) { return (stream, .user(user)) }
         // A pseudonym is in no table: it names the stream itself.
@@ -49,7 +50,7 @@ package struct FileSnapshot {
         if let state = try pages.root(of: name),
             tail.seqs(of: stream, through: store.head).last ?? 0 <= state.appliedSeq,
             let tray = try stretches.tray(
-                of: user, state, pages: pages, through: store.head, history: history(of: 0))
+                of: user, state, pages: pages, through: store.head, history: history(of: .absent))
         {
             return tray
         }
@@ -59,7 +60,7 @@ package struct FileSnapshot {
     /// A stream after the head: the stored state, and the tail folded over it.
     ///
     /// - Parameter end: the last event to fold; for somebody who has no later ones.
-    package func user(_ name: StreamName, stream: UInt32, through end: UInt64 = .max) throws -> UserSnapshot {
+    package func user(_ name: StreamName, stream: StreamID, through end: UInt64 = .max) throws -> UserSnapshot {
         let pages = store.pages(of: stream)
         var state = try pages.root(of: name) ?? TrayState(landmarkDistance: store.record.landmarkDistance)
         let own = tail.seqs(of: stream, through: store.head).drop { $0 <= state.appliedSeq }
@@ -77,7 +78,7 @@ package struct FileSnapshot {
     }
 
     /// The past of a stream.
-    package func history(of stream: UInt32) -> SnapshotHistory { history(of: store.pages(of: stream)) }
+    package func history(of stream: StreamID) -> SnapshotHistory { history(of: store.pages(of: stream)) }
 
     private func history(of pages: StoredPages) -> SnapshotHistory {
         SnapshotHistory(store: store, pages: pages, unstored: unstored)
@@ -87,7 +88,7 @@ package struct FileSnapshot {
     ///
     /// - Complexity: O(events in between, of all streams): states may hold some that neither are in the tail nor were when
     ///   the fold began.
-    package func seqs(of stream: UInt32, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+    package func seqs(of stream: StreamID, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
         guard end > seq else { return [] }
         var seqs: [UInt64] = []
         try store.tables.log.scanTail(after: seq, through: end, in: store, wantsName: { _ in false }) { events in
@@ -104,7 +105,7 @@ private struct TailTopics: UnstoredTopicEvents {
     let tail: KnownTail
     let head: UInt64
 
-    func seqs(of topic: Identity, stream: UInt32?) -> [UInt64] {
+    func seqs(of topic: Identity, stream: StreamID?) -> [UInt64] {
         guard let stream = tail.stream(ofTopic: topic, through: head) ?? stream else { return [] }
         return tail.seqs(of: stream, through: head)
     }

@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogLog
 import TraylogPlatform
 import TraylogStates
 
@@ -55,7 +56,8 @@ package final class FileSource: SnapshotSource {
             return try body(
                 store,
                 StoreCounts(
-                    unflushed: store.head - record.flushedThrough, streams: UInt64(record.nextStream) - 1 + streams,
+                    unflushed: store.head - record.flushedThrough,
+                    streams: UInt64(record.nextStream.rawValue) - 1 + streams,
                     topics: record.topics + topics))
         }
     }
@@ -95,7 +97,7 @@ package final class FileSource: SnapshotSource {
 
 extension FileSource {
     /// The states that a compaction kept of each stream, for a fold that takes long.
-    package func bases(_ record: StoreRecord) -> @Sendable (UInt32) throws -> FoldBase? {
+    package func bases(_ record: StoreRecord) -> @Sendable (StreamID) throws -> FoldBase? {
         FoldBase.reader(of: record, tables, rows)
     }
 }

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogPlatform
 import TraylogStates
 
@@ -18,8 +19,8 @@ final class KnownTail: Sendable {
         var end: UInt64
         /// Streams that are newer than the stored names.
         var new = StreamSet()
-        var users: [UserName: UInt32] = [:]
-        var topics: [Identity: UInt32] = [:]
+        var users: [UserName: StreamID] = [:]
+        var topics: [Identity: StreamID] = [:]
     }
 
     private let record: StoreRecord
@@ -72,20 +73,20 @@ final class KnownTail: Sendable {
     }
 
     /// The events of a stream through `head`, ascending.
-    func seqs(of stream: UInt32, through head: UInt64) -> [UInt64] {
+    func seqs(of stream: StreamID, through head: UInt64) -> [UInt64] {
         let seqs = events.withLock { $0.chains.seqs(of: stream) }
         return seqs.last.map { $0 > head } ?? false ? seqs.filter { $0 <= head } : seqs
     }
 
     /// The stream of a user whose first event is here.
-    func stream(of user: String, through head: UInt64) -> UInt32? {
+    func stream(of user: String, through head: UInt64) -> StreamID? {
         events.withLock { events in
             events.users[UserName(user, record.hasher)].flatMap { events.chains.began($0, by: head) ? $0 : nil }
         }
     }
 
     /// The stream of a topic whose first event is here.
-    func stream(ofTopic identity: Identity, through head: UInt64) -> UInt32? {
+    func stream(ofTopic identity: Identity, through head: UInt64) -> StreamID? {
         events.withLock { events in
             events.topics[identity].flatMap { events.chains.began($0, by: head) ? $0 : nil }
         }
@@ -102,10 +103,10 @@ final class KnownTail: Sendable {
     func newStreams(of store: StoreSnapshot) -> (streams: UInt64, topics: UInt64) {
         let (first, head) = (store.record.nextStream, store.head)
         return events.withLock { events in
-            var (streams, next): (UInt64, UInt32) = (0, first)
+            var (streams, next): (UInt64, StreamID) = (0, first)
             while let stream = events.new.next(from: next) {
                 if events.chains.began(stream, by: head) { streams += 1 }
-                next = stream + 1
+                next = stream.next
             }
             let topics = events.topics.values.count { $0 >= first && events.chains.began($0, by: head) }
             return (streams, UInt64(topics))

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogStates
 
 /// The past of a user as a snapshot has it, and what memory adds to it.
@@ -61,7 +62,7 @@ package protocol UnstoredTopicEvents: Sendable {
     /// Those of one topic through the head of a snapshot, ascending; there may be some that are stored among them.
     ///
     /// - Parameter stream: the topic's, where its name is stored.
-    func seqs(of topic: Identity, stream: UInt32?) -> [UInt64]
+    func seqs(of topic: Identity, stream: StreamID?) -> [UInt64]
 }
 
 /// The same by topic.
@@ -70,5 +71,5 @@ package struct UnstoredTopics: UnstoredTopicEvents {
 
     package init() {}
 
-    package func seqs(of topic: Identity, stream: UInt32?) -> [UInt64] { seqs[topic] ?? [] }
+    package func seqs(of topic: Identity, stream: StreamID?) -> [UInt64] { seqs[topic] ?? [] }
 }

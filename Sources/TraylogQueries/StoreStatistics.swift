@@ -1,6 +1,7 @@
 import TraylogDomain
 import TraylogJSON
 import TraylogLMDB
+import TraylogLog
 import TraylogPages
 import TraylogPlatform
 import TraylogStates
@@ -111,7 +112,7 @@ extension SnapshotSource {
         var (statistics, states, end) = try readCounts { store, counts in
             var statistics = try store.statistics(counts, pageBytes: information.pageSizeBytes, environment)
             statistics.projections = try store.read { try tables.projections.all(in: $0) }
-            return (statistics, store.states, UInt32(clamping: counts.streams + 1))
+            return (statistics, store.states, StreamID(rawValue: UInt32(clamping: counts.streams + 1)))
         }
         statistics.bytes = UInt64(information.fileBytes)
         statistics.freeBytes = UInt64(information.freePages * information.pageSizeBytes)
@@ -125,8 +126,9 @@ extension SnapshotSource {
         let due = try environment.read { try tables.dues.entries(after: nil, through: now, limit: 1_000, in: $0) }
         (statistics.overdue, statistics.overdueSince) = (due.count, due.first?.due)
         // In parts, so that no read transaction lives long.
-        statistics.damagedStates = try stride(from: UInt32(1), to: end, by: 10_000).reduce(0) { count, first in
-            try count + environment.read { try states.countDamaged(first..<min(first + 10_000, end), in: $0) }
+        statistics.damagedStates = try stride(from: .first, to: end, by: 10_000).reduce(0) { count, first in
+            try count
+                + environment.read { try states.countDamaged(first..<min(first.advanced(by: 10_000), end), in: $0) }
         }
         return statistics
     }

@@ -7,8 +7,8 @@ extension UserSnapshot {
 
     package func changes(after first: UInt64, limit: Int) throws -> Changes {
         var changes = Changes(
-            user: user, stream: stream, events: [], through: Seq(store.head), head: Seq(store.head))
-        guard stream != 0 else { return changes }
+            user: user, stream: stream.rawValue, events: [], through: Seq(store.head), head: Seq(store.head))
+        guard stream != .absent else { return changes }
         let window = max(limit, Self.window)
         var end = store.head
         let own = try state.events(from: first + 1, through: end, limit: window, stored: pages)
@@ -32,7 +32,9 @@ extension UserSnapshot {
         return changes
     }
 
-    package func version() throws -> TrayVersion { TrayVersion(stream: stream, newestChange: Seq(try newestChange())) }
+    package func version() throws -> TrayVersion {
+        TrayVersion(stream: stream.rawValue, newestChange: Seq(try newestChange()))
+    }
 
     private func newestChange() throws -> UInt64 {
         var newest = state.events.last

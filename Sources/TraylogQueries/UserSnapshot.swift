@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogFold
+import TraylogLog
 import TraylogPages
 import TraylogStates
 
@@ -7,7 +8,7 @@ import TraylogStates
 package struct UserSnapshot {
     package let user: String
     /// 0 for somebody who never had an event.
-    package let stream: UInt32
+    package let stream: StreamID
     package let store: StoreSnapshot
     /// The event that the state is as of; for somebody without later events it may hold fewer.
     package let asOf: UInt64
@@ -19,7 +20,7 @@ package struct UserSnapshot {
     let isRefolded: Bool
 
     package init(
-        user: String, stream: UInt32, store: StoreSnapshot, asOf: UInt64, state: TrayState, pages: StoredPages,
+        user: String, stream: StreamID, store: StoreSnapshot, asOf: UInt64, state: TrayState, pages: StoredPages,
         past: UnstoredPast?, isRefolded: Bool = false
     ) {
         self.user = user
@@ -54,7 +55,8 @@ package struct UserSnapshot {
 
     /// The user's past, for a fold to read.
     package func history(_ past: UnstoredPast) -> SnapshotHistory {
-        SnapshotHistory(store: store, pages: isRefolded ? store.pages(of: 0) : pages.viewing(.current), unstored: past)
+        SnapshotHistory(
+            store: store, pages: isRefolded ? store.pages(of: .absent) : pages.viewing(.current), unstored: past)
     }
 
     private func with(_ state: TrayState, _ pages: StoredPages, asOf seq: UInt64) -> UserSnapshot {
@@ -83,7 +85,7 @@ package struct UserSnapshot {
     /// Whether the user had any event by `end`.
     package func hadEvent(by end: UInt64) throws -> Bool {
         // The first ones may have left the log.
-        if stream != 0, stream < store.record.floorStreams { return true }
+        if stream != .absent, stream < store.record.floorStreams { return true }
         return try !events(from: 1, through: end, limit: 1).events.isEmpty
     }
 }
@@ -92,7 +94,8 @@ extension UserSnapshot {
     /// Somebody who never had an event.
     package init(stranger user: String, in store: StoreSnapshot) {
         self.init(
-            user: user, stream: 0, store: store, asOf: store.head, state: TrayState(), pages: store.pages(of: 0),
+            user: user, stream: .absent, store: store, asOf: store.head, state: TrayState(),
+            pages: store.pages(of: .absent),
             past: UnstoredPast())
     }
 
@@ -101,14 +104,14 @@ extension UserSnapshot {
     ///
     /// - Complexity: O(log).
     package init(
-        refolding user: String, _ stream: UInt32, in store: StoreSnapshot, through seq: UInt64, _ past: UnstoredPast
+        refolding user: String, _ stream: StreamID, in store: StoreSnapshot, through seq: UInt64, _ past: UnstoredPast
     ) throws {
         let folded = try LogFold.folded(
             stream, through: seq, record: store.record, tables: store.tables, rows: store)
         self.init(
             user: user, stream: stream, store: store, asOf: seq, state: folded?.state ?? TrayState(),
             // All pages are in the state, but for those of a base.
-            pages: folded?.base?.pages ?? store.pages(of: 0), past: past, isRefolded: true)
+            pages: folded?.base?.pages ?? store.pages(of: .absent), past: past, isRefolded: true)
     }
 }
 
@@ -117,7 +120,7 @@ extension LogFold {
     ///
     /// - Complexity: O(log).
     package static func folded(
-        _ stream: UInt32, through head: UInt64, record: StoreRecord, tables: Tables, rows: any RowReader
+        _ stream: StreamID, through head: UInt64, record: StoreRecord, tables: Tables, rows: any RowReader
     ) throws -> Folded? {
         var fold = LogFold(rows: rows, tables: tables, record: record, head: head)
         fold.stream = stream

@@ -13,8 +13,8 @@ package enum HeldStreams {
     /// - Complexity: O(events of the log), some millions a second.
     package static func find(
         _ log: EventLog, in environment: Environment, floor: UInt64, through head: UInt64
-    ) throws -> Set<UInt32> {
-        var held: Set<UInt32> = []
+    ) throws -> Set<StreamID> {
+        var held: Set<StreamID> = []
         var next: UInt64 = 1
         while next <= head {
             let end = min(head, next + eventsAtOnce - 1)

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogStates
 
 /// The events below a floor that some query at or above it needs, and the streams that keep all of theirs.
@@ -6,18 +7,18 @@ struct KeptEvents {
     let floor: UInt64
     private(set) var seqs = SeqSet()
     /// An event from before the floor was undone after it: to fold that, the stream's whole past is needed.
-    private(set) var wholeStreams: Set<UInt32> = []
+    private(set) var wholeStreams: Set<StreamID> = []
     /// Topics that such a stream has.
     private(set) var wholeTopics: Set<Identity> = []
     /// Deleted items that were restored at the floor or above, by the user's stream.
-    private var restored: [UInt32: Set<UInt64>] = [:]
+    private var restored: [StreamID: Set<UInt64>] = [:]
 
     init(floor: UInt64) {
         self.floor = floor
     }
 
     /// Keeps all events of a stream, whatever they say.
-    mutating func keepWhole(_ stream: UInt32) { wholeStreams.insert(stream) }
+    mutating func keepWhole(_ stream: StreamID) { wholeStreams.insert(stream) }
 
     func contains(_ seq: UInt64) -> Bool { seqs.contains(seq) }
 
@@ -26,7 +27,7 @@ struct KeptEvents {
     }
 
     /// Looks at an event at the floor or above.
-    mutating func note(_ fact: borrowing Fact, stream: UInt32) {
+    mutating func note(_ fact: borrowing Fact, stream: StreamID) {
         switch fact.kind {
         case .undone where fact.target < floor:
             wholeStreams.insert(stream)
@@ -40,7 +41,7 @@ struct KeptEvents {
     /// Takes up what the stream's state right before the floor needs.
     ///
     /// - Complexity: O(the stream's items).
-    mutating func note(_ state: TrayState, stream: UInt32, pages: some StatePages) throws {
+    mutating func note(_ state: TrayState, stream: StreamID, pages: some StatePages) throws {
         if wholeStreams.contains(stream) { wholeTopics.formUnion(state.topics.map(\.topic)) }
         let back = restored[stream] ?? []
         // A tray says when it was seen.

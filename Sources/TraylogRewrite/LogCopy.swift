@@ -16,14 +16,14 @@ struct LogCopy {
     let oldFloor: UInt64
     let kept: KeptEvents
     /// The streams of topics whose events all stay.
-    let wholeTopics: Set<UInt32>
+    let wholeTopics: Set<StreamID>
     /// The next event to copy.
     private(set) var next: UInt64 = 1
     /// The events that were left out, and their number by kind.
     private(set) var dropped = SeqSet()
     private(set) var droppedKinds: [UInt8: UInt64] = [:]
     /// The stream whose events lose their payloads; nil for none.
-    var erased: UInt32?
+    var erased: StreamID?
     /// Its events, in order.
     private(set) var erasedSeqs: [UInt64] = []
     /// The newest event that ``kept`` knows the holds of; the writer goes on meanwhile.
@@ -39,7 +39,7 @@ struct LogCopy {
     private var chunks = CopiedRows()
     private var fingerprints: [(seq: UInt64, fingerprint: UInt64)] = []
 
-    init(source: FileSource, target: Environment, oldFloor: UInt64, kept: KeptEvents, wholeTopics: Set<UInt32>) {
+    init(source: FileSource, target: Environment, oldFloor: UInt64, kept: KeptEvents, wholeTopics: Set<StreamID>) {
         self.source = source
         self.target = target
         self.oldFloor = oldFloor
@@ -128,7 +128,7 @@ struct LogCopy {
     }
 
     private func stays(_ seq: UInt64, _ header: RecordHeader) -> Bool {
-        seq >= kept.floor || header.stream == 0 || kept.contains(seq) || kept.wholeStreams.contains(header.stream)
+        seq >= kept.floor || header.stream == .absent || kept.contains(seq) || kept.wholeStreams.contains(header.stream)
             || wholeTopics.contains(header.stream)
     }
 
@@ -149,7 +149,7 @@ struct LogCopy {
     /// - Returns: the event; nil when it was not left out.
     mutating func restore(
         _ seq: UInt64, in transaction: inout WriteTransaction
-    ) throws -> (stream: UInt32, body: Event.Body)? {
+    ) throws -> (stream: StreamID, body: Event.Body)? {
         guard dropped.contains(seq) else { return nil }
         dropped.remove(seq)
         let (logTable, chunkTable) = log.tables

@@ -18,7 +18,7 @@ package struct RebuiltRows: FoldTaker {
     /// The store's record to be; its streams are counted on the way.
     private var record: StoreRecord
     private var waiting = RowBuffer()
-    private var names: [(key: [UInt8], stream: UInt32)] = []
+    private var names: [(key: [UInt8], stream: StreamID)] = []
     private var dues: [(key: [UInt8], entry: DueEntry)] = []
 
     /// Derives all names, states and due rows from the log, and writes them to tables that are empty.
@@ -35,7 +35,7 @@ package struct RebuiltRows: FoldTaker {
     ) throws -> StoreRecord {
         var record = record
         record.flushedThrough = try source.read { try tables.log.head(in: $0).seq }
-        (record.nextStream, record.topics) = (1, 0)
+        (record.nextStream, record.topics) = (.first, 0)
         var fold = LogFold(rows: source, tables: tables, record: record, head: record.flushedThrough)
         fold.base = FoldBase.reader(of: record, tables, source)
         fold.threads = CurrentProcess.threads(threads)
@@ -53,7 +53,7 @@ package struct RebuiltRows: FoldTaker {
 
     package mutating func take(_ folded: LogFold.Folded) throws {
         if folded.name.isTopic { record.topics += 1 }
-        record.nextStream = max(record.nextStream, folded.stream + 1)
+        record.nextStream = max(record.nextStream, folded.stream.next)
         if let base = folded.base {
             let rows = BaseRows(
                 stream: folded.stream, floor: record.floor.seq.rawValue, base: base, folded: folded.state)

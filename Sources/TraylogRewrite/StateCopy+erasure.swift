@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogLog
 import TraylogQueries
 import TraylogStates
 
@@ -7,7 +8,7 @@ extension StateCopy {
     /// Makes the state of a stream whose events say nothing any more: that there were events, and which.
     ///
     /// - Parameter seqs: of the events that the log still has, ascending.
-    func writeErased(_ stream: UInt32, _ seqs: [UInt64], in transaction: inout WriteTransaction) throws {
+    func writeErased(_ stream: StreamID, _ seqs: [UInt64], in transaction: inout WriteTransaction) throws {
         let name = StreamName.erased(stream)
         var rows = RowBuffer()
         var state = TrayState(landmarkDistance: record.landmarkDistance)

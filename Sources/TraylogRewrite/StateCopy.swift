@@ -20,11 +20,11 @@ struct StateCopy {
     let floor: UInt64
     private(set) var kept: KeptEvents
     /// The stream whose state is made anew at the end; nil for none.
-    var erased: UInt32?
+    var erased: StreamID?
     /// From where each stream is folded from now on, by number.
     private(set) var bases: [StreamBase] = []
     /// Streams below this number began before the floor.
-    private(set) var streamsBelowFloor: UInt32 = 0
+    private(set) var streamsBelowFloor = StreamID.absent
     private var rows = CopiedRows()
 
     init(source: FileSource, record: StoreRecord, target: Environment, floor: UInt64, kept: KeptEvents) {
@@ -43,7 +43,7 @@ struct StateCopy {
     /// Copies the streams below `end`.
     ///
     /// - Parameter progress: events folded so far; throws to end the copy.
-    mutating func run(before end: UInt32, progress: (UInt64) throws -> Void) throws {
+    mutating func run(before end: StreamID, progress: (UInt64) throws -> Void) throws {
         if movesFloor {
             var fold = LogFold(
                 rows: source.environment, tables: source.tables, record: record, head: floor - 1)
@@ -51,24 +51,24 @@ struct StateCopy {
             fold.base = source.bases(record)
             fold.foldsTopicsThroughHead = true
             try fold.run(progress: progress) { folded in
-                for stream in UInt32(max(bases.count, 1))..<folded.stream { try copy(stream, nil) }
+                for stream in StreamID(rawValue: UInt32(max(bases.count, 1)))..<folded.stream { try copy(stream, nil) }
                 try copy(folded.stream, folded)
             }
         }
-        for stream in UInt32(max(bases.count, 1))..<max(end, 1) { try copy(stream, nil) }
+        for stream in StreamID(rawValue: UInt32(max(bases.count, 1)))..<max(end, .first) { try copy(stream, nil) }
         try rows.write(to: targetStates, of: target, isAtEnd: true)
     }
 
     /// An event is needed after all.
     mutating func keep(_ seq: UInt64) { kept.insert(seq) }
 
-    private mutating func copy(_ stream: UInt32, _ folded: LogFold.Folded?) throws {
-        while bases.count < stream { bases.append(.asBefore) }
+    private mutating func copy(_ stream: StreamID, _ folded: LogFold.Folded?) throws {
+        while bases.count < stream.rawValue { bases.append(.asBefore) }
         guard stream != erased else { return bases.append(.asBefore) }
         var added: [(key: [UInt8], value: [UInt8])] = []
         var base = StreamBase.asBefore
         if let folded {
-            streamsBelowFloor = max(streamsBelowFloor, stream + 1)
+            streamsBelowFloor = max(streamsBelowFloor, stream.next)
             try kept.note(folded.state, stream: stream, pages: folded.pages)
             let named = try NamingEvents(
                 of: folded.state, stored: folded.pages, hasher: record.hasher, log: source.tables.log,
@@ -81,9 +81,10 @@ struct StateCopy {
         try merge(added, streamRows(stream, isTopic: isTopic))
     }
 
-    private func streamRows(_ stream: UInt32, isTopic: Bool) -> StreamRows {
+    private func streamRows(_ stream: StreamID, isTopic: Bool) -> StreamRows {
         StreamRows(
-            stream: stream, states: states, base: Int(stream) < bases.count ? bases[Int(stream)] : .asBefore,
+            stream: stream, states: states,
+            base: Int(stream.rawValue) < bases.count ? bases[Int(stream.rawValue)] : .asBefore,
             oldFloor: record.floor.seq.rawValue, kept: kept, trimsEvents: !isTopic)
     }
 
@@ -113,7 +114,7 @@ struct StateCopy {
 extension StateCopy {
     /// The base that a stream is folded from once the floor has moved, with its rows.
     private func makeBase(
-        _ stream: UInt32, _ folded: LogFold.Folded, _ added: inout [(key: [UInt8], value: [UInt8])]
+        _ stream: StreamID, _ folded: LogFold.Folded, _ added: inout [(key: [UInt8], value: [UInt8])]
     ) throws -> StreamBase {
         let stored = try source.environment.read { try states.root(stream, in: $0) }
         if let stored, stored.state.isBase(of: floor), folded.state.topics.isEmpty {
@@ -152,7 +153,7 @@ extension StateCopy {
     ///
     /// - Parameter isAhead: the base is newer than what is in place.
     private func keep(
-        _ stream: UInt32, _ space: PageSpace, _ first: UInt64, _ changedBy: UInt64, _ isAhead: Bool,
+        _ stream: StreamID, _ space: PageSpace, _ first: UInt64, _ changedBy: UInt64, _ isAhead: Bool,
         _ buffer: inout RowBuffer, _ pack: (inout [UInt8]) -> Void
     ) throws {
         guard !isAhead else { return buffer.append(stream, .page(space), first, pack: pack) }
@@ -165,18 +166,18 @@ extension StateCopy {
 extension StateCopy {
     /// Brings the copy of some streams up to what is stored now.
     mutating func renew(_ streams: StreamSet, in transaction: inout WriteTransaction) throws {
-        var next: UInt32 = 0
+        var next = StreamID.absent
         while let stream = streams.next(from: next) {
-            next = stream + 1
+            next = stream.next
             try renew(stream, in: &transaction)
         }
     }
 
-    private func renew(_ stream: UInt32, in transaction: inout WriteTransaction) throws {
+    private func renew(_ stream: StreamID, in transaction: inout WriteTransaction) throws {
         guard stream != erased else { return }
         // Topics keep their whole index; of which kind the stream is, its root says.
         let root = try source.environment.read { try states.root(stream, in: $0) }
-        if Int(stream) < bases.count, case .row(let applied) = bases[Int(stream)], let root,
+        if Int(stream.rawValue) < bases.count, case .row(let applied) = bases[Int(stream.rawValue)], let root,
             root.state.appliedSeq < applied
         {
             return
@@ -200,7 +201,7 @@ extension StateCopy {
     }
 
     /// The keys of a stream's states as of the copy's last commit: a transaction renews a stream once.
-    private func keysInCopy(of stream: UInt32) throws -> [[UInt8]] {
+    private func keysInCopy(of stream: StreamID) throws -> [[UInt8]] {
         let start = StateTable.key(stream, .root, 0)
         var keys: [[UInt8]] = []
         try target.read { transaction in

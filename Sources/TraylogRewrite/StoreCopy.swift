@@ -41,7 +41,7 @@ struct StoreCopy {
     private var tables: Tables { source.tables }
     private var environment: Environment { source.environment }
 
-    mutating func copyStates(before end: UInt32, progress: (UInt64) throws -> Void) throws {
+    mutating func copyStates(before end: StreamID, progress: (UInt64) throws -> Void) throws {
         try states.run(before: end, progress: progress)
     }
 
@@ -63,7 +63,7 @@ struct StoreCopy {
         log.archive = nil
     }
 
-    private func wholeTopics() throws -> Set<UInt32> {
+    private func wholeTopics() throws -> Set<StreamID> {
         let names = tables.names
         return Set(
             try states.kept.wholeTopics.compactMap { identity in
@@ -99,13 +99,13 @@ struct StoreCopy {
         try log.run(through: late.head.seq) { _ in }
         var changes = late.changes
         try target.write { try putBack(&changes, in: &$0) }
-        var next: UInt32 = 0
+        var next = StreamID.absent
         while let first = changes.streams.next(from: next) {
             var some = StreamSet()
             next = first
             while some.count < StoreCopy.streamsAtOnce, let stream = changes.streams.next(from: next) {
                 some.insert(stream)
-                next = stream + 1
+                next = stream.next
             }
             try target.write { try states.renew(some, in: &$0) }
         }

@@ -96,7 +96,7 @@ package final class StoreRewrite {
             source: source, target: successor, record: start.record, floor: floor, kept: kept,
             goal: goal)
         let total = 2 * start.head
-        try copy.copyStates(before: start.streams) { try progress($0, total) }
+        try copy.copyStates(before: start.nextStream) { try progress($0, total) }
         let archive = try (floor > 0 ? goal.archiveDirectory : nil).map {
             try ArchiveWriter(
                 directory: $0, header: ArchiveHeader(store: start.record.identity, through: floor - 1))

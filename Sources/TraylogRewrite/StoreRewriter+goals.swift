@@ -13,7 +13,7 @@ extension StoreRewriter {
     package func erasure(of user: String, actor: String?, device: String?) throws -> Erasure? {
         try source.read(.now, of: user) { now in
             // A pseudonym stands for nobody.
-            guard now.stream != 0, Pseudonym.stream(of: user) != now.stream else { return nil }
+            guard now.stream != .absent, Pseudonym.stream(of: user) != now.stream else { return nil }
             var erasure = Erasure(user: user, stream: now.stream, actor: actor, device: device)
             for entry in try now.state.keys.entries(load: now.pages.load(.keys)) {
                 erasure.keyedEvents.insert(entry.value)
@@ -23,7 +23,7 @@ extension StoreRewriter {
     }
 
     /// - Parameter moved: the directory of all archives, if they were moved.
-    package func rewriteArchives(without stream: UInt32, in moved: String?) throws -> [String] {
+    package func rewriteArchives(without stream: StreamID, in moved: String?) throws -> [String] {
         let (finished, pending) = try source.environment.read { transaction in
             (try source.tables.archives.all(in: transaction), try source.tables.archives.pending(in: transaction))
         }
@@ -51,7 +51,7 @@ extension StoreRewriter {
     ///
     /// - Parameter user: the user of a stream.
     package func goal(
-        of record: LogRecord, at source: SourcePosition?, user: (UInt32) throws -> String?
+        of record: LogRecord, at source: SourcePosition?, user: (StreamID) throws -> String?
     ) throws -> RewriteGoal {
         let bytes = RawSpan(_elements: record.bytes.span)
         let header = try RecordHeader.read(bytes, seq: record.seq.rawValue)

@@ -35,7 +35,7 @@ package struct StoreRewriter: Sendable {
     }
 
     /// The streams of users who are held.
-    package func heldStreams() throws -> Set<UInt32> {
+    package func heldStreams() throws -> Set<StreamID> {
         let (floor, head) = try source.read { ($0.record.floor.seq.rawValue, $0.head) }
         return try HeldStreams.find(source.tables.log, in: source.environment, floor: floor, through: head)
     }
@@ -83,14 +83,14 @@ package struct StoreRewriter: Sendable {
 /// The user whose events are to lose their content.
 package struct Erasure {
     package let user: String
-    package let stream: UInt32
+    package let stream: StreamID
     /// Who asks for it, and from where, for the event that tells of it.
     package var actor: String?
     package var device: String?
     /// Events that left the log and whose fingerprints are known.
     package var keyedEvents: Set<UInt64> = []
 
-    package init(user: String, stream: UInt32, actor: String? = nil, device: String? = nil) {
+    package init(user: String, stream: StreamID, actor: String? = nil, device: String? = nil) {
         self.user = user
         self.stream = stream
         self.actor = actor

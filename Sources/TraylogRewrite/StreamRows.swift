@@ -5,7 +5,7 @@ import TraylogStates
 
 /// The rows of a stream's stored state that are worth copying when the floor moves.
 struct StreamRows {
-    let stream: UInt32
+    let stream: StreamID
     let states: StateTable
     let base: StreamBase
     /// The floor that holds so far, and the one that will.

@@ -14,9 +14,9 @@ package struct DueEntry: Hashable, Sendable {
     package var item: UInt64
     package var kind: Kind
     /// The user's, or for the expiry of a broadcast the topic's.
-    package var stream: UInt32
+    package var stream: StreamID
 
-    package init(due: Timestamp, item: UInt64, kind: Kind, stream: UInt32) {
+    package init(due: Timestamp, item: UInt64, kind: Kind, stream: StreamID) {
         self.due = due
         self.item = item
         self.kind = kind
@@ -26,7 +26,7 @@ package struct DueEntry: Hashable, Sendable {
 
 extension DueEntry {
     /// The due time that an event sets; nil for most.
-    package init?(_ body: borrowing Event.Body, seq: UInt64, stream: UInt32) {
+    package init?(_ body: borrowing Event.Body, seq: UInt64, stream: StreamID) {
         switch copy body {
         case .notified(let content), .broadcast(_, let content):
             guard let due = content.expiresAt else { return nil }
@@ -42,7 +42,7 @@ extension DueEntry {
     }
 
     /// The same of an event as the fold knows it, which sets the time `due`.
-    package init?(_ fact: borrowing Fact, due: Timestamp, stream: UInt32) {
+    package init?(_ fact: borrowing Fact, due: Timestamp, stream: StreamID) {
         switch fact.kind {
         case .notified, .broadcast: self.init(due: due, item: fact.seq, kind: .expiry, stream: stream)
         case .edited: self.init(due: due, item: fact.target, kind: .expiry, stream: stream)
@@ -65,7 +65,7 @@ extension DueEntry {
         }
         bytes.append(kind.rawValue)
         for shift in stride(from: UInt32(24), through: 0, by: -8) {
-            bytes.append(UInt8(truncatingIfNeeded: stream >> shift))
+            bytes.append(UInt8(truncatingIfNeeded: stream.rawValue >> shift))
         }
         return bytes
     }
@@ -78,7 +78,7 @@ extension DueEntry {
         self.init(
             due: Timestamp(milliseconds: Int64(bitPattern: sortable ^ (1 << 63))),
             item: key.littleEndian(at: 8, as: UInt64.self).byteSwapped, kind: kind,
-            stream: key.littleEndian(at: 17, as: UInt32.self).byteSwapped)
+            stream: StreamID(rawValue: key.littleEndian(at: 17, as: UInt32.self).byteSwapped))
     }
 }
 

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogPages
 
 /// The state that a compaction kept of a stream, for a fold of the events that are left.
@@ -16,9 +17,9 @@ extension FoldBase {
     ///   - rows: an environment for a fold that takes long: only a compaction changes what is read.
     package static func reader(
         of record: StoreRecord, _ tables: Tables, _ rows: any RowReader
-    ) -> @Sendable (UInt32) throws -> FoldBase? {
+    ) -> @Sendable (StreamID) throws -> FoldBase? {
         let pages = StoredPages(
-            rows: rows, tables: tables, record: record, stream: 0, categoryNames: CategoryNames())
+            rows: rows, tables: tables, record: record, stream: .absent, categoryNames: CategoryNames())
         return { stream in
             guard record.floor.seq > .zero, stream < record.floorStreams else { return nil }
             let stored = try rows.read { transaction in
@@ -86,13 +87,13 @@ extension FoldBase {
 
 /// The rows that keep the base of a fold beside the state that came of it, in a copy of the states that has neither.
 package struct BaseRows {
-    package let stream: UInt32
+    package let stream: StreamID
     package let floor: UInt64
     package let base: FoldBase
     /// The state that was folded over it, with all pages that changed since.
     package let folded: TrayState
 
-    package init(stream: UInt32, floor: UInt64, base: FoldBase, folded: TrayState) {
+    package init(stream: StreamID, floor: UInt64, base: FoldBase, folded: TrayState) {
         self.stream = stream
         self.floor = floor
         self.base = base

@@ -1,14 +1,15 @@
 import TraylogDomain
+import TraylogLog
 
 /// The rows that keep a user's past while a newer state is stored over it: landmarks, and pages as they were then.
 package struct KeptRows {
-    package let stream: UInt32
+    package let stream: StreamID
     /// The state right before it is kept, too; 0 for no floor.
     package let floor: UInt64
     /// The pages that are stored now, where there are any.
     package let stored: StoredPages?
 
-    package init(stream: UInt32, floor: UInt64, stored: StoredPages?) {
+    package init(stream: StreamID, floor: UInt64, stored: StoredPages?) {
         self.stream = stream
         self.floor = floor
         self.stored = stored

@@ -24,15 +24,15 @@ package struct NameTable: Sendable {
             + stride(from: UInt64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: identity.rawValue >> $0) }
     }
 
-    package func stream(of user: String, in transaction: borrowing ReadTransaction) throws -> UInt32? {
+    package func stream(of user: String, in transaction: borrowing ReadTransaction) throws -> StreamID? {
         try stream(NameTable.key(user: user), in: transaction)
     }
 
-    package func stream(ofTopic identity: Identity, in transaction: borrowing ReadTransaction) throws -> UInt32? {
+    package func stream(ofTopic identity: Identity, in transaction: borrowing ReadTransaction) throws -> StreamID? {
         try stream(NameTable.key(topic: identity), in: transaction)
     }
 
-    private func stream(_ key: [UInt8], in transaction: borrowing ReadTransaction) throws -> UInt32? {
+    private func stream(_ key: [UInt8], in transaction: borrowing ReadTransaction) throws -> StreamID? {
         let span = RawSpan(_elements: key.span)
         if let stream = try transaction.get(database, span, { try NameTable.number($0, key: span) }) { return stream }
         try confirmAbsence(of: span, in: transaction)
@@ -47,9 +47,11 @@ package struct NameTable: Sendable {
         }
     }
 
-    package func put(_ key: [UInt8], stream: UInt32, to transaction: inout WriteTransaction) throws(LMDBError) {
+    package func put(_ key: [UInt8], stream: StreamID, to transaction: inout WriteTransaction) throws(LMDBError) {
         var value: [UInt8] = []
-        for shift in stride(from: UInt32(0), to: 32, by: 8) { value.append(UInt8(truncatingIfNeeded: stream >> shift)) }
+        for shift in stride(from: UInt32(0), to: 32, by: 8) {
+            value.append(UInt8(truncatingIfNeeded: stream.rawValue >> shift))
+        }
         Checked.seal(&value, key: RawSpan(_elements: key.span))
         try transaction.put(database, RawSpan(_elements: key.span), RawSpan(_elements: value.span))
     }
@@ -57,15 +59,15 @@ package struct NameTable: Sendable {
     /// Users after `name` whose names begin with `prefix`, in byte order, at most `limit`.
     package func users(
         after name: String?, prefix: String = "", limit: Int, in transaction: borrowing ReadTransaction
-    ) throws -> [(name: String, stream: UInt32)] {
+    ) throws -> [(name: String, stream: StreamID)] {
         let from = name.map { $0.precedesInBytes(prefix) ? prefix : $0 } ?? prefix
         let start = NameTable.key(user: from)
         try confirmAbsence(of: RawSpan(_elements: start.span), in: transaction)
         return try transaction.withCursor(database) { cursor in
-            var users: [(name: String, stream: UInt32)] = []
+            var users: [(name: String, stream: StreamID)] = []
             var found = try cursor.seek(RawSpan(_elements: start.span))
             while found, users.count < limit {
-                let user: (name: String, stream: UInt32)? = try cursor.withEntry { key, value in
+                let user: (name: String, stream: StreamID)? = try cursor.withEntry { key, value in
                     var bytes: [UInt8] = []
                     bytes.append(copying: key)
                     let stream = try NameTable.number(value, key: key)
@@ -103,9 +105,9 @@ package struct NameTable: Sendable {
         }
     }
 
-    private static func number(_ value: RawSpan, key: RawSpan) throws(PackedError) -> UInt32 {
+    private static func number(_ value: RawSpan, key: RawSpan) throws(PackedError) -> StreamID {
         try Checked.check(value, key: key)
         guard value.byteCount == 4 + Checked.checksumBytes else { throw .damaged("the number of a stream") }
-        return value.littleEndian(at: 0)
+        return StreamID(rawValue: value.littleEndian(at: 0))
     }
 }

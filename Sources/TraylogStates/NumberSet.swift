@@ -1,3 +1,5 @@
+import TraylogLog
+
 /// A set of numbers that is visited in order: one bit a number, up to the greatest.
 ///
 /// Without `@usableFromInline` here, no other module would see into its functions, inlinable or not.
@@ -48,7 +50,27 @@ package struct NumberSet<Number: FixedWidthInteger & UnsignedInteger & Sendable>
     }
 }
 
-/// Some streams, by number.
-package typealias StreamSet = NumberSet<UInt32>
+/// Some streams.
+@usableFromInline
+package struct StreamSet: Sendable {
+    @usableFromInline var numbers = NumberSet<UInt32>()
+
+    @inlinable package init() {}
+
+    @inlinable package var count: Int { numbers.count }
+
+    @inlinable package mutating func insert(_ stream: StreamID) { numbers.insert(stream.rawValue) }
+
+    @inlinable package mutating func remove(_ stream: StreamID) { numbers.remove(stream.rawValue) }
+
+    @inlinable package func contains(_ stream: StreamID) -> Bool { numbers.contains(stream.rawValue) }
+
+    /// The first member from `stream` on.
+    @inlinable
+    package func next(from stream: StreamID) -> StreamID? {
+        numbers.next(from: stream.rawValue).map(StreamID.init(rawValue:))
+    }
+}
+
 /// Some events.
 package typealias SeqSet = NumberSet<UInt64>

@@ -24,7 +24,7 @@ package protocol RewriteHost: Sendable {
     ///   - fill: brings the successor up to the last changes, while the writer stands still, and says what it holds. It is
     ///     given the way in which an event becomes part of the log of record, if the store has one.
     func replaceEnvironment(
-        by successor: Environment, erasing erased: UInt32?,
+        by successor: Environment, erasing erased: StreamID?,
         fill: @escaping @Sendable (CapturedChanges, Agreement) throws -> RewrittenStore
     ) throws
     /// Makes a transaction of few pages, and waits until it is durable.
@@ -42,13 +42,13 @@ package typealias Agreement = (RecordBatch) throws -> (source: String, position:
 package struct CaptureStart: Sendable {
     package let record: StoreRecord
     package let head: UInt64
-    /// The number that the next new stream gets.
-    package let streams: UInt32
+    /// The one that comes next.
+    package let nextStream: StreamID
 
-    package init(record: StoreRecord, head: UInt64, streams: UInt32) {
+    package init(record: StoreRecord, head: UInt64, nextStream: StreamID) {
         self.record = record
         self.head = head
-        self.streams = streams
+        self.nextStream = nextStream
     }
 }
 
@@ -81,13 +81,13 @@ package struct CopyCapture: Sendable {
     /// Streams whose stored states changed.
     package var streams = StreamSet()
     /// Names that were stored.
-    package var names: [(key: [UInt8], stream: UInt32)] = []
+    package var names: [(key: [UInt8], stream: StreamID)] = []
     /// Due times that were set and those that were settled, in order.
     package var dues: [(entry: DueEntry, isAdded: Bool)] = []
     /// Events below the floor-to-be that are needed again, because an item was restored.
     package var needed: [UInt64] = []
     /// The same for items, which can be due again.
-    package var restored: [(item: UInt64, stream: UInt32)] = []
+    package var restored: [(item: UInt64, stream: StreamID)] = []
 
     package init() {}
 

@@ -24,7 +24,7 @@ package struct RowBuffer: Sendable {
 
     /// Appends a row; `pack` appends the content of its value.
     package mutating func append(
-        _ stream: UInt32, _ space: StateTable.Space, _ number: UInt64, version: UInt64? = nil,
+        _ stream: StreamID, _ space: StateTable.Space, _ number: UInt64, version: UInt64? = nil,
         pack: (inout [UInt8]) -> Void
     ) {
         bytes.growGeometrically(for: 4_096)
@@ -40,7 +40,7 @@ package struct RowBuffer: Sendable {
 
     /// Deletes a row, where it is stored.
     package mutating func delete(
-        _ stream: UInt32, _ space: StateTable.Space, _ number: UInt64, version: UInt64? = nil
+        _ stream: StreamID, _ space: StateTable.Space, _ number: UInt64, version: UInt64? = nil
     ) {
         let start = bytes.count
         StateTable.append(stream, space, number, to: &bytes)

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogPages
 
 /// A state that comes into the file in parts, because a transaction with all of its rows would keep others waiting.
@@ -20,7 +21,7 @@ package struct StagedState: Sendable {
         package var changedBy: UInt64
     }
 
-    package let stream: UInt32
+    package let stream: StreamID
     /// The pages of the list that the first part writes.
     package private(set) var pages: [Page] = []
     /// Rows that nobody sees before the switch.
@@ -31,7 +32,7 @@ package struct StagedState: Sendable {
     /// Takes apart the rows that would store the state at once.
     ///
     /// - Parameter rows: with those that keep its past: a page that ends has its end among them.
-    package init(_ rows: borrowing RowBuffer, of stream: UInt32) throws(PackedError) {
+    package init(_ rows: borrowing RowBuffer, of stream: StreamID) throws(PackedError) {
         self.stream = stream
         let all = copy rows
         do {
@@ -75,25 +76,23 @@ package struct StagedState: Sendable {
 
 /// Whose state comes into the file in parts, and how far that is.
 package struct StagedStream: Hashable, Sendable {
-    package let stream: UInt32
+    package let stream: StreamID
     /// Whether its root is stored, which needs the versions that are not in their places yet.
     package let isInForce: Bool
 
-    package init(stream: UInt32, isInForce: Bool) {
+    package init(stream: StreamID, isInForce: Bool) {
         self.stream = stream
         self.isInForce = isInForce
     }
 
     init(from reader: inout PackedReader) throws(PackedError) {
-        guard let stream = UInt32(exactly: try reader.varint()), stream > 0 else {
-            throw .damaged("the stream of a staged state")
-        }
-        self.stream = stream
+        stream = try reader.stream("the stream of a staged state")
+        guard stream != .absent else { throw .damaged("the stream of a staged state") }
         isInForce = try reader.byte() != 0
     }
 
     func pack(into bytes: inout [UInt8]) {
-        bytes.appendVarint(UInt64(stream))
+        bytes.appendVarint(UInt64(stream.rawValue))
         bytes.append(isInForce ? 1 : 0)
     }
 }
@@ -103,7 +102,7 @@ extension StateTable {
     ///
     /// - Throws: ``PackedError`` `damaged`, also when there is no list.
     package func stagedPages(
-        of stream: UInt32, in transaction: borrowing ReadTransaction
+        of stream: StreamID, in transaction: borrowing ReadTransaction
     ) throws -> [StagedState.Page] {
         let key = StateTable.key(stream, .staged, 0)
         let content = try transaction.get(database, RawSpan(_elements: key.span)) {
@@ -123,7 +122,7 @@ extension StateTable {
 
     /// A version of a page that is written beside it; nil when it is in its place already.
     package func version(
-        _ page: StagedState.Page, of stream: UInt32, in transaction: borrowing ReadTransaction
+        _ page: StagedState.Page, of stream: StreamID, in transaction: borrowing ReadTransaction
     ) throws -> [UInt8]? {
         var key = StateTable.key(stream, .kept(page.space), page.first)
         StateTable.append(page.changedBy, to: &key)

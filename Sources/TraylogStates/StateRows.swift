@@ -1,10 +1,11 @@
 import TraylogDomain
+import TraylogLog
 
 extension TrayState {
     /// Appends the rows that bring a stream's stored state up to this one: its changed pages and its root.
     ///
     /// - Complexity: O(items in memory and pages changed).
-    package func pack(into rows: inout RowBuffer, stream: UInt32, name: StreamName) {
+    package func pack(into rows: inout RowBuffer, stream: StreamID, name: StreamName) {
         for page in obsoletePages { rows.delete(stream, .page(.items), page.first) }
         for page in pages { rows.append(stream, .page(.items), page.first) { page.pack(into: &$0) } }
         for page in events.sealed { rows.append(stream, .page(.events), page.first) { page.pack(into: &$0) } }
@@ -28,7 +29,7 @@ extension TrayState {
 }
 
 extension KeyIndex {
-    fileprivate func packPages(into rows: inout RowBuffer, _ stream: UInt32, _ space: PageSpace) {
+    fileprivate func packPages(into rows: inout RowBuffer, _ stream: StreamID, _ space: PageSpace) {
         for page in obsolete { rows.delete(stream, .page(space), page.first) }
         for page in pages { rows.append(stream, .page(space), page.first) { page.pack(into: &$0) } }
     }

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogPages
 
 extension StateTable {
@@ -7,7 +8,7 @@ extension StateTable {
     ///
     /// As a rule a row of its own. As long as a stream without topics has no event at the floor or above, its root is as
     /// good; the flush that replaces it keeps it.
-    func base(_ stream: UInt32, floor: UInt64, in transaction: borrowing ReadTransaction) throws -> StoredState? {
+    func base(_ stream: StreamID, floor: UInt64, in transaction: borrowing ReadTransaction) throws -> StoredState? {
         guard floor > 0 else { return nil }
         if let row = try self.floor(stream, .base, at: floor, in: transaction) {
             var reader = PackedReader(row)
@@ -18,7 +19,8 @@ extension StateTable {
     }
 
     /// Whether a row was made of the stream at exactly this floor.
-    package func hasBase(_ stream: UInt32, at floor: UInt64, in transaction: borrowing ReadTransaction) throws -> Bool {
+    package func hasBase(_ stream: StreamID, at floor: UInt64, in transaction: borrowing ReadTransaction) throws -> Bool
+    {
         let key = StateTable.key(stream, .base, floor)
         let span = RawSpan(_elements: key.span)
         if try transaction.get(database, span, { try Checked.check($0, key: span) }) != nil { return true }

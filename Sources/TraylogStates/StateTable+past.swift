@@ -8,7 +8,7 @@ extension StateTable {
     /// - Parameter seq: the greatest of all numbers for the newest version, wherever it lies.
     /// - Complexity: a few lookups, and one for each later version of the page.
     func page(
-        _ stream: UInt32, _ space: PageSpace, at number: UInt64, after seq: UInt64,
+        _ stream: StreamID, _ space: PageSpace, at number: UInt64, after seq: UInt64,
         in transaction: borrowing ReadTransaction
     ) throws -> [UInt8]? {
         var bound = number
@@ -38,7 +38,7 @@ extension StateTable {
     }
 
     private func currentPage(
-        _ stream: UInt32, _ space: PageSpace, at number: UInt64, notBelow least: UInt64, unchangedSince seq: UInt64,
+        _ stream: StreamID, _ space: PageSpace, at number: UInt64, notBelow least: UInt64, unchangedSince seq: UInt64,
         in transaction: borrowing ReadTransaction
     ) throws -> PageVersion? {
         var bound = number
@@ -52,7 +52,7 @@ extension StateTable {
     }
 
     private func keptPage(
-        _ stream: UInt32, _ space: PageSpace, at number: UInt64, after seq: UInt64,
+        _ stream: StreamID, _ space: PageSpace, at number: UInt64, after seq: UInt64,
         in transaction: borrowing ReadTransaction
     ) throws -> PageVersion? {
         try transaction.withCursor(database) { cursor in
@@ -95,7 +95,7 @@ extension StateTable {
 
     /// A page as it is in its place.
     package func row(
-        _ stream: UInt32, _ space: PageSpace, first: UInt64, in transaction: borrowing ReadTransaction
+        _ stream: StreamID, _ space: PageSpace, first: UInt64, in transaction: borrowing ReadTransaction
     ) throws -> (changedBy: UInt64, content: [UInt8])? {
         let key = StateTable.key(stream, .page(space), first)
         return try transaction.get(database, RawSpan(_elements: key.span)) { value in
@@ -108,7 +108,7 @@ extension StateTable {
     ///
     /// - Parameter body: is given what names the page, the event that changed it, and whether it ended with that.
     func forEachPage(
-        _ stream: UInt32, _ space: PageSpace, kept: Bool = false, in transaction: borrowing ReadTransaction,
+        _ stream: StreamID, _ space: PageSpace, kept: Bool = false, in transaction: borrowing ReadTransaction,
         _ body: (_ first: UInt64, _ changedBy: UInt64, _ isEnd: Bool) throws -> Void
     ) throws {
         let start = StateTable.key(stream, kept ? .kept(space) : .page(space), 0)

@@ -30,7 +30,7 @@ package struct StateTable: Sendable {
     }
 
     /// `stream u32 BE | space u8 | key u64 BE`: rows of one stream lie together, pages in their order.
-    package static func key(_ stream: UInt32, _ space: Space, _ key: UInt64) -> [UInt8] {
+    package static func key(_ stream: StreamID, _ space: Space, _ key: UInt64) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(keyBytes)
         append(stream, space, key, to: &bytes)
@@ -41,9 +41,9 @@ package struct StateTable: Sendable {
     /// With the event that changed a page then.
     package static let keptKeyBytes = 21
 
-    static func append(_ stream: UInt32, _ space: Space, _ key: UInt64, to bytes: inout [UInt8]) {
+    static func append(_ stream: StreamID, _ space: Space, _ key: UInt64, to bytes: inout [UInt8]) {
         for shift in stride(from: UInt32(24), through: 0, by: -8) {
-            bytes.append(UInt8(truncatingIfNeeded: stream >> shift))
+            bytes.append(UInt8(truncatingIfNeeded: stream.rawValue >> shift))
         }
         bytes.append(space.rawValue)
         append(key, to: &bytes)
@@ -60,7 +60,7 @@ package struct StateTable: Sendable {
     /// - Parameter isNew: whether nothing can be stored of it yet, so that nobody has to wonder when it is not there.
     /// - Throws: ``PackedError`` `damaged`, also when it is somebody else's: the name led to a wrong number.
     package func root(
-        _ stream: UInt32, of name: StreamName, isNew: Bool = false, in transaction: borrowing ReadTransaction
+        _ stream: StreamID, of name: StreamName, isNew: Bool = false, in transaction: borrowing ReadTransaction
     ) throws -> StoredState? {
         guard let stored = try root(stream, isNew: isNew, in: transaction) else { return nil }
         guard stored.name.hasSameBytes(as: name) else { throw PackedError.damaged("a name leads to another stream") }
@@ -69,7 +69,7 @@ package struct StateTable: Sendable {
 
     /// The same, whosever it is.
     package func root(
-        _ stream: UInt32, isNew: Bool = false, in transaction: borrowing ReadTransaction
+        _ stream: StreamID, isNew: Bool = false, in transaction: borrowing ReadTransaction
     ) throws -> StoredState? {
         let key = StateTable.key(stream, .root, 0)
         let bytes = try transaction.get(database, RawSpan(_elements: key.span)) { value in
@@ -86,7 +86,7 @@ package struct StateTable: Sendable {
     /// How many of these streams have a stored state whose checksum does not match.
     ///
     /// - Complexity: about a microsecond for each.
-    package func countDamaged(_ streams: Range<UInt32>, in transaction: borrowing ReadTransaction) throws -> UInt64 {
+    package func countDamaged(_ streams: Range<StreamID>, in transaction: borrowing ReadTransaction) throws -> UInt64 {
         var count: UInt64 = 0
         for stream in streams {
             let key = StateTable.key(stream, .root, 0)
@@ -103,7 +103,7 @@ package struct StateTable: Sendable {
 
     /// The row of `space` with the greatest key at or below `position`.
     func floor(
-        _ stream: UInt32, _ space: Space, at position: UInt64, in transaction: borrowing ReadTransaction
+        _ stream: StreamID, _ space: Space, at position: UInt64, in transaction: borrowing ReadTransaction
     ) throws -> [UInt8]? {
         let key = StateTable.key(stream, space, position)
         return try transaction.withCursor(database) { cursor in
@@ -131,7 +131,7 @@ package struct StateTable: Sendable {
 
     /// The row of `space` with the smallest key at or above `position`.
     func ceiling(
-        _ stream: UInt32, _ space: Space, at position: UInt64, in transaction: borrowing ReadTransaction
+        _ stream: StreamID, _ space: Space, at position: UInt64, in transaction: borrowing ReadTransaction
     ) throws -> [UInt8]? {
         let key = StateTable.key(stream, space, position)
         return try transaction.withCursor(database) { cursor in

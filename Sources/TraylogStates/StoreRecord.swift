@@ -15,15 +15,15 @@ package struct StoreRecord: Hashable, Sendable {
     package var hasher: IdentityHasher
     /// Stored states hold every event up to this one.
     package var flushedThrough: UInt64 = 0
-    /// The number that the next new stream gets, as of ``flushedThrough``.
-    package var nextStream: UInt32 = 1
+    /// The next new stream, as of ``flushedThrough``.
+    package var nextStream = StreamID.first
     /// How many of the streams below it are topics'.
     package var topics: UInt64 = 0
     /// That of every state (``TrayState/landmarkDistance``).
     package var landmarkDistance = TrayState.defaultLandmarkDistance
     package var floor = Floor()
-    /// Streams below this number began before the floor.
-    package var floorStreams: UInt32 = 0
+    /// Streams below this one began before the floor.
+    package var floorStreams = StreamID.absent
     /// How many events left the log.
     package var dropped: UInt64 = 0
     /// How many of the streams are those of users who were erased.
@@ -68,12 +68,11 @@ package struct StoreRecord: Hashable, Sendable {
         var record = StoreRecord(hasher: IdentityHasher(key0: key0, key1: try reader.fixed64()))
         record.flushedThrough = try reader.varint()
         guard record.flushedThrough <= Seq.highest else { throw .damaged("flushed through") }
-        guard let next = UInt32(exactly: try reader.varint()), 1...RecordHeader.highestStream ~= next else {
-            throw .damaged("stream")
-        }
+        let next = try reader.stream("stream")
+        guard next >= .first, next <= .highest else { throw .damaged("stream") }
         record.nextStream = next
         record.topics = try reader.varint()
-        guard record.topics < UInt64(next) else { throw .damaged("topics") }
+        guard record.topics < UInt64(next.rawValue) else { throw .damaged("topics") }
         record.landmarkDistance = try reader.varint()
         try record.readFloor(&reader)
         return (record, format == StoreRecord.format)
@@ -86,7 +85,7 @@ package struct StoreRecord: Hashable, Sendable {
         }
         guard floor.seq.rawValue <= head + 1 else { throw PackedError.damaged("a floor beyond the log") }
         // Each stream began with an event.
-        guard UInt64(nextStream) - 1 <= head else { throw PackedError.damaged("more streams than events") }
+        guard UInt64(nextStream.rawValue) - 1 <= head else { throw PackedError.damaged("more streams than events") }
     }
 
     /// - Parameter isFinished: whether the log is whole; nobody opens a store that says no.
@@ -105,7 +104,7 @@ package struct StoreRecord: Hashable, Sendable {
         bytes.appendFixed64(hasher.key0)
         bytes.appendFixed64(hasher.key1)
         bytes.appendVarint(flushedThrough)
-        bytes.appendVarint(UInt64(nextStream))
+        bytes.appendVarint(UInt64(nextStream.rawValue))
         bytes.appendVarint(topics)
         bytes.appendVarint(landmarkDistance)
         writeFloor(&bytes)
@@ -116,10 +115,8 @@ package struct StoreRecord: Hashable, Sendable {
 extension StoreRecord {
     fileprivate mutating func readFloor(_ reader: inout PackedReader) throws(PackedError) {
         floor.seq = Seq(try reader.varint())
-        guard let streams = UInt32(exactly: try reader.varint()), streams <= nextStream else {
-            throw .damaged("streams below the floor")
-        }
-        floorStreams = streams
+        floorStreams = try reader.stream("streams below the floor")
+        guard floorStreams <= nextStream else { throw .damaged("streams below the floor") }
         dropped = try reader.varint()
         guard floor.seq.rawValue <= Seq.highest, dropped <= floor.seq.rawValue else { throw .damaged("floor") }
         erased = try reader.varint()
@@ -132,7 +129,7 @@ extension StoreRecord {
 
     fileprivate func writeFloor(_ bytes: inout [UInt8]) {
         bytes.appendVarint(floor.seq.rawValue)
-        bytes.appendVarint(UInt64(floorStreams))
+        bytes.appendVarint(UInt64(floorStreams.rawValue))
         bytes.appendVarint(dropped)
         bytes.appendVarint(erased)
         let name = floor.archive ?? ""
@@ -156,5 +153,12 @@ extension StoreRecord {
         var random = RandomPool()
         let (key0, key1) = random.next16()
         return StoreRecord(hasher: IdentityHasher(key0: key0, key1: key1))
+    }
+}
+
+extension PackedReader {
+    mutating func stream(_ what: String) throws(PackedError) -> StreamID {
+        guard let number = UInt32(exactly: try varint()) else { throw .damaged(what) }
+        return StreamID(rawValue: number)
     }
 }

@@ -90,12 +90,12 @@ extension StoreSnapshot {
     package var dues: DueTable { tables.dues }
 
     /// The pages of a stream as they are stored.
-    package func pages(of stream: UInt32) -> StoredPages {
+    package func pages(of stream: StreamID) -> StoredPages {
         StoredPages(rows: self, tables: tables, record: record, stream: stream, categoryNames: categoryNames)
     }
 
     /// The stored state of a stream, whosever it is; nil when it has none.
-    package func root(_ stream: UInt32) throws -> StoredState? { try read { try states.root(stream, in: $0) } }
+    package func root(_ stream: StreamID) throws -> StoredState? { try read { try states.root(stream, in: $0) } }
 
     package func fact(_ seq: UInt64) throws -> Fact {
         guard let fact = try read({ try tables.log.fact(seq, hasher: record.hasher, in: $0) }) else {
@@ -138,7 +138,7 @@ extension StoreSnapshot {
     }
 
     /// The stream and the stored state of a topic; nil for one of which nothing is stored.
-    package func topic(_ identity: Identity) throws -> (stream: UInt32, root: StoredState?)? {
+    package func topic(_ identity: Identity) throws -> (stream: StreamID, root: StoredState?)? {
         try read { transaction in
             guard let stream = try names.stream(ofTopic: identity, in: transaction) else { return nil }
             return (stream, try states.root(stream, in: transaction))

@@ -16,14 +16,14 @@ package struct StoredPages: StateSource {
     let rows: any RowReader
     let tables: Tables
     package let floor: Floor
-    let stream: UInt32
+    let stream: StreamID
     /// Pages of this stream that are newer than those in their places lie among the kept ones (``StagedState``).
-    private let staged: UInt32?
+    private let staged: StreamID?
     let view: View
     let categoryNames: CategoryNames
 
     init(
-        rows: any RowReader, tables: Tables, record: StoreRecord, stream: UInt32, view: View = .current,
+        rows: any RowReader, tables: Tables, record: StoreRecord, stream: StreamID, view: View = .current,
         categoryNames: CategoryNames
     ) {
         let staged = record.staged.flatMap { $0.isInForce ? $0.stream : nil }
@@ -33,7 +33,7 @@ package struct StoredPages: StateSource {
     }
 
     private init(
-        rows: any RowReader, tables: Tables, floor: Floor, stream: UInt32, staged: UInt32?, view: View,
+        rows: any RowReader, tables: Tables, floor: Floor, stream: StreamID, staged: StreamID?, view: View,
         categoryNames: CategoryNames
     ) {
         self.rows = rows
@@ -46,7 +46,7 @@ package struct StoredPages: StateSource {
     }
 
     /// The pages of the same stream, or of another, for another state.
-    package func viewing(_ view: View, stream: UInt32? = nil) -> StoredPages {
+    package func viewing(_ view: View, stream: StreamID? = nil) -> StoredPages {
         StoredPages(
             rows: rows, tables: tables, floor: floor, stream: stream ?? self.stream, staged: staged, view: view,
             categoryNames: categoryNames)

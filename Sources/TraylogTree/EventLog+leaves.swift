@@ -92,7 +92,7 @@ extension EventLeaf {
     /// The leaf of an event, from its record's header.
     package init(_ seq: UInt64, _ header: RecordHeader, digest: MerkleHash) {
         self.init(
-            version: RecordHeader.version, kind: header.kindNumber, stream: header.stream, seq: seq,
+            version: RecordHeader.version, kind: header.kindNumber, stream: header.stream.rawValue, seq: seq,
             recordedAt: header.recordedAt.milliseconds, occurredAt: header.occurredAt?.milliseconds, digest: digest)
     }
 }
@@ -103,7 +103,7 @@ extension EventLog {
     ///
     /// - Parameter payload: of a record whose payload is in chunks; else empty.
     package static func erasedRecord(
-        _ seq: UInt64, _ record: RawSpan, _ payload: RawSpan, ifOf stream: UInt32
+        _ seq: UInt64, _ record: RawSpan, _ payload: RawSpan, ifOf stream: StreamID
     ) throws -> [UInt8]? {
         let header = try RecordHeader.read(record, seq: seq)
         guard header.stream == stream, !header.isErased else { return nil }

@@ -26,7 +26,7 @@ package struct Flusher {
         let end: RoundEnd
         let startStreams: Int
         /// The first stream that was not visited.
-        var position: UInt32 = 0
+        var position = StreamID.absent
         /// Streams whose names are to be stored.
         var names: [LiveStream]
         /// Some of them, in descending order.
@@ -120,7 +120,7 @@ package struct Flusher {
         return slice
     }
 
-    private func heavy(_ store: borrowing LiveStore) -> UInt32? { store.states.heavy.first ?? store.tail.long.first }
+    private func heavy(_ store: borrowing LiveStore) -> StreamID? { store.states.heavy.first ?? store.tail.long.first }
 
     /// Wants no slice in advance, which may hold any stream; false when there is one already.
     mutating func forgetAhead() -> Bool {
@@ -161,7 +161,7 @@ package struct Flusher {
         let directory = store.directory
         round = Round(
             end: RoundEnd(
-                head: store.head.seq, nextStream: UInt32(directory.streamCount) + 1, topics: directory.topicCount),
+                head: store.head.seq, nextStream: directory.firstPending, topics: directory.topicCount),
             startStreams: store.tail.unstored.count, names: directory.unnamed.filter { !$0.isNamed })
     }
 
@@ -179,9 +179,9 @@ package struct Flusher {
             let rows = try collect(number, store: &store, into: &slice)
             bytesPerStream += (Double(slice.rows.lastValueBytes) + 40 - bytesPerStream) / 256
             // Streams far apart have a page each, neighbours share one.
-            pages += min(1, Double(number - last) * bytesPerStream / 3_000) + Double(rows - 1)
+            pages += min(1, Double(last.distance(to: number)) * bytesPerStream / 3_000) + Double(rows - 1)
             last = number
-            round.position = number + 1
+            round.position = number.next
         }
         if round.names.isEmpty, round.sortedNames.isEmpty, store.tail.unstored.next(from: round.position) == nil {
             slice.end = round.end
@@ -204,7 +204,7 @@ package struct Flusher {
     }
 
     /// - Returns: how many rows it took.
-    func collect(_ number: UInt32, store: inout LiveStore, into slice: inout Slice) throws -> Int {
+    func collect(_ number: StreamID, store: inout LiveStore, into slice: inout Slice) throws -> Int {
         guard let stream = try store.stream(number) else {
             preconditionFailure("stream \(number) has unstored events and no user")
         }
@@ -259,14 +259,14 @@ struct StagedChange {
 struct RoundEnd {
     /// The head at its start.
     let head: UInt64
-    let nextStream: UInt32
+    let nextStream: StreamID
     let topics: UInt64
 }
 
 /// Rows of one transaction that bring stored states up to the log.
 package struct Slice {
     package struct State {
-        package let stream: UInt32
+        package let stream: StreamID
         let appliedSeq: UInt64
         /// The newest event of the stream itself.
         let lastOwn: UInt64
@@ -293,7 +293,7 @@ package struct Slice {
 
 /// The rows of a slice, as a value that leaves the lock.
 struct SliceRows: Sendable {
-    let names: [(key: [UInt8], stream: UInt32)]
+    let names: [(key: [UInt8], stream: StreamID)]
     let states: RowBuffer
     let record: StoreRecord?
 

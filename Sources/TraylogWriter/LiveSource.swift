@@ -62,7 +62,8 @@ package final class LiveSource: SnapshotSource {
         let name = UserName(user, hasher)
         return try withStore { store in
             try Self.known(name, store).map { stream in
-                TrayVersion(stream: stream.number, newestChange: Seq(try store.current(stream).state.events.last))
+                TrayVersion(
+                    stream: stream.number.rawValue, newestChange: Seq(try store.current(stream).state.events.last))
             }
         }
     }
@@ -111,7 +112,7 @@ package final class LiveSource: SnapshotSource {
 
     /// A copy of a user's parts that the lock guards, as a value that leaves it.
     private struct CopiedUser: Sendable {
-        let stream: UInt32
+        let stream: StreamID
         let state: TrayState
         let past: UnstoredPast?
     }

@@ -39,7 +39,7 @@ extension LiveStore {
             // Who is new has to be known by name, and topics are looked for without their streams.
             wantsName: { event in
                 guard event.stream >= firstNew || event.kind?.mayBeOfTopic ?? true else { return false }
-                return event.stream != 0 && directory[event.stream] == nil && tail.first(of: event.stream) == 0
+                return event.stream != .absent && directory[event.stream] == nil && tail.first(of: event.stream) == 0
             },
             { events in
                 for event in events { recover(event, firstNew: firstNew, head) }
@@ -50,8 +50,8 @@ extension LiveStore {
     /// Takes over one event of the tail.
     ///
     /// - Parameter head: the newest event of all.
-    private mutating func recover(_ event: TailEvent, firstNew: UInt32, _ head: EventLog.Head) {
-        var stream = event.stream == 0 ? nil : directory[event.stream]
+    private mutating func recover(_ event: TailEvent, firstNew: StreamID, _ head: EventLog.Head) {
+        var stream = event.stream == .absent ? nil : directory[event.stream]
         if stream == nil, let name = event.name, event.stream >= firstNew || name.isTopic {
             let isNew = event.stream >= firstNew
             let new = LiveStream(

@@ -36,7 +36,7 @@ extension LiveStore {
     }
 
     /// The pages of a stream as they are stored.
-    func pages(of stream: UInt32) throws -> StoredPages { try snapshot().pages(of: stream) }
+    func pages(of stream: StreamID) throws -> StoredPages { try snapshot().pages(of: stream) }
 }
 
 extension LiveStore {

@@ -112,7 +112,7 @@ extension LiveStore {
 
     /// Brings up to date what the flush of a state has to keep of the stored one; the floor may have moved since it was
     /// loaded.
-    func renewBases(of state: CachedState, stream: UInt32) throws {
+    func renewBases(of state: CachedState, stream: StreamID) throws {
         guard state.basesFloor != keptFloor else { return }
         let states = tables.states
         try snapshot().read { transaction in
@@ -123,7 +123,7 @@ extension LiveStore {
     }
 
     private func noteBases(
-        _ stored: TrayState?, stream: UInt32, in state: CachedState, _ transaction: borrowing ReadTransaction
+        _ stored: TrayState?, stream: StreamID, in state: CachedState, _ transaction: borrowing ReadTransaction
     ) throws {
         state.basesFloor = keptFloor
         state.bases = []
@@ -164,7 +164,7 @@ extension LiveStore {
     /// The seqs of a topic's events after one seq through another, those of the transaction in the making included.
     func events(ofTopic identity: Identity, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
         guard tail.lastTopicEvent > seq, end > seq else { return [] }
-        let number: UInt32
+        let number: StreamID
         let state: TrayState
         if let stream = directory[topic: identity] {
             // Somebody may follow many topics, of which few have news.
@@ -192,7 +192,7 @@ extension LiveStore {
 /// Used with the lock held.
 private struct LiveStoreHistory: FoldHistory {
     let store: LiveStore
-    let stream: UInt32
+    let stream: StreamID
     let stored: StoredPages
     /// Of the user, not stored yet, ascending.
     let landmarks: [TrayState]

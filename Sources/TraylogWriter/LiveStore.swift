@@ -60,7 +60,7 @@ package struct LiveStore {
     // MARK: Users and topics
 
     /// The user's stream, which most likely has this number; nil for one who never had an event.
-    mutating func stream(of user: UserName, expecting number: UInt32) throws -> LiveStream? {
+    mutating func stream(of user: UserName, expecting number: StreamID) throws -> LiveStream? {
         guard let stream = directory[number], !stream.isTopic, !stream.isErased, stream.userName == user else {
             return try self.stream(of: user)
         }
@@ -93,19 +93,19 @@ package struct LiveStore {
         return stream.answeredTray(asOf: head.seq, lastTopicEvent: tail.lastTopicEvent)
     }
 
-    /// Notes the numbers of the streams of users who get an encoded `notify`, 0 for those that are not in memory.
+    /// Notes the numbers of the streams of users who get an encoded `notify`, absent for those that are not in memory.
     ///
     /// Asked for one after the other, with nothing else between them, the processor waits for several at once.
-    mutating func findStreams(of prepared: borrowing PreparedCommands, _ numbers: inout ContiguousArray<UInt32>) {
+    mutating func findStreams(of prepared: borrowing PreparedCommands, _ numbers: inout ContiguousArray<StreamID>) {
         numbers.removeAll(keepingCapacity: true)
         for index in prepared.commands.indices {
             guard prepared.entries[index].isEncoded, let user = prepared.commands[index].user else {
-                numbers.append(0)
+                numbers.append(.absent)
                 continue
             }
             numbers.append(directory.number(of: UserName(user, identity: prepared.entries[index].user)))
         }
-        for number in numbers where number != 0 {
+        for number in numbers where number != .absent {
             directory.noteUse(of: number)
             tail.prefetchEnd(of: number)
         }
@@ -124,7 +124,7 @@ package struct LiveStore {
     }
 
     /// The stream of a number, whosever it is; nil when the store holds none.
-    mutating func stream(_ number: UInt32) throws -> LiveStream? {
+    mutating func stream(_ number: StreamID) throws -> LiveStream? {
         if let stream = directory[number] { return stream }
         let name: StreamName
         let first = tail.first(of: number)
@@ -149,7 +149,7 @@ package struct LiveStore {
     }
 
     /// Forgets whose a stream was; what is stored of it says nothing any more.
-    mutating func erase(_ number: UInt32) {
+    mutating func erase(_ number: StreamID) {
         categoryNames.forget()
         if let stream = directory[number] { states.set(nil, of: stream) }
         directory.erase(number)
@@ -161,15 +161,15 @@ package struct LiveStore {
     /// Appends the event of a usual `notify` to the transaction in the making.
     ///
     /// - Parameter stream: a user's.
-    mutating func append(_ fact: CompactFact, to stream: UInt32) {
+    mutating func append(_ fact: CompactFact, to stream: StreamID) {
         tail.append(fact, to: stream)
         if fact.key != .absent { knownKeys.insert(fact.key, of: tail) }
     }
 
     /// Appends an event to the transaction in the making.
     ///
-    /// - Parameter stream: 0 for one of the store itself.
-    mutating func append(_ fact: Fact, to stream: UInt32, topic: Identity? = nil) {
+    /// - Parameter stream: absent for one of the store itself.
+    mutating func append(_ fact: Fact, to stream: StreamID, topic: Identity? = nil) {
         tail.append(fact, to: stream, topic: topic)
         if fact.key != .absent { knownKeys.insert(fact.key, of: tail) }
     }
@@ -178,8 +178,8 @@ package struct LiveStore {
     ///
     /// - Parameters:
     ///   - head: the event, as the newest one.
-    ///   - stream: 0 for one of the store itself.
-    mutating func appendDurable(_ head: EventLog.Head, to stream: UInt32 = 0, topic: Identity? = nil) {
+    ///   - stream: absent for one of the store itself.
+    mutating func appendDurable(_ head: EventLog.Head, to stream: StreamID = .absent, topic: Identity? = nil) {
         knownKeys.noteUnread(head.seq)
         tail.appendUnread(to: stream, topic: topic)
         tail.publish(head)
@@ -248,7 +248,7 @@ package struct LiveStore {
     }
 
     /// The stored state of a stream has applied events through `seq`, of its own those through `lastOwn`.
-    mutating func flushed(_ number: UInt32, through seq: UInt64, lastOwn: UInt64) {
+    mutating func flushed(_ number: StreamID, through seq: UInt64, lastOwn: UInt64) {
         tail.flushed(number, through: lastOwn)
         if let stream = directory[number] { states.flushed(stream, through: seq) }
     }

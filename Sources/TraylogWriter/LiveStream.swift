@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogStates
 
 /// One stream in the memory of the writing process, a user's or a topic's.
@@ -11,7 +12,7 @@ package final class LiveStream {
     let text: String
     /// The name's; of a topic, what states know it by.
     let identity: Identity
-    package let number: UInt32
+    package let number: StreamID
     /// Nothing is appended any more.
     let isErased: Bool
     /// Whether the name is in the table of names.
@@ -26,7 +27,7 @@ package final class LiveStream {
     /// Roughly what one takes in memory with its tray and its places in the directory, but without states.
     static let byteCount = 384
 
-    init(name: StreamName, identity: Identity, number: UInt32, isNamed: Bool) {
+    init(name: StreamName, identity: Identity, number: StreamID, isNamed: Bool) {
         self.name = name
         text = name.text
         self.identity = identity

@@ -85,7 +85,7 @@ extension WriterLoop {
     }
 
     /// The user of a stream; nil for a topic's, for one that was erased, and for none.
-    package func user(ofStream number: UInt32) throws -> String? {
+    package func user(ofStream number: StreamID) throws -> String? {
         try memory.withLock { memory in
             guard let stream = try memory.store.stream(number), !stream.isTopic, !stream.isErased else { return nil }
             return stream.text

@@ -28,7 +28,7 @@ struct LogTail {
     private var topicEvents: [(seq: UInt64, topic: Identity, before: UInt64)] = []
 
     private struct Pending: BitwiseCopyable {
-        let stream: UInt32
+        let stream: StreamID
         /// The event before it of the same stream; 0 for none.
         let previous: UInt64
     }
@@ -68,16 +68,16 @@ struct LogTail {
     func knowsTopicEvents(after seq: UInt64) -> Bool { seq >= chains.start }
 
     /// The stream has an event that is not durable yet.
-    func hasPending(_ stream: UInt32) -> Bool { !pending.isEmpty && chains.last(of: stream) > head.seq }
+    func hasPending(_ stream: StreamID) -> Bool { !pending.isEmpty && chains.last(of: stream) > head.seq }
 
     /// The newest event of a stream, also one that is not durable yet; 0 when there is none.
-    func last(of stream: UInt32) -> UInt64 { chains.last(of: stream) }
+    func last(of stream: StreamID) -> UInt64 { chains.last(of: stream) }
 
     /// The oldest event of a stream; 0 when there is none.
-    func first(of stream: UInt32) -> UInt64 { chains.first(of: stream) }
+    func first(of stream: StreamID) -> UInt64 { chains.first(of: stream) }
 
     /// The stream's oldest event after `seq`, the newest one of its events that some state holds; 0 when there is none.
-    func next(of stream: UInt32, after seq: UInt64) -> UInt64 { chains.next(of: stream, after: seq) }
+    func next(of stream: StreamID, after seq: UInt64) -> UInt64 { chains.next(of: stream, after: seq) }
 
     /// The next event of the same stream; 0 when there is none.
     func next(after seq: UInt64) -> UInt64 { chains.next(after: seq) }
@@ -133,15 +133,15 @@ struct LogTail {
     func prefetch(_ seq: UInt64) { chains.prefetch(seq) }
 
     /// The same for the end of a stream's chain, to which an event is about to be appended.
-    func prefetchEnd(of stream: UInt32) { chains.prefetchEnd(of: stream) }
+    func prefetchEnd(of stream: StreamID) { chains.prefetchEnd(of: stream) }
 
     /// Streams with so many events here that they are better stored than kept for the end of a round.
-    var long: Set<UInt32> { chains.long }
+    var long: Set<StreamID> { chains.long }
 
     /// The stream's durable event that comes so many after `seq`, or the newest one before that; `seq` when there is none.
     ///
     /// - Complexity: O(count).
-    func event(_ count: Int, after seq: UInt64, of stream: UInt32) -> UInt64 {
+    func event(_ count: Int, after seq: UInt64, of stream: StreamID) -> UInt64 {
         var last = seq
         var following = chains.next(of: stream, after: seq)
         for _ in 0..<count where following != 0 && following <= head.seq {
@@ -153,14 +153,14 @@ struct LogTail {
     // MARK: Appending
 
     /// Appends an event to the transaction in the making.
-    mutating func append(_ fact: CompactFact, to stream: UInt32) {
+    mutating func append(_ fact: CompactFact, to stream: StreamID) {
         pending.append(Pending(stream: stream, previous: chains.append(fact, to: stream)))
     }
 
     /// The same for a fact of any kind.
     ///
     /// - Parameter topic: the topic whose stream it is; nil for a user's.
-    mutating func append(_ fact: Fact, to stream: UInt32, topic: Identity? = nil) {
+    mutating func append(_ fact: Fact, to stream: StreamID, topic: Identity? = nil) {
         if let topic { noteEvent(of: topic) }
         if let compact = CompactFact(fact) { return append(compact, to: stream) }
         append(CompactFact(place: othersDropped + UInt64(others.count), key: fact.key), to: stream)
@@ -168,7 +168,7 @@ struct LogTail {
     }
 
     /// The same for an event whose fact must be read from the log.
-    mutating func appendUnread(to stream: UInt32, topic: Identity? = nil) {
+    mutating func appendUnread(to stream: StreamID, topic: Identity? = nil) {
         if let topic { noteEvent(of: topic) }
         append(.unread, to: stream)
     }
@@ -195,30 +195,30 @@ struct LogTail {
     ///
     /// - Parameter head: the newest of them.
     mutating func publish(_ head: EventLog.Head) {
-        for event in pending where event.stream != 0 { unstored.insert(event.stream) }
+        for event in pending where event.stream != .absent { unstored.insert(event.stream) }
         pending.removeAll(keepingCapacity: true)
         self.head = head
     }
 
     /// Visits the streams of the events that are not durable yet, those of the store itself left out.
-    func forEachPending(_ body: (UInt32) -> Void) {
-        for event in pending where event.stream != 0 { body(event.stream) }
+    func forEachPending(_ body: (StreamID) -> Void) {
+        for event in pending where event.stream != .absent { body(event.stream) }
     }
 
     // MARK: Storing
 
     /// The state of the stream is worth storing, whether events wait for it or not.
-    mutating func store(_ stream: UInt32) { unstored.insert(stream) }
+    mutating func store(_ stream: StreamID) { unstored.insert(stream) }
 
     /// The stored state of the stream holds its events through `seq`.
-    mutating func flushed(_ stream: UInt32, through seq: UInt64) {
+    mutating func flushed(_ stream: StreamID, through seq: UInt64) {
         let isLeft = chains.unchain(stream, through: seq)
         if !isLeft { unstored.remove(stream) }
         if !isLeft || chains.first(of: stream) > head.seq { chains.noteShort(stream) }
     }
 
     /// Nobody asks for the stream any more.
-    mutating func forget(_ stream: UInt32) { flushed(stream, through: .max) }
+    mutating func forget(_ stream: StreamID) { flushed(stream, through: .max) }
 
     /// Gives up the events through `seq`, which the stored states hold.
     mutating func dropThrough(_ seq: UInt64) {
@@ -242,7 +242,7 @@ extension LogTail {
         let places = chains.values(from: first).filter(\.isElsewhere).map(\.place)
         precondition(places == places.indices.map { places[0] + UInt64($0) }, "facts that are not compact, in order")
         precondition(places.last.map { $0 + 1 == othersDropped + UInt64(others.count) } ?? true, "and no more of them")
-        for event in pending where event.stream != 0 {
+        for event in pending where event.stream != .absent {
             precondition(chains.last(of: event.stream) > head.seq, "an event that is not durable is in its chain")
             precondition(event.previous < chains.last(of: event.stream), "and comes after the one before it")
         }

@@ -34,12 +34,14 @@ extension PendingTransaction {
     ///
     /// - Returns: nil for an event of the store itself.
     private mutating func stream(
-        of event: borrowing Event, _ number: UInt32, store: inout LiveStore
+        of event: borrowing Event, _ number: StreamID, store: inout LiveStore
     ) throws -> LiveStream? {
         let seq = event.seq
         switch (event.body, event.user) {
         case (.compacted, nil), (.lost, nil):
-            guard number == 0 else { throw StoreFailure.diverged(seq, "an event of the store itself has no user") }
+            guard number == .absent else {
+                throw StoreFailure.diverged(seq, "an event of the store itself has no user")
+            }
             return nil
         case (.broadcast(let topic, _), nil):
             let identity = store.hasher.identity(of: topic, as: .topic)
@@ -60,7 +62,7 @@ extension PendingTransaction {
 
     /// Numbers of streams count who came first, so that logs with the same events have the same ones.
     private func stream(
-        _ name: StreamName, _ known: LiveStream?, _ number: UInt32, _ seq: Seq, store: inout LiveStore
+        _ name: StreamName, _ known: LiveStream?, _ number: StreamID, _ seq: Seq, store: inout LiveStore
     ) throws -> LiveStream {
         let expected = known?.number ?? store.directory.nextNumber
         guard number == expected else {

@@ -9,12 +9,12 @@ extension PendingTransaction {
     /// - Parameter number: what ``LiveStore/findStreams(of:_:)`` found.
     /// - Throws: ``Refusal``, and failures to read; nothing changed then.
     mutating func perform(
-        _ prepared: borrowing PreparedCommands, _ index: Int, to number: UInt32, store: inout LiveStore,
+        _ prepared: borrowing PreparedCommands, _ index: Int, to number: StreamID, store: inout LiveStore,
         random: inout RandomPool
     ) throws -> Receipt {
         if !prepared.refusals.isEmpty, let refusal = prepared.refusals[index] { throw refusal }
         // Most commands end here, and look at nothing of the stream but its number.
-        if number != 0, prepared.entries[index].key == .absent {
+        if number != .absent, prepared.entries[index].key == .absent {
             let salt = prepared.salt(index) ?? random.nextSalt()
             return .appended(append(prepared, index, salt: salt, to: number, store: &store))
         }
@@ -90,7 +90,7 @@ extension PendingTransaction {
     }
 
     private func event(_ seq: UInt64, _ store: borrowing LiveStore) throws -> Event {
-        try batch.event(seq) ?? store.pages(of: 0).event(seq)
+        try batch.event(seq) ?? store.pages(of: .absent).event(seq)
     }
 
     /// Decides what a command changes.
@@ -102,7 +102,7 @@ extension PendingTransaction {
         let fingerprint = prepared.entries[index].fingerprint
         guard let stream else {
             return try TrayState().decide(
-                command, head: head, fingerprint: fingerprint, hasher: store.hasher, source: source(of: 0, store))
+                command, head: head, fingerprint: fingerprint, hasher: store.hasher, source: source(of: .absent, store))
         }
         do {
             return try decide(command, fingerprint, of: stream, store: &store)
@@ -141,7 +141,7 @@ extension PendingTransaction {
     }
 
     /// The source to read beside the stream's states.
-    func source(of stream: UInt32, _ store: borrowing LiveStore) throws -> PendingSource {
+    func source(of stream: StreamID, _ store: borrowing LiveStore) throws -> PendingSource {
         PendingSource(stored: try store.pages(of: stream), batch: batch, keptFloor: store.keptFloor)
     }
 

@@ -115,7 +115,7 @@ extension PendingTransaction {
         if let stream {
             _ = link(event.body, key: event.key, to: stream, store: &store)
         } else {
-            store.append(Fact(event, hasher: store.hasher), to: 0)
+            store.append(Fact(event, hasher: store.hasher), to: .absent)
         }
     }
 
@@ -123,7 +123,7 @@ extension PendingTransaction {
     ///
     /// - Parameter stream: the user's.
     mutating func append(
-        _ prepared: borrowing PreparedCommands, _ index: Int, salt: Salt, to stream: UInt32,
+        _ prepared: borrowing PreparedCommands, _ index: Int, salt: Salt, to stream: StreamID,
         store: inout LiveStore
     ) -> Seq {
         let seq = batch.nextSeq

@@ -10,7 +10,7 @@ import TraylogStates
 package struct PreparedRecords: Sendable {
     struct Entry: Sendable {
         /// The stream that the record says it is of.
-        let stream: UInt32
+        let stream: StreamID
         let recordedAt: Timestamp
         /// Of the fact of a `notified`, if it is compact and sets no time.
         var notice: CompactFact?

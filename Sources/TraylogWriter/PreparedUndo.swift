@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogQueries
 import TraylogStates
 
@@ -7,7 +8,7 @@ import TraylogStates
 /// The writer folds in what came after it. Whatever happened to the user meanwhile, it only saves work: where it does not fit
 /// any more, the writer folds anew.
 struct PreparedUndo: Sendable {
-    let stream: UInt32
+    let stream: StreamID
     /// Of the store, when it was folded: what it was folded over is still there as long as the floor is.
     let floor: UInt64
     /// The event that is about to be undone.
@@ -24,7 +25,7 @@ struct PreparedUndo: Sendable {
 
     /// - Returns: nil when there is nothing to undo; the writer says why.
     init?(of event: UInt64, _ now: UserSnapshot) throws {
-        guard now.stream != 0, event > 0, event <= now.asOf, let past = now.past else { return nil }
+        guard now.stream != .absent, event > 0, event <= now.asOf, let past = now.past else { return nil }
         guard !now.store.record.floor.isAbove(event) else { return nil }
         let undone = try now.pages.event(event)
         guard undone.kind.isUndoable, undone.user.hasSameBytes(as: now.user) else { return nil }
@@ -49,7 +50,7 @@ struct PreparedUndo: Sendable {
 
 extension StoreSnapshot {
     /// The newest event that the stored state of a stream holds; 0 when none is stored.
-    fileprivate func storedThrough(of stream: UInt32) throws -> UInt64 { try root(stream)?.state.appliedSeq ?? 0 }
+    fileprivate func storedThrough(of stream: StreamID) throws -> UInt64 { try root(stream)?.state.appliedSeq ?? 0 }
 }
 
 extension TrayState {
@@ -63,12 +64,12 @@ extension TrayState {
 
 extension LiveStore {
     /// The undo of an event that the current request prepared; nil when it does not fit any more.
-    func undo(of event: UInt64, in stream: UInt32) -> PreparedUndo? {
+    func undo(of event: UInt64, in stream: StreamID) -> PreparedUndo? {
         undos.first { $0.stream == stream && $0.event == event && $0.floor == record.floor.seq.rawValue }
     }
 
     /// The pages of a stream that an event or a later one changed, as they are stored, where a request brought them along.
-    func changedPages(of space: PageSpace, since event: UInt64, in stream: UInt32) throws -> [UInt64]? {
+    func changedPages(of space: PageSpace, since event: UInt64, in stream: StreamID) throws -> [UInt64]? {
         guard let undo = undo(of: event, in: stream), let changed = undo.changed[space],
             try snapshot().storedThrough(of: stream) <= undo.through
         else { return nil }

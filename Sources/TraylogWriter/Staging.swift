@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogPages
 import TraylogStates
 
@@ -18,7 +19,7 @@ struct Staging {
         case dropping([StagedState.Page], from: Int)
     }
 
-    let stream: UInt32
+    let stream: StreamID
     /// Tells one from the next.
     let number: Int
     var step = Step.wanted
@@ -198,7 +199,7 @@ extension Flusher {
     }
 
     private mutating func settle(
-        _ pages: [StagedState.Page], from start: Int, _ part: Int, _ stream: UInt32, _ store: borrowing LiveStore
+        _ pages: [StagedState.Page], from start: Int, _ part: Int, _ stream: StreamID, _ store: borrowing LiveStore
     ) throws -> Slice {
         let states = store.tables.states
         var slice = emptySlice()
@@ -218,7 +219,7 @@ extension Flusher {
         return slice
     }
 
-    private mutating func drop(_ pages: [StagedState.Page], from start: Int, _ part: Int, _ stream: UInt32) -> Slice {
+    private mutating func drop(_ pages: [StagedState.Page], from start: Int, _ part: Int, _ stream: StreamID) -> Slice {
         var slice = emptySlice()
         let end = min(start + part, pages.count)
         for page in pages[start..<end] where page.changedBy > 0 {
@@ -230,7 +231,7 @@ extension Flusher {
 
     /// A version is damaged: the state is folded anew, and takes the place of all that is stored of it.
     private mutating func replaceStaged(
-        _ pages: [StagedState.Page], _ stream: UInt32, _ store: inout LiveStore
+        _ pages: [StagedState.Page], _ stream: StreamID, _ store: inout LiveStore
     ) throws -> Slice {
         var slice = emptySlice()
         for page in pages {
@@ -243,7 +244,7 @@ extension Flusher {
         return slice
     }
 
-    private mutating func finish(_ stream: UInt32, _ slice: inout Slice) {
+    private mutating func finish(_ stream: StreamID, _ slice: inout Slice) {
         slice.rows.delete(stream, .staged, 0)
         slice.staged = StagedChange(stream: nil)
         staging = nil

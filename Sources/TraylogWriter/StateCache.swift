@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 
 /// The states of streams in memory: how much room they take, and which of them hold events that are not durable yet.
 struct StateCache {
@@ -26,7 +27,7 @@ struct StateCache {
     /// Streams whose committed states have much that is not stored.
     ///
     /// Storing it at once is better than all of it at the end of a round: others would wait for that.
-    private(set) var heavy: Set<UInt32> = []
+    private(set) var heavy: Set<StreamID> = []
 
     init(limit: Int, heavyPages: Int) {
         self.limit = limit

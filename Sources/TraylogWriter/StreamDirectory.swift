@@ -1,10 +1,11 @@
 import TraylogDomain
+import TraylogLog
 import TraylogStates
 
 /// The streams that the writing process has in memory, by number, by user's name and by topic; and the numbers of new ones.
 struct StreamDirectory {
     /// The number of the next new stream.
-    private(set) var nextNumber: UInt32
+    private(set) var nextNumber: StreamID
     /// Topics among the streams that have durable events.
     private(set) var topicCount: UInt64
     /// Those of users and topics with durable events whose names are not in the table of names; also some whose names came
@@ -13,7 +14,7 @@ struct StreamDirectory {
     /// How many streams are in memory.
     private(set) var count = 0
     private var byNumber = StreamPages()
-    private var byUser: [UserName: UInt32] = [:]
+    private var byUser: [UserName: StreamID] = [:]
     /// Those that somebody asked for since the cache was swept last.
     private var recent = StreamSet()
     /// Those that keep the tray that they were answered with.
@@ -25,20 +26,23 @@ struct StreamDirectory {
     /// - Parameters:
     ///   - nextNumber: that of the first stream whose name is not stored.
     ///   - topics: how many of the streams before it are topics.
-    init(nextNumber: UInt32, topics: UInt64) {
+    init(nextNumber: StreamID, topics: UInt64) {
         self.nextNumber = nextNumber
         topicCount = topics
     }
 
     /// How many streams have durable events.
-    var streamCount: UInt64 { UInt64(nextNumber) - 1 - UInt64(pending.count) }
+    var streamCount: UInt64 { UInt64(firstPending.rawValue) - 1 }
 
-    subscript(number: UInt32) -> LiveStream? { byNumber[number] }
+    /// The first stream without durable events.
+    var firstPending: StreamID { nextNumber.advanced(by: -pending.count) }
+
+    subscript(number: StreamID) -> LiveStream? { byNumber[number] }
     subscript(user: UserName) -> LiveStream? { byUser[user].flatMap { byNumber[$0] } }
     subscript(topic topic: Identity) -> LiveStream? { byTopic[topic] }
 
-    /// The number of the user's stream, if it is in memory; else 0.
-    func number(of user: UserName) -> UInt32 { byUser[user] ?? 0 }
+    /// The number of the user's stream, if it is in memory; else absent.
+    func number(of user: UserName) -> StreamID { byUser[user] ?? .absent }
 
     /// All of them, by number.
     var all: [LiveStream] { byNumber.all }
@@ -76,10 +80,10 @@ struct StreamDirectory {
     }
 
     /// Somebody asks for the stream.
-    mutating func noteUse(of number: UInt32) { recent.insert(number) }
+    mutating func noteUse(of number: StreamID) { recent.insert(number) }
 
     /// Whether somebody asked for the stream since this was asked last.
-    mutating func takeUse(of number: UInt32) -> Bool {
+    mutating func takeUse(of number: StreamID) -> Bool {
         defer { recent.remove(number) }
         return recent.contains(number)
     }
@@ -92,7 +96,7 @@ struct StreamDirectory {
     /// The tray of the stream's user is about to change.
     ///
     /// Nearly all streams keep none, and need no look at themselves.
-    mutating func forgetTray(of number: UInt32) {
+    mutating func forgetTray(of number: StreamID) {
         guard answered.contains(number) else { return }
         answered.remove(number)
         byNumber[number]?.forgetTray()
@@ -103,7 +107,7 @@ struct StreamDirectory {
     /// A stream for somebody whose first event is about to be made.
     mutating func add(_ name: StreamName, identity: Identity) -> LiveStream {
         let stream = insert(LiveStream(name: name, identity: identity, number: nextNumber, isNamed: false))
-        nextNumber += 1
+        nextNumber = nextNumber.next
         pending.append(stream)
         return stream
     }
@@ -114,7 +118,7 @@ struct StreamDirectory {
     /// Takes ``newest`` back.
     mutating func removeNewest() {
         remove(pending.removeLast())
-        nextNumber -= 1
+        nextNumber = nextNumber.advanced(by: -1)
     }
 
     /// The transaction's streams have durable events.
@@ -126,7 +130,7 @@ struct StreamDirectory {
     /// Takes over a stream whose name is in no table, as recovery found it in the log.
     mutating func insertRecovered(_ stream: LiveStream) {
         insert(stream)
-        nextNumber = max(nextNumber, stream.number + 1)
+        nextNumber = max(nextNumber, stream.number.next)
         if !stream.isErased { noteUnnamed(stream) }
     }
 
@@ -136,7 +140,7 @@ struct StreamDirectory {
     }
 
     /// Forgets whose name a stream had.
-    mutating func erase(_ number: UInt32) {
+    mutating func erase(_ number: StreamID) {
         unnamed.removeAll { $0.number == number }
         if let stream = byNumber[number] { remove(stream) }
     }
@@ -161,7 +165,7 @@ struct StreamDirectory {
         for stream in unnamed + pending where !stream.isNamed {
             precondition(byNumber[stream.number] === stream, "a stream without a stored name is kept in memory")
         }
-        precondition(pending.map(\.number) == (0..<UInt32(pending.count)).map { UInt32(streamCount) + 1 + $0 })
+        precondition(pending.map(\.number) == Array(firstPending..<nextNumber))
     }
 }
 
@@ -185,16 +189,16 @@ struct StreamPages {
 
     private var pages: ContiguousArray<Page> = []
 
-    subscript(number: UInt32) -> LiveStream? {
+    subscript(number: StreamID) -> LiveStream? {
         get {
-            let page = Int(number) / StreamPages.pageStreams
+            let page = Int(number.rawValue) / StreamPages.pageStreams
             guard page < pages.count, pages[page].count > 0 else { return nil }
-            return pages[page].streams[Int(number) % StreamPages.pageStreams]
+            return pages[page].streams[Int(number.rawValue) % StreamPages.pageStreams]
         }
         set {
-            let page = Int(number) / StreamPages.pageStreams
+            let page = Int(number.rawValue) / StreamPages.pageStreams
             while page >= pages.count { pages.append(Page()) }
-            pages[page].set(newValue, at: Int(number) % StreamPages.pageStreams)
+            pages[page].set(newValue, at: Int(number.rawValue) % StreamPages.pageStreams)
         }
     }
 

@@ -24,7 +24,7 @@ extension Writer: RewriteHost {
     }
 
     package func replaceEnvironment(
-        by successor: Environment, erasing erased: UInt32?,
+        by successor: Environment, erasing erased: StreamID?,
         fill: @escaping @Sendable (CapturedChanges, Agreement) throws -> RewrittenStore
     ) throws {
         try perform { try $0.replace(by: successor, erasing: erased, fill: fill) }
@@ -65,7 +65,7 @@ extension WriterLoop {
             memory.store.capture = CopyCapture()
             return CaptureStart(
                 // Some of the newest may be stored already, though the round that stores them has not ended.
-                record: memory.store.record, head: memory.store.head.seq, streams: memory.store.directory.nextNumber)
+                record: memory.store.record, head: memory.store.head.seq, nextStream: memory.store.directory.nextNumber)
         }
     }
 
@@ -97,7 +97,8 @@ extension WriterLoop {
     ///
     /// - Parameter fill: writes what is missing in it, and says what the store is then.
     fileprivate mutating func replace(
-        by successor: Environment, erasing erased: UInt32?, fill: (CapturedChanges, Agreement) throws -> RewrittenStore
+        by successor: Environment, erasing erased: StreamID?,
+        fill: (CapturedChanges, Agreement) throws -> RewrittenStore
     ) throws {
         try recover()
         var finished: RewrittenStore?
@@ -130,7 +131,7 @@ extension WriterMemory {
     /// Takes over what the new data file says, in the turn of the lock in which transactions began to begin on it.
     ///
     /// - Returns: whose trays changed.
-    fileprivate mutating func adopt(_ finished: RewrittenStore, erasing erased: UInt32?) -> [Identity] {
+    fileprivate mutating func adopt(_ finished: RewrittenStore, erasing erased: StreamID?) -> [Identity] {
         let movesFloor = finished.record.floor.seq != store.record.floor.seq
         store.record = finished.record
         store.keptFloor = finished.record.floor.seq.rawValue

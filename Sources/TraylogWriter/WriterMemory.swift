@@ -13,7 +13,7 @@ package struct WriterMemory: ~Copyable {
     private var slice: Slice?
     var random = RandomPool()
     /// The streams of the users of one request.
-    var numbers: ContiguousArray<UInt32> = []
+    var numbers: ContiguousArray<StreamID> = []
     var isClosed = false
     /// How often the lock was taken; for tests, which count.
     var turns = 0

@@ -25,7 +25,7 @@ import TraylogDomain
         #expect(stored == record)
         let span = RawSpan(_elements: stored.span)
         let header = try RecordHeader.read(span)
-        #expect(header.kind == event.kind && header.stream == 7 && header.salt == Self.salt)
+        #expect(header.kind == event.kind && header.stream.rawValue == 7 && header.salt == Self.salt)
         switch try RecordCodec.body(seq: event.seq.rawValue, header: header, record: span) {
         case .inline(let range):
             try RecordCodec.verify(seq: event.seq.rawValue, record: span)
@@ -72,7 +72,7 @@ import TraylogDomain
         let payload = encode(event)
         var record: [UInt8] = []
         _ = RecordCodec.append(
-            seq: event.seq.rawValue, kind: event.kind, stream: 7, recordedAt: event.recordedAt,
+            seq: event.seq.rawValue, kind: event.kind, stream: StreamID(rawValue: 7), recordedAt: event.recordedAt,
             occurredAt: event.occurredAt, salt: Self.salt, payload: RawSpan(_elements: payload.span),
             to: &record)
         return (record, payload)

@@ -12,7 +12,7 @@ import TraylogDomain
         #expect(append(payload, to: &record) == .inline)
         #expect(record.count == 44 + payloadBytes)
         let header = try RecordHeader.read(RawSpan(_elements: record.span))
-        #expect(header.kind == .notified && header.stream == 7 && header.flags == [])
+        #expect(header.kind == .notified && header.stream.rawValue == 7 && header.flags == [])
         #expect(header.recordedAt.milliseconds == 1_700_000_000_123)
         #expect(header.occurredAt == nil)
         #expect(header.salt == Salt(11, 12))
@@ -159,7 +159,8 @@ import TraylogDomain
 
     private func append(_ payload: [UInt8], to record: inout [UInt8]) -> RecordCodec.Placement {
         RecordCodec.append(
-            seq: 9, kind: .notified, stream: 7, recordedAt: Timestamp(milliseconds: 1_700_000_000_123),
+            seq: 9, kind: .notified, stream: StreamID(rawValue: 7),
+            recordedAt: Timestamp(milliseconds: 1_700_000_000_123),
             occurredAt: nil, salt: Salt(11, 12), payload: RawSpan(_elements: payload.span), to: &record)
     }
 

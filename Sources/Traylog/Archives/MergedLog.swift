@@ -12,7 +12,7 @@ struct MergedLog {
     /// The user whose own events are read; nil for all events.
     private let user: String?
     /// The user's stream; 0 for an unknown user.
-    private let stream: UInt32
+    private let stream: StreamID
     private let last: UInt64
     /// The store's floor when the archives were opened.
     ///
@@ -39,7 +39,7 @@ struct MergedLog {
         if let user {
             (stream, floor) = try queries.answer(.now, of: user) { ($0.stream, $0.store.record.floor) }
         } else {
-            (stream, floor) = (0, try queries.answer { $0.record.floor })
+            (stream, floor) = (.absent, try queries.answer { $0.record.floor })
         }
         do {
             archived = try archives.contents.cursor(from: next)
@@ -61,7 +61,7 @@ struct MergedLog {
 
     /// The next event; nil after the last.
     mutating func take() throws -> LogRow? {
-        guard user == nil || stream != 0 else { return nil }
+        guard user == nil || stream != .absent else { return nil }
         while true {
             if rows.isEmpty, next <= last { try readLog() }
             guard let seq = archived.seq, seq <= last, seq <= rows.first?.seq ?? last else { return rows.popFirst() }

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogQueries
 import TraylogStates
 
@@ -36,7 +37,8 @@ extension BlockingQueries {
 
     /// Whether a stream (``Changes/stream``) was that of a person who was erased.
     public func isErased(stream: UInt32) throws(TraylogError) -> Bool {
-        try queries.answer { try $0.root(stream)?.name == .erased(stream) }
+        let stream = StreamID(rawValue: stream)
+        return try queries.answer { try $0.root(stream)?.name == .erased(stream) }
     }
 
     /// Identifies the store, in 32 characters: a restored one has another identity than the exported one, a backup the same.

@@ -25,7 +25,7 @@ extension BlockingQueries {
             guard (1...10_000).contains(limit) else {
                 throw Refusal.invalid(field: "limit", reason: "must be 1 to 10000, not \(limit)")
             }
-            if let cursor, cursor.stream != now.stream {
+            if let cursor, cursor.stream != now.stream.rawValue {
                 throw Refusal.invalid(field: "cursor", reason: "is not of this user")
             }
             let view = try now.at(cursor.map { .seq($0.asOf) } ?? asOf)

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogPlatform
 import TraylogQueries
 import TraylogRewrite

@@ -163,7 +163,7 @@ extension LogRestore {
     /// Puts events in the place of those that are missing, so that all others keep their numbers.
     private func appendLost(_ count: UInt64, at time: Timestamp) {
         for _ in 0..<count {
-            batch.append(.lost, user: nil, kind: .lost, stream: 0, recordedAt: time, salt: Salt(0, 0))
+            batch.append(.lost, user: nil, kind: .lost, stream: .absent, recordedAt: time, salt: Salt(0, 0))
         }
         if count > 0 { newest = time }
     }
@@ -187,7 +187,7 @@ extension LogRestore {
         }
     }
 
-    private func add(_ exported: borrowing ExportedEvent, stream: UInt32) {
+    private func add(_ exported: borrowing ExportedEvent, stream: StreamID) {
         let (event, stored) = (exported.event, exported.stored)
         batch.append(
             payload: RawSpan(_elements: stored.payload.span), kind: event.kind, stream: stream,
@@ -195,7 +195,7 @@ extension LogRestore {
     }
 
     /// The stream of an event that was added before.
-    private func stream(of item: Seq) throws -> UInt32? {
+    private func stream(of item: Seq) throws -> StreamID? {
         if let header = try batch.header(item.rawValue) { return header.stream }
         guard let environment, item.rawValue < batch.firstSeq else { return nil }
         let log = EventLog(environment)

@@ -135,7 +135,7 @@ extension StoredForm {
             throw .invalid(field: "stored.crc", reason: "is no checksum of 32 bits")
         }
         self.init(
-            stream: stream, salt: salt,
+            stream: StreamID(rawValue: stream), salt: salt,
             payload: try members.base64("payload", in: text), checksum: checksum,
             last: Seq(try members.integer("last", in: text)))
     }
@@ -145,7 +145,7 @@ extension StoredForm {
 ///
 /// With its readable members they are enough to restore the record byte for byte.
 package struct StoredForm: Hashable, Sendable {
-    package var stream: UInt32
+    package var stream: StreamID
     package var salt: Salt
     package var payload: [UInt8]
     /// The checksum of the record.
@@ -153,7 +153,7 @@ package struct StoredForm: Hashable, Sendable {
     /// The last event of the export, so that a restore notices a missing end.
     package var last: Seq
 
-    package init(stream: UInt32, salt: Salt, payload: [UInt8], checksum: UInt32, last: Seq) {
+    package init(stream: StreamID, salt: Salt, payload: [UInt8], checksum: UInt32, last: Seq) {
         self.stream = stream
         self.salt = salt
         self.payload = payload
@@ -182,7 +182,7 @@ extension JSONWriter {
         members(of: event)
         name("stored")
         beginObject()
-        member("stream", UInt64(stored.stream))
+        member("stream", UInt64(stored.stream.rawValue))
         name("salt")
         value(base64: stored.salt.bytes.span)
         name("payload")

@@ -275,7 +275,7 @@ extension EventLeaf {
             throw .invalid(field: "leaf", reason: "is of a kind that this version does not know")
         }
         let header = RecordHeader(
-            kind: kind, stream: stream, recordedAt: Timestamp(milliseconds: recordedAt),
+            kind: kind, stream: StreamID(rawValue: stream), recordedAt: Timestamp(milliseconds: recordedAt),
             occurredAt: occurredAt.map { Timestamp(milliseconds: $0) }, salt: Salt(0, 0))
         do throws(CodecError) {
             return try EventDecoder.event(seq: Seq(seq), header: header, payload: RawSpan(_elements: payload.span))

@@ -1,8 +1,9 @@
 /// Stands for a string that is only compared: a thread, a category, a key, a topic, a user (``IdentityHasher``).
 ///
 /// Identities are random numbers: their order only sorts them.
+@usableFromInline
 package struct Identity: Hashable, Comparable, BitwiseCopyable, Sendable {
-    package let rawValue: UInt64
+    @usableFromInline package let rawValue: UInt64
 
     @inlinable
     package init(rawValue: UInt64) { self.rawValue = rawValue }

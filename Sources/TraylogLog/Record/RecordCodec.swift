@@ -21,12 +21,12 @@ package enum RecordCodec {
     /// Appends the record of an event to `buffer`, checksum included.
     ///
     /// - Parameters:
-    ///   - stream: the surrogate of the user or the topic; 0 for the store itself.
+    ///   - stream: absent for the store itself.
     ///   - occurredAt: `Int64.min` milliseconds would read back as nil.
     ///   - payload: from ``PayloadEncoder``; at most ``largestPayloadBytes``.
     /// - Returns: whether the payload is in the record, or must be stored in chunks in the same transaction.
     package static func append(
-        seq: UInt64, kind: EventKind, stream: UInt32, recordedAt: Timestamp, occurredAt: Timestamp?,
+        seq: UInt64, kind: EventKind, stream: StreamID, recordedAt: Timestamp, occurredAt: Timestamp?,
         salt: Salt, payload: RawSpan, to buffer: inout [UInt8]
     ) -> Placement {
         precondition(payload.byteCount <= largestPayloadBytes, "a command that large must be refused")
@@ -90,7 +90,7 @@ extension OutputSpan<UInt8> {
         append(littleEndian: RecordHeader.version)
         append(littleEndian: header.kindNumber)
         append(littleEndian: header.flags.rawValue)
-        append(littleEndian: header.stream)
+        append(littleEndian: header.stream.rawValue)
         append(littleEndian: header.recordedAt.milliseconds)
         append(littleEndian: header.occurredAt?.milliseconds ?? RecordHeader.noTime)
         append(littleEndian: header.salt.first)

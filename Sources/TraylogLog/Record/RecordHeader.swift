@@ -9,16 +9,14 @@ import TraylogDomain
 package struct RecordHeader: Hashable, Sendable {
     package static let byteCount = 44
     package static let version: UInt8 = 1
-    /// The highest stream that a file may name, far from an overflow.
-    package static let highestStream = UInt32(1) << 31 - 1
     /// Encodes an absent `occurredAt`.
     static let noTime = Int64.min
 
     package var crc: UInt32
     package var kindNumber: UInt8
     package var flags: RecordFlags
-    /// The number that stands for the user or the topic; 0 is the store itself.
-    package var stream: UInt32
+    /// Absent: the event is one of the store itself.
+    package var stream: StreamID
     package var recordedAt: Timestamp
     package var occurredAt: Timestamp?
     package var salt: Salt
@@ -32,7 +30,7 @@ package struct RecordHeader: Hashable, Sendable {
 extension RecordHeader {
     /// Makes a header without flags and checksum, to decode a payload with.
     package init(
-        kind: EventKind, stream: UInt32, recordedAt: Timestamp, occurredAt: Timestamp?, salt: Salt
+        kind: EventKind, stream: StreamID, recordedAt: Timestamp, occurredAt: Timestamp?, salt: Salt
     ) {
         self.init(
             crc: 0, kindNumber: kind.rawValue, flags: [], stream: stream, recordedAt: recordedAt,
@@ -43,7 +41,7 @@ extension RecordHeader {
     ///
     /// - Throws: ``CodecError`` `damaged` when there are fewer events than streams, because each stream began with one.
     package func checkStream(at seq: UInt64) throws(CodecError) {
-        guard UInt64(stream) <= seq else {
+        guard UInt64(stream.rawValue) <= seq else {
             throw CodecError(.damaged, seq: seq, "it belongs to stream \(stream), which nothing began")
         }
     }
@@ -54,7 +52,7 @@ extension RecordHeader {
     ///
     /// - Throws: ``CodecError``: `truncated` below 44 bytes, `newer` for a format version or flags that this
     ///   version does not know, `damaged` for version 0, for flags that exclude each other, and beyond
-    ///   ``highestStream``.
+    ///   ``StreamID/highest``.
     package static func read(_ record: RawSpan, seq: UInt64? = nil) throws(CodecError) -> RecordHeader {
         guard record.byteCount >= byteCount else {
             throw CodecError(
@@ -71,13 +69,14 @@ extension RecordHeader {
         guard !flags.isSuperset(of: [.chunked, .erased]) else {
             throw CodecError(.damaged, seq: seq, "its payload is both stored and erased")
         }
-        guard record.littleEndian(at: 8, as: UInt32.self) <= highestStream else {
+        let stream = StreamID(rawValue: record.littleEndian(at: 8))
+        guard stream <= .highest else {
             throw CodecError(.damaged, seq: seq, "no store has so many streams")
         }
         let occurredAt: Int64 = record.littleEndian(at: 20)
         return RecordHeader(
             crc: record.littleEndian(at: 0), kindNumber: record.byte(at: 5), flags: flags,
-            stream: record.littleEndian(at: 8),
+            stream: stream,
             recordedAt: Timestamp(milliseconds: record.littleEndian(at: 12)),
             occurredAt: occurredAt == noTime ? nil : Timestamp(milliseconds: occurredAt),
             salt: Salt(record.littleEndian(at: 28), record.littleEndian(at: 36)))

@@ -25,7 +25,7 @@ package struct StepFold {
     }
 
     /// Whether the store knows the user.
-    package var isKnown: Bool { base.stream != 0 }
+    package var isKnown: Bool { base.stream != .absent }
 
     /// Folds, and calls `body` with the state after each event of the user, and after each event of a topic that reached
     /// the user.

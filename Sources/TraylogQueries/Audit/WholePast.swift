@@ -10,14 +10,14 @@ package final class WholePast: FoldHistory, StateSource {
 
     /// Events below the floor that can concern the user, as the log or an archive has them.
     package private(set) var rows: [UInt64: LogRow] = [:]
-    private let stream: UInt32
+    private let stream: StreamID
     private let hasher: IdentityHasher
     private let floorSeq: UInt64
     private var facts: [UInt64: Fact] = [:]
     private var own: [UInt64] = []
     /// Events of each topic that the user was ever subscribed to, ascending.
     private var topics: [Identity: [UInt64]] = [:]
-    private var topicStreams: [UInt32: Identity] = [:]
+    private var topicStreams: [StreamID: Identity] = [:]
     private var topicSeqs: Set<UInt64> = []
     private var landmarks: [TrayState] = []
     /// The next event that must come.
@@ -28,7 +28,7 @@ package final class WholePast: FoldHistory, StateSource {
     private static let landmarkDistance = 2_048
 
     /// - Parameter stream: the user's; 0 for somebody without events.
-    package init(of stream: UInt32, _ record: StoreRecord) {
+    package init(of stream: StreamID, _ record: StoreRecord) {
         self.stream = stream
         hasher = record.hasher
         floorSeq = record.floor.seq.rawValue

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 
 /// The streams of a log that is being restored, in the order of their first events.
 ///
@@ -15,7 +16,7 @@ package struct RestoredStreams {
     /// The numbers in the restored log by those of the export.
     ///
     /// They are the same as long as no event is missing.
-    private var numbers: [UInt32: UInt32] = [:]
+    private var numbers: [StreamID: StreamID] = [:]
     /// Whether events are missing, which may have been the first ones of their streams.
     private var hasGaps = false
 
@@ -31,12 +32,12 @@ package struct RestoredStreams {
     ///   broadcast that it changes is missing.
     /// - Throws: ``Refusal`` when the stream does not belong to the event's user or topic.
     package mutating func add(
-        _ event: borrowing Event, stream: UInt32, streamOf: (Seq) throws -> UInt32?
-    ) throws -> UInt32? {
+        _ event: borrowing Event, stream: StreamID, streamOf: (Seq) throws -> StreamID?
+    ) throws -> StreamID? {
         switch (event.body, event.user) {
         case (.compacted, nil), (.lost, nil):
-            guard stream == 0 else { throw Self.wrong("must be 0, that of the store itself") }
-            return 0
+            guard stream == .absent else { throw Self.wrong("must be 0, that of the store itself") }
+            return .absent
         case (.erased, _), (.compacted, .some), (.lost, .some):
             throw Refusal.invalid(field: "kind", reason: "is one that an export does not have")
         case (.broadcast(let topic, _), nil):
@@ -56,7 +57,7 @@ package struct RestoredStreams {
                 return nil
             }
             let ofItem = try streamOf(item)
-            guard streams[Int(own) - 1].isTopic, ofItem == own || (hasGaps && ofItem == 0) else {
+            guard streams[Int(own.rawValue) - 1].isTopic, ofItem == own || (hasGaps && ofItem == .absent) else {
                 throw Self.wrong("is not that of the broadcast which the event names")
             }
             return own
@@ -65,22 +66,22 @@ package struct RestoredStreams {
         }
     }
 
-    private mutating func add(_ identity: Identity, isTopic: Bool, _ given: UInt32) throws(Refusal) -> UInt32 {
+    private mutating func add(_ identity: Identity, isTopic: Bool, _ given: StreamID) throws(Refusal) -> StreamID {
         if let own = numbers[given] {
-            let known = streams[Int(own) - 1]
+            let known = streams[Int(own.rawValue) - 1]
             guard known.identity == identity, known.isTopic == isTopic else {
                 throw Self.wrong("is that of another user or topic")
             }
             return own
         }
-        guard given > 0, hasGaps || Int(given) == streams.count + 1 else {
+        guard given != .absent, hasGaps || Int(given.rawValue) == streams.count + 1 else {
             throw Self.wrong("must be \(streams.count + 1), or that of an earlier event")
         }
         guard identities.insert(identity).inserted else {
             throw Self.wrong("is a new one, but this user or topic has one already")
         }
         streams.append(Stream(identity: identity, isTopic: isTopic))
-        let own = UInt32(streams.count)
+        let own = StreamID(rawValue: UInt32(streams.count))
         numbers[given] = own
         return own
     }

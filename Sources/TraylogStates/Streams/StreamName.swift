@@ -7,7 +7,7 @@ package enum StreamName: Hashable, Sendable {
     case user(String)
     case topic(String)
     /// A user who was erased, by the number of the stream.
-    case erased(UInt32)
+    case erased(StreamID)
 
     package var text: String {
         switch self {

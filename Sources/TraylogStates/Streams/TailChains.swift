@@ -1,3 +1,4 @@
+import TraylogLog
 import TraylogPlatform
 
 /// Which events at the end of the log belong to which stream: a chain through the events of each, with a value for every
@@ -59,7 +60,7 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     @usableFromInline var dropped = 0
     @usableFromInline var pages: ContiguousArray<Page> = []
     /// Streams with long chains, until ``noteShort(_:)``.
-    @usableFromInline package private(set) var long: Set<UInt32> = []
+    @usableFromInline package private(set) var long: Set<StreamID> = []
 
     /// - Parameters:
     ///   - start: the event right before the first one.
@@ -78,18 +79,18 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
 
     /// The oldest event of a stream; 0 when there is none.
     @inlinable
-    package func first(of stream: UInt32) -> UInt64 { ends(of: stream).first }
+    package func first(of stream: StreamID) -> UInt64 { ends(of: stream).first }
 
     /// Whether a stream has an event by `head`.
     @inlinable
-    package func began(_ stream: UInt32, by head: UInt64) -> Bool {
+    package func began(_ stream: StreamID, by head: UInt64) -> Bool {
         let first = first(of: stream)
         return first != 0 && first <= head
     }
 
     /// The newest event of a stream; 0 when there is none.
     @inlinable
-    package func last(of stream: UInt32) -> UInt64 {
+    package func last(of stream: StreamID) -> UInt64 {
         let ends = ends(of: stream)
         return ends.first == 0 ? 0 : ends.last
     }
@@ -111,7 +112,7 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
 
     /// Brings the memory of the end of a chain near, to which an event is about to be appended.
     @inlinable
-    package func prefetchEnd(of stream: UInt32) {
+    package func prefetchEnd(of stream: StreamID) {
         let (page, place) = TailChains.place(of: stream)
         if page < pages.count && pages[page].count > 0 { Memory.prefetch(place, of: pages[page].ends) }
     }
@@ -125,7 +126,7 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
 
     /// The stream's oldest event after `seq`, which is one of its events or older than its chain; 0 when there is none.
     @inlinable
-    package func next(of stream: UInt32, after seq: UInt64) -> UInt64 {
+    package func next(of stream: StreamID, after seq: UInt64) -> UInt64 {
         let ends = ends(of: stream)
         if ends.first == 0 || seq < ends.first { return ends.first }
         return seq >= ends.last ? 0 : next(after: seq)
@@ -135,7 +136,7 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     ///
     /// - Complexity: O(events of the stream).
     @inlinable
-    package func seqs(of stream: UInt32) -> [UInt64] {
+    package func seqs(of stream: StreamID) -> [UInt64] {
         var seqs: [UInt64] = []
         var seq = first(of: stream)
         while seq != 0 {
@@ -147,13 +148,13 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
 
     /// Appends the next event.
     ///
-    /// - Parameter stream: 0 for an event of the store itself, which is in no chain.
+    /// - Parameter stream: absent for an event of the store itself, which is in no chain.
     /// - Returns: the event before it of the same stream; 0 when it is the first.
     @inlinable
     @discardableResult
-    package mutating func append(_ value: Value, to stream: UInt32) -> UInt64 {
+    package mutating func append(_ value: Value, to stream: StreamID) -> UInt64 {
         events.append(Event(value))
-        guard stream != 0 else { return 0 }
+        guard stream != .absent else { return 0 }
         let seq = end
         let (page, place) = TailChains.place(of: stream)
         if page >= pages.count || pages[page].ends.isEmpty { makePage(page) }
@@ -172,9 +173,9 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
 
     /// Takes the newest event, which is of `stream` and came after `previous`, back.
     @inlinable
-    package mutating func removeLast(of stream: UInt32, previous: UInt64) {
+    package mutating func removeLast(of stream: StreamID, previous: UInt64) {
         events.removeLast()
-        guard stream != 0 else { return }
+        guard stream != .absent else { return }
         let (page, place) = TailChains.place(of: stream)
         if previous == 0 {
             clear(page, place)
@@ -192,7 +193,7 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     ///
     /// - Returns: whether any are left.
     @inlinable
-    package mutating func unchain(_ stream: UInt32, through seq: UInt64) -> Bool {
+    package mutating func unchain(_ stream: StreamID, through seq: UInt64) -> Bool {
         let ends = ends(of: stream)
         guard ends.first != 0, ends.first <= seq else { return ends.first != 0 }
         let (page, place) = TailChains.place(of: stream)
@@ -206,11 +207,11 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     }
 
     @usableFromInline
-    mutating func noteLong(_ stream: UInt32) { long.insert(stream) }
+    mutating func noteLong(_ stream: StreamID) { long.insert(stream) }
 
     /// The chain of a stream was taken out as far as it can be, or taken back.
     @usableFromInline
-    package mutating func noteShort(_ stream: UInt32) { if !long.isEmpty { long.remove(stream) } }
+    package mutating func noteShort(_ stream: StreamID) { if !long.isEmpty { long.remove(stream) } }
 
     @inlinable
     mutating func clear(_ page: Int, _ place: Int) {
@@ -235,12 +236,12 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     func index(_ seq: UInt64) -> Int { dropped &+ Int(seq &- start) &- 1 }
 
     @inlinable
-    static func place(of stream: UInt32) -> (page: Int, place: Int) {
-        (Int(stream) / pageStreams, Int(stream) % pageStreams)
+    static func place(of stream: StreamID) -> (page: Int, place: Int) {
+        (Int(stream.rawValue) / pageStreams, Int(stream.rawValue) % pageStreams)
     }
 
     @inlinable
-    func ends(of stream: UInt32) -> Ends {
+    func ends(of stream: StreamID) -> Ends {
         let (page, place) = TailChains.place(of: stream)
         return page < pages.count && pages[page].count > 0 ? pages[page].ends[place] : Ends()
     }
@@ -254,10 +255,10 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
 
 extension TailChains {
     /// Visits the streams that have events, with the oldest one of each; by number.
-    package func forEachStream(_ body: (UInt32, _ first: UInt64) -> Void) {
+    package func forEachStream(_ body: (StreamID, _ first: UInt64) -> Void) {
         for page in pages.indices where pages[page].count > 0 {
             for place in pages[page].ends.indices where pages[page].ends[place].first != 0 {
-                body(UInt32(page * TailChains.pageStreams + place), pages[page].ends[place].first)
+                body(StreamID(rawValue: UInt32(page * TailChains.pageStreams + place)), pages[page].ends[place].first)
             }
         }
     }

@@ -6,8 +6,8 @@ import TraylogPages
 /// One event of the log's tail, as its header and the name of its stream tell it.
 package struct TailEvent {
     package let seq: UInt64
-    /// 0 for an event of the store itself.
-    package let stream: UInt32
+    /// Absent for an event of the store itself.
+    package let stream: StreamID
     /// Nil when a newer version wrote it.
     package let kind: EventKind?
     /// Given where it was asked for.

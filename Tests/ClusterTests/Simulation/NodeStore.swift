@@ -157,7 +157,8 @@ final class LedgerStore: NodeStore {
     private func record(_ command: Command, _ body: Event.Body, seq: UInt64) -> LogRecord {
         var batch = RecordBatch(firstSeq: seq)
         batch.append(
-            command, body: body, kind: body.kind, fingerprint: 1, stream: UInt32(command.user?.utf8.count ?? 0),
+            command, body: body, kind: body.kind, fingerprint: 1,
+            stream: StreamID(rawValue: UInt32(command.user?.utf8.count ?? 0)),
             recordedAt: Timestamp(milliseconds: Int64(seq)), salt: Salt(salts.next(), salts.next()))
         var made: [LogRecord] = []
         try? batch.forEachWhole { seq, header, payload in

@@ -23,7 +23,7 @@ enum PayloadOracle {
         }
         let record = RawSpan(_elements: bytes.span)
         guard let header = try? RecordHeader.read(record, seq: 7) else { return nil }
-        guard header.stream <= RecordHeader.highestStream else { return "a stream beyond the highest" }
+        guard header.stream <= .highest else { return "a stream beyond the highest" }
         guard let body = try? RecordCodec.body(seq: 7, header: header, record: record) else { return nil }
         guard case .inline(let range) = body else { return nil }
         guard (try? RecordCodec.verify(seq: 7, record: record)) != nil else { return "a right checksum is refused" }

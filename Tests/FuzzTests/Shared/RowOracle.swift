@@ -65,7 +65,7 @@ enum RowOracle {
         } check: { decoded in
             let record = decoded.record
             let isWithin = record.flushedThrough <= Seq.highest && record.nextStream > 0
-            return isWithin && record.nextStream <= RecordHeader.highestStream ? nil : "a number beyond its limit"
+            return isWithin && record.nextStream <= .highest ? nil : "a number beyond its limit"
         }
     }
 

@@ -9,7 +9,7 @@ struct ArchivedTestEvent: Hashable {
     /// Empty when it is in the record.
     var payload: [UInt8] = []
 
-    init(seq: UInt64, stream: UInt32 = 1, payload: [UInt8], random: inout SeededRandom) {
+    init(seq: UInt64, stream: StreamID = 1, payload: [UInt8], random: inout SeededRandom) {
         self.seq = seq
         var record: [UInt8] = []
         let placement = RecordCodec.append(
@@ -44,7 +44,7 @@ extension SeededRandom {
                 (between(1_957, largest), 3),
             ])
             return ArchivedTestEvent(
-                seq: seq, stream: UInt32(between(1, 9)), payload: archivedPayload(size), random: &self)
+                seq: seq, stream: stream(1, 9), payload: archivedPayload(size), random: &self)
         }
     }
 

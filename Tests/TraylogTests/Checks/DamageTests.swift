@@ -129,7 +129,7 @@ extension DamageTests {
                 try raw.environment.write { try record.write(raw.tables.meta, to: &$0) }
                 // Nobody would look for it in ann's tray, and nobody would look at it for bob's before he asks.
                 let bob = try raw.stream(of: "bob")
-                try raw.change(raw.log, RawStore.key(150)) { $0[8] = UInt8(bob) }
+                try raw.change(raw.log, RawStore.key(150)) { $0[8] = UInt8(bob.rawValue) }
             }
             let named = "event 150 is damaged"
             #expect(try failure { try withReader(path) { try $0.tray(of: "ann") } }?.message.contains(named) == true)
@@ -317,11 +317,11 @@ private struct AnyBytes {
 
 extension RawStore {
     /// The key of the first row of a stream in `space`.
-    func firstKey(_ stream: UInt32, _ space: StateTable.Space) throws -> [UInt8] {
+    func firstKey(_ stream: StreamID, _ space: StateTable.Space) throws -> [UInt8] {
         try #require(try firstKeyIfAny(stream, space))
     }
 
-    func firstKeyIfAny(_ stream: UInt32, _ space: StateTable.Space) throws -> [UInt8]? {
+    func firstKeyIfAny(_ stream: StreamID, _ space: StateTable.Space) throws -> [UInt8]? {
         let start = StateTable.key(stream, space, 0)
         let table = states
         return try environment.read { transaction in

@@ -1,6 +1,7 @@
 import Testing
 import TestSupport
 import TraylogDomain
+import TraylogLog
 @testable import Traylog
 @testable import TraylogFold
 @testable import TraylogStates
@@ -11,9 +12,9 @@ import TraylogDomain
     func everyFactComesOutAsItWentIn(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var buffer = FactBuffer(firstStream: 3)
-        var expected: [UInt32: [(fact: Fact, due: Timestamp?)]] = [:]
+        var expected: [StreamID: [(fact: Fact, due: Timestamp?)]] = [:]
         for seq in 1...UInt64(random.between(1, 400)) {
-            let stream = UInt32(random.between(3, 20))
+            let stream = random.stream(3, 20)
             let fact = Self.fact(seq, &random)
             let due = random.chance(20) ? Timestamp(milliseconds: Int64(random.between(-5, 5))) : nil
             let isFirst = expected[stream] == nil
@@ -22,7 +23,7 @@ import TraylogDomain
             expected[stream, default: []].append((fact, due))
         }
         buffer.sort()
-        for stream in UInt32(3)...25 {
+        for stream in StreamID(rawValue: 3)...25 {
             let facts = StreamFacts(stream, in: [buffer])
             #expect(facts.count == expected[stream]?.count ?? 0, "seed \(seed)")
             guard facts.count > 0 else { continue }
@@ -42,13 +43,15 @@ import TraylogDomain
             (fact.thread, fact.category, fact.argument, fact.key) = (
                 Identity(rawValue: seq), 2, 3, Identity(rawValue: .max)
             )
-            buffer.add(fact, due: nil, stream: UInt32(1 + seq % 100), name: seq <= 100 ? .user("user\(seq)") : nil)
+            buffer.add(
+                fact, due: nil, stream: StreamID(rawValue: UInt32(1 + seq % 100)),
+                name: seq <= 100 ? .user("user\(seq)") : nil)
         }
         #expect(buffer.byteCount <= 10_000 * 61)
     }
 
-    private static func name(_ stream: UInt32) -> StreamName {
-        switch stream % 3 {
+    private static func name(_ stream: StreamID) -> StreamName {
+        switch stream.rawValue % 3 {
         case 0: .user("a user's name, \(stream)")
         case 1: .topic("é\(stream)")
         default: .erased(stream)

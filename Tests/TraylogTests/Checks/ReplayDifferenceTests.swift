@@ -97,7 +97,7 @@ import TestSupport
         try withFilledStore { path in
             try RawStore.change(path) { raw in
                 let ann = try raw.stream(of: "ann")
-                try raw.changeSealed(raw.names, NameTable.key(user: "bob")) { $0[0] = UInt8(ann) }
+                try raw.changeSealed(raw.names, NameTable.key(user: "bob")) { $0[0] = UInt8(ann.rawValue) }
             }
             #expect(try report(path).difference?.contains("bob") == true)
         }

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import TestSupport
+import TraylogLog
 import TraylogPlatform
 @testable import Traylog
 @testable import TraylogDomain

@@ -33,8 +33,8 @@ struct Forgery {
 
     /// With payloads and checksums that fit, and streams by first appearance.
     func lines() throws -> [Line] {
-        var streams: [[UInt8]: UInt32] = [:]
-        var streamOf: [UInt32] = [0]
+        var streams: [[UInt8]: StreamID] = [:]
+        var streamOf: [StreamID] = [.absent]
         var batch = RecordBatch(firstSeq: 1)
         var all: [Line] = []
         for exported in events {
@@ -46,7 +46,7 @@ struct Forgery {
                 commandFingerprint: event.commandFingerprint, body: event.body, unknownFields: event.unknownFields,
                 to: &stored.payload)
             if let name = event.streamName {
-                stored.stream = streams[name] ?? UInt32(streams.count + 1)
+                stored.stream = streams[name] ?? StreamID(rawValue: UInt32(streams.count + 1))
                 streams[name] = stored.stream
             } else {
                 stored.stream = streamOf[min(Int(event.body.greatestNamed.rawValue), streamOf.count - 1)]

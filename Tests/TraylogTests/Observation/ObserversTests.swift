@@ -31,7 +31,7 @@ struct ObserversTests {
     }
 
     /// Streams that a log of such events touches.
-    private func touched(_ events: [(stream: UInt32, body: Event.Body)]) throws -> TouchedStreams {
+    private func touched(_ events: [(stream: StreamID, body: Event.Body)]) throws -> TouchedStreams {
         try withStorePath { path in
             try withStore(path) { _ in }
             try RawStore.change(path) { store in

@@ -87,7 +87,7 @@ struct RawStore {
     var names: Database { tables.names.database }
     var log: Database { environment.database("log") }
 
-    func stream(of user: String) throws -> UInt32 {
+    func stream(of user: String) throws -> StreamID {
         let names = tables.names
         return try #require(try environment.read { try names.stream(of: user, in: $0) })
     }

@@ -12,7 +12,7 @@ import TraylogLog
     func everyFactComesBackAsItWas(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var tail = LogTail(after: 0)
-        var facts: [(fact: Fact?, stream: UInt32)] = []
+        var facts: [(fact: Fact?, stream: StreamID)] = []
         var lastOfTopics: [UInt64] = []
         for _ in 0..<1_000 {
             switch random.below(100) {
@@ -25,14 +25,14 @@ import TraylogLog
                 tail.publish(head(facts.count))
             case 10:
                 let seq = UInt64(random.between(0, Int(tail.head.seq)))
-                for stream in UInt32(1)...9 {
+                for stream in StreamID.first...9 {
                     let last = facts[..<Int(seq)].lastIndex { $0.stream == stream } ?? -1
                     tail.flushed(stream, through: UInt64(last + 1))
                 }
                 tail.dropThrough(seq)
             default:
-                let stream = UInt32(random.between(1, 9))
-                let topic = stream > 7 ? Identity(rawValue: UInt64(stream)) : nil
+                let stream = random.stream(1, 9)
+                let topic = stream > 7 ? Identity(rawValue: UInt64(stream.rawValue)) : nil
                 let fact = fact(seq: UInt64(facts.count + 1), &random)
                 if let fact {
                     tail.append(fact, to: stream, topic: topic)
@@ -50,11 +50,13 @@ import TraylogLog
         let after = UInt64(random.between(Int(tail.first) - 1, facts.count))
         let heard = tail.topicEvents(after: after, through: UInt64(facts.count) - 1)
         #expect(heard?.map(\.seq) == lastOfTopics.filter { $0 > after && $0 < UInt64(facts.count) })
-        #expect(heard?.allSatisfy { facts[Int($0.seq) - 1].stream == UInt32($0.topic.rawValue) } ?? false)
+        #expect(
+            heard?.allSatisfy { facts[Int($0.seq) - 1].stream == StreamID(rawValue: UInt32($0.topic.rawValue)) }
+                ?? false)
         #expect(tail.first == 1 || tail.topicEvents(after: tail.first - 2, through: .max) == nil)
         for seq in tail.first..<UInt64(facts.count + 1) { #expect(tail.fact(seq) == facts[Int(seq - 1)].fact) }
         #expect(tail.first == 1 || tail.fact(tail.first - 1) == nil)
-        for stream in UInt32(1)...9 {
+        for stream in StreamID.first...9 {
             let seqs = (tail.first..<UInt64(facts.count + 1)).filter { facts[Int($0 - 1)].stream == stream }
             #expect(tail.last(of: stream) == seqs.last ?? 0)
             #expect(tail.hasPending(stream) == (seqs.last ?? 0 > tail.head.seq))

@@ -1,6 +1,7 @@
 import Testing
 import TestSupport
 import TraylogDomain
+import TraylogLog
 @testable import Traylog
 @testable import TraylogStates
 @testable import TraylogWriter
@@ -12,9 +13,9 @@ import TraylogDomain
         var random = SeededRandom(seed: seed)
         let hasher = IdentityHasher(key0: random.next(), key1: random.next())
         var directory = StreamDirectory(nextNumber: 2_001, topics: 0)
-        var present: [UInt32: LiveStream] = [:]
+        var present: [StreamID: LiveStream] = [:]
         for _ in 0..<5_000 {
-            let number = UInt32(random.between(1, 1_000))
+            let number = random.stream(1, 1_000)
             if let stream = present.removeValue(forKey: number) {
                 directory.remove(stream)
             } else {
@@ -22,7 +23,7 @@ import TraylogDomain
             }
         }
         directory.checkInvariants()
-        for number in UInt32(1)...2_000 {
+        for number in StreamID.first...2_000 {
             let name = stream(number, hasher)
             #expect(directory[number] === present[number])
             #expect(directory[name.userName] === (name.isTopic ? nil : present[number]))
@@ -32,8 +33,8 @@ import TraylogDomain
     }
 
     /// Every seventh is a topic.
-    private func stream(_ number: UInt32, _ hasher: IdentityHasher) -> LiveStream {
-        let name = number.isMultiple(of: 7) ? StreamName.topic("t\(number)") : .user("u\(number)")
+    private func stream(_ number: StreamID, _ hasher: IdentityHasher) -> LiveStream {
+        let name = number.rawValue.isMultiple(of: 7) ? StreamName.topic("t\(number)") : .user("u\(number)")
         let identity = hasher.identity(of: name.text, as: name.isTopic ? .topic : .user)
         return LiveStream(name: name, identity: identity, number: number, isNamed: true)
     }

@@ -1,5 +1,6 @@
 import Testing
 import TestSupport
+import TraylogLog
 @testable import Traylog
 @testable import TraylogDomain
 @testable import TraylogStates
@@ -10,7 +11,7 @@ import TestSupport
     func chainsHaveTheEventsOfEachStream(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var chains = TailChains<UInt64>(after: UInt64(random.below(1_000)))
-        var expected: [UInt32: [UInt64]] = [:]
+        var expected: [StreamID: [UInt64]] = [:]
         for _ in 0..<200 {
             append(to: &chains, &expected, &random)
             takeBack(from: &chains, &expected, &random)
@@ -28,11 +29,11 @@ import TestSupport
         }
         let values = (chains.start + 1..<chains.end + 1).map { $0 &* 3 }
         #expect(chains.values(from: chains.start + 1).elementsEqual(values))
-        #expect(chains.seqs(of: 0) == [] && chains.seqs(of: .max) == [])
+        #expect(chains.seqs(of: 0) == [] && chains.seqs(of: StreamID(rawValue: .max)) == [])
     }
 
     private func append(
-        to chains: inout TailChains<UInt64>, _ expected: inout [UInt32: [UInt64]], _ random: inout SeededRandom
+        to chains: inout TailChains<UInt64>, _ expected: inout [StreamID: [UInt64]], _ random: inout SeededRandom
     ) {
         for seq in chains.end + 1...chains.end + 1 + UInt64(random.below(30)) {
             // The store's own events are in no chain.
@@ -44,9 +45,9 @@ import TestSupport
 
     /// Appends some and takes them back, as a transaction that fails does.
     private func takeBack(
-        from chains: inout TailChains<UInt64>, _ expected: inout [UInt32: [UInt64]], _ random: inout SeededRandom
+        from chains: inout TailChains<UInt64>, _ expected: inout [StreamID: [UInt64]], _ random: inout SeededRandom
     ) {
-        var pending: [(stream: UInt32, previous: UInt64)] = []
+        var pending: [(stream: StreamID, previous: UInt64)] = []
         for _ in 0..<random.below(10) {
             let stream = random.chance(5) ? 0 : stream(&random)
             let before = pending.last { $0.stream == stream } == nil ? expected[stream]?.last ?? 0 : nil
@@ -59,7 +60,7 @@ import TestSupport
 
     /// Takes some chains, and now and then all events through one, out.
     private func store(
-        _ chains: inout TailChains<UInt64>, _ expected: inout [UInt32: [UInt64]], _ random: inout SeededRandom
+        _ chains: inout TailChains<UInt64>, _ expected: inout [StreamID: [UInt64]], _ random: inout SeededRandom
     ) {
         for _ in 0..<random.below(4) {
             let stream = stream(&random)
@@ -80,7 +81,7 @@ import TestSupport
     }
 
     /// Neighbours, many events of few, and numbers far away.
-    private func stream(_ random: inout SeededRandom) -> UInt32 {
-        UInt32(random.chance(80) ? random.between(1, 300) : random.between(1, 100_000))
+    private func stream(_ random: inout SeededRandom) -> StreamID {
+        random.chance(80) ? random.stream(1, 300) : random.stream(1, 100_000)
     }
 }
