@@ -86,8 +86,7 @@ struct StagingOrder: Sendable {
 }
 
 extension Flusher {
-    /// How many rows or pages make a part: a millisecond's work or two, and more beside many events or when the tail is long,
-    /// so that what is stored keeps up.
+    /// How many rows or pages make a part: a millisecond's work or two, or more beside many events.
     private func rowsPerPart(besides events: Int, _ store: borrowing LiveStore) -> Int {
         if store.tail.count > tailEvents * 3 / 4 { return .max / 2 }
         return max(min(160, max(stagedPages / 4, 1)), events)
@@ -109,7 +108,8 @@ extension Flusher {
         // A copy of the store takes a state's rows in their places, and an older slice may hold the same stream.
         guard store.capture == nil, let number = store.states.heavy.first, let stream = store.directory[number],
             let state = stream.states.committed?.state, StorableState.keepsPast(state, of: stream, store),
-            forgetAhead()
+            // What comes in faster than parts are written is better written at once.
+            !store.tail.long.contains(number), forgetAhead()
         else { return false }
         stagings += 1
         staging = Staging(stream: number, number: stagings)

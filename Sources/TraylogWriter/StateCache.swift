@@ -170,8 +170,9 @@ final class CachedState {
 
     /// Roughly how many pages, and rows of their size, are not stored.
     fileprivate var changedPages: Int {
-        state.pages.count + state.tallies.pages.count + state.moved.pages.count + state.keys.pages.count
-            + state.collapseKeys.pages.count + landmarks.count * (1 + state.categories.count / 32)
+        let inRoot = state.categories.count + state.topics.count + state.mutedThreads.count
+        return state.pages.count + state.tallies.pages.count + state.moved.pages.count + state.keys.pages.count
+            + state.collapseKeys.pages.count + landmarks.count * (1 + inRoot / 32)
     }
 
     /// Roughly what it takes in memory.

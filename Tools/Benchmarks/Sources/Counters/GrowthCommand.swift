@@ -180,12 +180,14 @@ struct GrowthRun {
     private func widen(_ store: BlockingStore) throws -> [Cost] {
         let count = max(items / 100, 1)
         _ = try store.perform((0..<count).map { command(.mute(.thread("muted-\($0)"))) })
+        letStatesBeStored()
         let muted = try cost("`notify`, then `tray`, with a mute for 100 items", 50, store) { _ in
             _ = try store.perform(command(.notify(Content(thread: "thread-1", title: "New"))))
             _ = try store.tray(of: Self.user)
         }
         _ = try store.perform((0..<count).map { command(.subscribe(topic: "topic-\($0)")) })
         _ = try store.tray(of: Self.user)
+        letStatesBeStored()
         let subscribed = try cost("broadcast, then `tray`, with a topic for 100 items", 20, store) { index in
             let content = Content(title: "News")
             _ = try store.perform(Command(user: nil, .broadcast(topic: "topic-\(index % count)", content)))
@@ -193,6 +195,9 @@ struct GrowthRun {
         }
         return [muted, subscribed]
     }
+
+    /// Waits until no flush of what was just made runs beside what is measured.
+    private func letStatesBeStored() { if watchesOthers { Thread.sleep(forTimeInterval: 2) } }
 
     private func cost(
         _ name: String, _ count: Int, divisor: Int = 1, _ store: BlockingStore, _ body: (Int) throws -> Void
