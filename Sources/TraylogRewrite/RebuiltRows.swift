@@ -35,7 +35,7 @@ package struct RebuiltRows: FoldTaker {
     ) throws -> StoreRecord {
         var record = record
         record.flushedThrough = try source.read { try tables.log.head(in: $0).seq }
-        (record.nextStream, record.topics) = (.first, 0)
+        (record.nextStream, record.topics, record.staged) = (.first, 0, nil)
         var fold = LogFold(rows: source, tables: tables, record: record, head: record.flushedThrough)
         fold.base = FoldBase.reader(of: record, tables, source)
         fold.threads = CurrentProcess.threads(threads)

@@ -173,22 +173,31 @@ extension StoredPages {
 
     /// The firsts of pages that `seq` or a later event changed.
     package func firsts(of space: PageSpace, changedSince seq: UInt64) throws -> [UInt64] {
+        guard stream != staged else {
+            return try newest(of: space).filter { !$0.isEnd && $0.changedBy >= seq }.map(\.first)
+        }
+        var firsts: [UInt64] = []
         try rows.read { transaction in
-            var firsts: [UInt64] = []
-            guard stream == staged else {
-                try states.forEachPage(stream, space, in: transaction) { first, changedBy, _ in
-                    if changedBy >= seq { firsts.append(first) }
-                }
-                return firsts
+            try states.forEachPage(stream, space, in: transaction) { first, changedBy, _ in
+                if changedBy >= seq { firsts.append(first) }
             }
-            var newest: [UInt64: (changedBy: UInt64, isEnd: Bool)] = [:]
+        }
+        return firsts
+    }
+
+    /// The firsts of pages that have ended, and may still be in their places.
+    package func ended(of space: PageSpace) throws -> [UInt64] { try newest(of: space).filter(\.isEnd).map(\.first) }
+
+    /// The newest version of each page, in its place or kept.
+    private func newest(of space: PageSpace) throws -> [(first: UInt64, changedBy: UInt64, isEnd: Bool)] {
+        var newest: [UInt64: (changedBy: UInt64, isEnd: Bool)] = [:]
+        try rows.read { transaction in
             for kept in [false, true] {
                 try states.forEachPage(stream, space, kept: kept, in: transaction) { first, changedBy, isEnd in
                     if newest[first].map({ $0.changedBy <= changedBy }) ?? true { newest[first] = (changedBy, isEnd) }
                 }
             }
-            for (first, version) in newest where version.changedBy >= seq && !version.isEnd { firsts.append(first) }
-            return firsts.sorted()
         }
+        return newest.sorted { $0.key < $1.key }.map { ($0.key, $0.value.changedBy, $0.value.isEnd) }
     }
 }

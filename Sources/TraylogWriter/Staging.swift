@@ -148,7 +148,13 @@ extension Flusher {
         if let number = store.tail.long.first, let stream = try store.stream(number) {
             _ = try store.storable(stream, events: Flusher.eventsPerSlice)
         }
-        if staging == nil { resumeStaging(store) }
+        if staging == nil, let staged = store.record.staged {
+            do {
+                try resume(staged, store)
+            } catch PackedError.damaged where staged.isInForce {
+                return try replaceStaged([], staged.stream, &store)
+            }
+        }
         guard let staging else { return nil }
         let part = rowsPerPart(besides: events, store)
         switch staging.step {
@@ -168,15 +174,17 @@ extension Flusher {
     }
 
     /// Goes on where an earlier process or transaction ended.
-    private mutating func resumeStaging(_ store: borrowing LiveStore) {
-        guard let staged = store.record.staged else { return }
-        stagings += 1
-        var staging = Staging(stream: staged.stream, number: stagings)
+    private mutating func resume(_ staged: StagedStream, _ store: borrowing LiveStore) throws {
         let states = store.tables.states
-        // Without a list there is nothing to move; a look at the damaged state makes it anew.
-        let pages = try? store.snapshot().read { try states.stagedPages(of: staged.stream, in: $0) }
-        staging.step = staged.isInForce ? .settling(pages ?? [], from: 0) : .dropping(pages ?? [], from: 0)
-        self.staging = staging
+        let list = Result { try store.snapshot().read { try states.stagedPages(of: staged.stream, in: $0) } }
+        stagings += 1
+        staging = Staging(stream: staged.stream, number: stagings)
+        if staged.isInForce {
+            staging?.step = .settling(try list.get(), from: 0)
+        } else {
+            // Versions that stay without a list are never asked for: an equal one takes the place of each, or a newer one.
+            staging?.step = .dropping((try? list.get()) ?? [], from: 0)
+        }
     }
 
     private mutating func write(_ state: StagedState, from start: Int, _ part: Int, _ mark: Slice.State?) -> Slice {
@@ -234,8 +242,12 @@ extension Flusher {
         _ pages: [StagedState.Page], _ stream: StreamID, _ store: inout LiveStore
     ) throws -> Slice {
         var slice = emptySlice()
-        for page in pages {
-            if page.changedBy == 0 { slice.rows.delete(stream, .page(page.space), page.first) }
+        let stored = try store.pages(of: stream)
+        for space in PageSpace.allCases where space != .events {
+            // Where even the ends cannot be read, a rebuild is left.
+            for first in (try? stored.ended(of: space)) ?? [] { slice.rows.delete(stream, .page(space), first) }
+        }
+        for page in pages where page.changedBy > 0 {
             slice.rows.delete(stream, .kept(page.space), page.first, version: page.changedBy)
         }
         if let known = try store.stream(stream) { _ = try store.refold(known) }

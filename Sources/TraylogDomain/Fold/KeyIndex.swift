@@ -1,7 +1,7 @@
 /// Maps numbers to seqs, as ``PageSpace`` says: recent entries in memory, older ones in pages by key.
 package struct KeyIndex: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
-        /// The raw value of an key, or a seq.
+        /// The raw value of a key, or a seq.
         package var key: UInt64
         /// A seq; of ``TrayState/tallies``, a category.
         package var value: UInt64
