@@ -44,6 +44,7 @@ package enum PowerCutWorkload: String, CaseIterable, Codable, Sendable {
         options.ticking = .manual
         options.cacheBytes = 4_096
         options.landmarkDistance = 5
+        options.stagedPages = 1
         options.tailEvents =
             switch self {
             case .crowd: 40
