@@ -64,8 +64,8 @@ package struct Flusher {
 
     /// The slice that goes into the next transaction beside `events` new ones; nil for none.
     mutating func slice(besides events: Int, store: inout LiveStore) throws -> Slice? {
-        if beginStaging(store) { return try stagedSlice(besides: events, &store) }
-        if let slice = try heavySlice(&store) { return slice }
+        if beginStaging(besides: events, store) { return try stagedSlice(besides: events, &store) }
+        if let slice = try heavySlice(besides: events, &store) { return slice }
         if staging != nil { return nil }
         if round == nil {
             guard store.tail.count >= max(tailEvents * 3 / 4, 1) else { return nil }
@@ -96,8 +96,8 @@ package struct Flusher {
     /// As much as one transaction can take, whatever was appended; nil when everything is stored, and while the packer
     /// makes what comes next.
     mutating func slice(store: inout LiveStore) throws -> Slice? {
-        if beginStaging(store) { return try stagedSlice(besides: 0, &store) }
-        if let slice = try heavySlice(&store) { return slice }
+        if beginStaging(besides: 0, store) { return try stagedSlice(besides: 0, &store) }
+        if let slice = try heavySlice(besides: 0, &store) { return slice }
         if staging != nil { return nil }
         if let slice = takeMade() { return slice }
         if round == nil {
@@ -110,11 +110,11 @@ package struct Flusher {
     /// One stream that has too much to fold or to store to wait for its turn, or a part of that; nil for none.
     ///
     /// A user whose state has become heavy with it is stored in parts: then there is nothing yet.
-    private mutating func heavySlice(_ store: inout LiveStore) throws -> Slice? {
+    private mutating func heavySlice(besides events: Int, _ store: inout LiveStore) throws -> Slice? {
         // A slice that was made in advance may hold the same stream as it was before: it goes first.
         guard let number = heavy(store), let stream = try store.stream(number), forgetAhead() else { return nil }
         let state = try store.storable(stream, events: Flusher.eventsPerSlice)
-        if beginStaging(store) { return nil }
+        if beginStaging(besides: events, store) { return nil }
         var slice = emptySlice()
         _ = try collect(stream, state, store, into: &slice)
         return slice

@@ -86,6 +86,9 @@ struct StagingOrder: Sendable {
 }
 
 extension Flusher {
+    /// Beside more events than a tick appends at once, a long chain would outgrow the parts.
+    private static let eventsBesideParts = 500
+
     /// How many rows or pages make a part: a millisecond's work or two, or more beside many events.
     private func rowsPerPart(besides events: Int, _ store: borrowing LiveStore) -> Int {
         if store.tail.count > tailEvents * 3 / 4 { return .max / 2 }
@@ -103,13 +106,13 @@ extension Flusher {
     /// Begins to store a heavy state in parts, when there is one and nothing forbids it.
     ///
     /// - Returns: whether one is under way.
-    mutating func beginStaging(_ store: borrowing LiveStore) -> Bool {
+    mutating func beginStaging(besides events: Int, _ store: borrowing LiveStore) -> Bool {
         if staging != nil || store.record.staged != nil { return true }
         // A copy of the store takes a state's rows in their places, and an older slice may hold the same stream.
         guard store.capture == nil, let number = store.states.heavy.first, let stream = store.directory[number],
             let state = stream.states.committed?.state, StorableState.keepsPast(state, of: stream, store),
             // What comes in faster than parts are written is better written at once.
-            !store.tail.long.contains(number), forgetAhead()
+            events <= Self.eventsBesideParts || !store.tail.long.contains(number), forgetAhead()
         else { return false }
         stagings += 1
         staging = Staging(stream: number, number: stagings)
