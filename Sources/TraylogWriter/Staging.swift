@@ -181,13 +181,14 @@ extension Flusher {
         let states = store.tables.states
         let list = Result { try store.snapshot().read { try states.stagedPages(of: staged.stream, in: $0) } }
         stagings += 1
-        staging = Staging(stream: staged.stream, number: stagings)
+        var staging = Staging(stream: staged.stream, number: stagings)
         if staged.isInForce {
-            staging?.step = .settling(try list.get(), from: 0)
+            staging.step = .settling(try list.get(), from: 0)
         } else {
             // Versions that stay without a list are never asked for: an equal one takes the place of each, or a newer one.
-            staging?.step = .dropping((try? list.get()) ?? [], from: 0)
+            staging.step = .dropping((try? list.get()) ?? [], from: 0)
         }
+        self.staging = staging
     }
 
     private mutating func write(_ state: StagedState, from start: Int, _ part: Int, _ mark: Slice.State?) -> Slice {
@@ -221,7 +222,12 @@ extension Flusher {
                     slice.rows.delete(stream, .page(page.space), page.first)
                     continue
                 }
-                guard let content = try states.version(page, of: stream, in: transaction) else { continue }
+                guard let content = try states.version(page, of: stream, in: transaction) else {
+                    // An earlier process moved it; or else it is lost.
+                    let inPlace = try states.row(stream, page.space, first: page.first, in: transaction)
+                    guard inPlace?.changedBy == page.changedBy else { throw PackedError.damaged("a page is missing") }
+                    continue
+                }
                 slice.rows.append(stream, .page(page.space), page.first) { $0.append(contentsOf: content) }
                 slice.rows.delete(stream, .kept(page.space), page.first, version: page.changedBy)
             }
