@@ -71,7 +71,7 @@ extension PendingTransaction {
         case .broadcast(let topic, _):
             return .topic(topic)
         case .edit(let item, _), .retract(let item):
-            if case .seq(let seq) = item, store.record.floor.isAbove(seq.rawValue),
+            if case .seq(let seq) = item, seq > .zero, store.record.floor.isAbove(seq.rawValue),
                 try !store.snapshot().holds(seq.rawValue)
             {
                 // Which topic it was of is gone with it, but not what was performed before.

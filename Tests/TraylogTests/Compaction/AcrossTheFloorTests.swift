@@ -72,6 +72,17 @@ import TestSupport
         }
     }
 
+    @Test func anItemThatNeverWasIsUnknownBelowTheFloorToo() throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store in
+                _ = try store.perform((0..<9).map { _ in notify("ann") })
+                _ = try store.compact(before: .seq(Seq(5)))
+                let retract = Command(user: nil, .retract(.seq(.zero)))
+                #expect(throws: TraylogError.refused(.unknownItem(.seq(.zero)))) { try store.perform(retract) }
+            }
+        }
+    }
+
     @Test func aSubscriptionBringsWhatComesAndNoBacklog() throws {
         try withStorePath { path in
             try withStore(path) { store in
