@@ -32,33 +32,26 @@ package struct StagedState: Sendable {
     /// Takes apart the rows that would store the state at once.
     ///
     /// - Parameter rows: with those that keep its past: a page that ends has its end among them.
-    package init(_ rows: borrowing RowBuffer, of stream: StreamID) throws(PackedError) {
+    package init(_ rows: RowBuffer, of stream: StreamID) throws {
         self.stream = stream
-        let all = copy rows
-        do {
-            try all.forEachChange { index, key, value in
-                let number = key.littleEndian(at: 5, as: UInt64.self).byteSwapped
-                guard let space = PageSpace(rawValue: key.byte(at: 4)), space != .events else {
-                    if key.byte(at: 4) >= 0x80 {
-                        ahead.append(all, index..<(index + 1))
-                    } else {
-                        atSwitch.append(all, index..<(index + 1))
-                    }
-                    return
+        try rows.forEachChange { index, key, value in
+            let number = key.littleEndian(at: 5, as: UInt64.self).byteSwapped
+            guard let space = PageSpace(rawValue: key.byte(at: 4)), space != .events else {
+                if key.byte(at: 4) >= 0x80 {
+                    ahead.append(rows, index..<(index + 1))
+                } else {
+                    atSwitch.append(rows, index..<(index + 1))
                 }
-                guard let value else {
-                    pages.append(Page(space: space, first: number, changedBy: 0))
-                    return
-                }
-                let content = try Checked.open(value, key: key)
-                let changedBy = try StateTable.identity(of: content, space).changedBy
-                pages.append(Page(space: space, first: number, changedBy: changedBy))
-                ahead.append(stream, .kept(space), number, version: changedBy) { $0.append(contentsOf: content) }
+                return
             }
-        } catch let error as PackedError {
-            throw error
-        } catch {
-            throw .damaged("a row that was just made")
+            guard let value else {
+                pages.append(Page(space: space, first: number, changedBy: 0))
+                return
+            }
+            let content = try Checked.open(value, key: key)
+            let changedBy = try StateTable.identity(of: content, space).changedBy
+            pages.append(Page(space: space, first: number, changedBy: changedBy))
+            ahead.append(stream, .kept(space), number, version: changedBy) { $0.append(contentsOf: content) }
         }
     }
 
@@ -74,7 +67,7 @@ package struct StagedState: Sendable {
     }
 }
 
-/// Whose state comes into the file in parts, and how far that is.
+/// Names the stream whose state comes into the file in parts, and says how far that has come.
 package struct StagedStream: Hashable, Sendable {
     package let stream: StreamID
     /// Whether its root is stored, which needs the versions that are not in their places yet.

@@ -250,8 +250,9 @@ package struct Flusher {
     }
 }
 
-/// What the record says from a transaction on of a state that is stored in parts; nil when all of it is in its place.
+/// Changes what the record says of the state that is stored in parts.
 struct StagedChange {
+    /// Nil when every page is in its place.
     let stream: StagedStream?
 }
 

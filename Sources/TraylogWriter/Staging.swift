@@ -23,7 +23,7 @@ struct Staging {
     /// Tells one from the next.
     let number: Int
     var step = Step.wanted
-    /// What the switch stores.
+    /// The switch stores the state as of this.
     var mark: Slice.State?
 
     var isWanted: Bool { if case .wanted = step { true } else { false } }
@@ -68,7 +68,7 @@ struct StorableState: Sendable {
     }
 }
 
-/// What the packer needs to make the rows of a state without the lock.
+/// Lets the packer make the rows of a state without the lock.
 struct StagingOrder: Sendable {
     let number: Int
     let state: StorableState
@@ -119,7 +119,7 @@ extension Flusher {
         return true
     }
 
-    /// What the packer is to make of the state that is to be stored in parts; nil for nothing.
+    /// Hands the state that is to be stored in parts to the packer; nil when none waits for that.
     mutating func takeOrder(_ store: inout LiveStore) -> StagingOrder? {
         guard let staging, staging.isWanted else { return nil }
         do {

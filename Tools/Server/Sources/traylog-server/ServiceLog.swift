@@ -16,7 +16,7 @@ struct ServiceLog: Sendable {
 
     /// Until they are written, in order.
     private static let lines = Mutex(Lines())
-    /// Whoever writes them holds it; its memory is for the next ones.
+    /// The thread that writes lines holds this; it fills the same memory again with the next ones.
     private static let output = Mutex(JSONWriter())
     private static let queue = DispatchQueue(label: "traylog.log")
     private static let delay = DispatchTimeInterval.milliseconds(100)

@@ -61,7 +61,7 @@ extension HTTPField.Name {
 }
 
 extension Call {
-    /// What answers with an entity tag have beside it.
+    /// Answers with an entity tag have these fields, too.
     private static let conditional: HTTPFields = [.cacheControl: "private, no-cache", .pollInterval: "120"]
 
     /// The answer to a conditional request: 304 when the caller has it already.
