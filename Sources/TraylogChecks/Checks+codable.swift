@@ -49,15 +49,9 @@ extension JSONWriter {
         member("users", report.users)
         if report.dropped > 0 { member("dropped", report.dropped) }
         if let archived = report.archivedEvents { member("archivedEvents", archived) }
-        name("findings")
-        beginArray()
-        for finding in report.findings { value(finding) }
-        endArray()
+        member("findings", each: report.findings) { $0.value($1) }
         if treeHeads.isEmpty, !report.extends.isEmpty {
-            name("extends")
-            beginArray()
-            for isExtended in report.extends { value(isExtended) }
-            endArray()
+            member("extends", each: report.extends) { $0.value($1) }
         }
         if !treeHeads.isEmpty {
             name("treeHeads")

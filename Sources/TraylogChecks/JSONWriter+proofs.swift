@@ -56,9 +56,6 @@ extension JSONWriter {
     }
 
     private mutating func path(_ path: [MerkleHash]) {
-        name("path")
-        beginArray()
-        for hash in path { value(hash.hex) }
-        endArray()
+        member("path", each: path) { $0.value($1.hex) }
     }
 }

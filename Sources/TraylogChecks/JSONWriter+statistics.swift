@@ -28,22 +28,13 @@ extension JSONWriter {
             member("since", writer.since)
             endObject()
         }
-        name("readers")
-        beginArray()
-        for reader in statistics.readers { write(reader) }
-        endArray()
+        member("readers", each: statistics.readers) { $0.write($1) }
         member("unflushed", statistics.unflushed)
         member("damagedStates", statistics.damagedStates)
         member("refoldedStates", statistics.refoldedStates)
         member("cachedBytes", statistics.cachedBytes)
-        name("tables")
-        beginArray()
-        for table in statistics.tables { write(table) }
-        endArray()
-        name("projections")
-        beginArray()
-        for projection in statistics.projections { write(projection) }
-        endArray()
+        member("tables", each: statistics.tables) { $0.write($1) }
+        member("projections", each: statistics.projections) { $0.write($1) }
         endObject()
     }
 

@@ -59,10 +59,7 @@ extension JSONWriter {
 
     private mutating func members(_ mark: Mark, _ items: [Seq]) {
         member("as", mark.name)
-        name("items")
-        beginArray()
-        for item in items { value(item) }
-        endArray()
+        member("items", each: items) { $0.value($1) }
     }
 
     mutating func members(_ mark: BulkMark, _ selection: Selection) {

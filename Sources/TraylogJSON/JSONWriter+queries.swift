@@ -32,10 +32,7 @@ extension JSONWriter {
         beginObject()
         member("user", page.user)
         member("asOf", page.asOf)
-        name("items")
-        beginArray()
-        for item in page.items { write(item) }
-        endArray()
+        member("items", each: page.items) { $0.write($1) }
         member("next", orNull: page.next?.description)
         endObject()
     }
@@ -45,10 +42,7 @@ extension JSONWriter {
         beginObject()
         member("user", page.user)
         member("asOf", page.asOf)
-        name("threads")
-        beginArray()
-        for group in page.threads { write(group) }
-        endArray()
+        member("threads", each: page.threads) { $0.write($1) }
         member("next", orNull: page.next?.description)
         endObject()
     }
@@ -64,10 +58,7 @@ extension JSONWriter {
         write(group.newest)
         member("summary", orNull: group.summary)
         member("more", group.more)
-        name("names")
-        beginArray()
-        for name in group.names { value(name) }
-        endArray()
+        member("names", each: group.names) { $0.value($1) }
         endObject()
     }
 
@@ -113,10 +104,7 @@ extension JSONWriter {
         member("asOf", life.asOf)
         name("item")
         write(life.item)
-        name("life")
-        beginArray()
-        for event in life.events { write(event) }
-        endArray()
+        member("life", each: life.events) { $0.write($1) }
         endObject()
     }
 

@@ -178,6 +178,16 @@ extension JSONWriter {
         self.value(value)
     }
 
+    /// Writes a member whose value is an array, each element as `write` writes it.
+    package mutating func member<Elements: Sequence>(
+        _ name: String, each elements: Elements, _ write: (inout JSONWriter, Elements.Element) -> Void
+    ) {
+        self.name(name)
+        beginArray()
+        for element in elements { write(&self, element) }
+        endArray()
+    }
+
     /// Writes a member whose value is JSON already.
     public mutating func member(_ name: String, raw json: String?) {
         guard let json else { return }

@@ -51,10 +51,7 @@ extension JSONWriter {
         member("seq", report.seq)
         member("pseudonym", report.pseudonym)
         member("events", report.events)
-        name("archives")
-        beginArray()
-        for archive in report.archives { value(archive) }
-        endArray()
+        member("archives", each: report.archives) { $0.value($1) }
         endObject()
     }
 

@@ -78,10 +78,7 @@ extension JSONWriter {
         write(difference.before)
         name("after")
         write(difference.after)
-        name("items")
-        beginArray()
-        for item in difference.items { write(item) }
-        endArray()
+        member("items", each: difference.items) { $0.write($1) }
         name(events == nil ? "steps" : "events")
         beginArray()
         if let events {
@@ -119,10 +116,7 @@ extension JSONWriter {
         name("after")
         write(change.after)
         member("edited", change.isEdited)
-        name("by")
-        beginArray()
-        for seq in change.by { value(seq) }
-        endArray()
+        member("by", each: change.by) { $0.value($1) }
         endObject()
     }
 

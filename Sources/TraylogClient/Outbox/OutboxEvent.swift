@@ -65,11 +65,11 @@ extension OutboxEvent {
             writer.member("arrived", mayHaveArrived)
         case .discarded(let ids):
             writer.member("kind", "discarded")
-            writer.member("ids", ids)
+            writer.member("ids", each: ids) { $0.value($1) }
         case .restarted(let failed, let requeued):
             writer.member("kind", "restarted")
-            writer.member("failed", failed)
-            writer.member("requeued", requeued)
+            writer.member("failed", each: failed) { $0.value($1) }
+            writer.member("requeued", each: requeued) { $0.value($1) }
         }
         writer.endObject()
         return writer.bytes
@@ -105,14 +105,5 @@ extension OutboxEvent {
             self = .restarted(failed: try fields.strings("failed"), requeued: try fields.strings("requeued"))
         case let kind: throw WireFault("the outbox has no event \(Refusal.excerpt(kind))")
         }
-    }
-}
-
-extension JSONWriter {
-    mutating func member(_ name: String, _ texts: [String]) {
-        self.name(name)
-        beginArray()
-        for text in texts { value(text) }
-        endArray()
     }
 }

@@ -38,12 +38,9 @@ extension ReplicaMeta {
         writer.member("store", store)
         writer.member("offset", offset)
         writer.member("through", through)
-        writer.member("secret", secret.map { String($0, radix: 16) })
+        writer.member("secret", each: secret) { $0.value(String($1, radix: 16)) }
         writer.member("arrivedThrough", arrivedThrough)
-        writer.name("presented")
-        writer.beginArray()
-        for seq in presented { writer.value(seq) }
-        writer.endArray()
+        writer.member("presented", each: presented) { $0.value($1) }
         writer.member("shownThrough", shownThrough)
         if let treeHead {
             writer.member("treeSize", treeHead.size)

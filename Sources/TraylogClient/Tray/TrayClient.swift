@@ -37,8 +37,6 @@ public actor TrayClient {
 
     // Refreshing.
     var refreshing: Task<Void, Never>?
-    /// Whether a trigger came that the refresh under way does not answer.
-    var wantsRefresh = false
     var refreshFailures = 0
     var retry: Task<Void, Never>?
     var live: Task<Void, Never>?

@@ -47,10 +47,7 @@ extension JSONWriter {
         case .seeTray(let upTo): member("upTo", upTo)
         case .mark(let mark, let items):
             member("as", mark.name)
-            name("items")
-            beginArray()
-            for item in items { value(item) }
-            endArray()
+            member("items", each: items) { $0.value($1) }
         case .markAll(let mark, let selection): members(mark, selection)
         case .mute(let scope), .unmute(let scope): members(scope)
         case .snooze(let item, let until):
