@@ -97,25 +97,30 @@ extension Store {
         }
     }
 
-    /// The same, blocking the calling thread; for threads, not for tasks.
-    @discardableResult
-    package func apply(
-        _ records: [LogRecord], expecting seq: Seq, root: MerkleHash? = nil, source: SourcePosition? = nil
-    ) throws(TraylogError) -> Seq {
-        try check(root, of: seq)
-        if records.count == 1, records[0].tellsOfRewrite {
-            try rewrite(as: records[0], expecting: seq, source: source)
-            return seq + 1
-        }
-        let prepared = PreparedRecords(records, after: seq, hasher: hasher)
-        return try writer.perform(isWrite: true) { try $0.apply(prepared, expecting: seq, source: source) }
-    }
-
     /// The tree through an event never changes, so it can be looked at before the records' turn comes.
-    private func check(_ root: MerkleHash?, of seq: Seq) throws(TraylogError) {
+    fileprivate func check(_ root: MerkleHash?, of seq: Seq) throws(TraylogError) {
         guard let root, try seq <= view.head() else { return }
         let own = try view.treeHead(asOf: .seq(seq)).root
         guard own != root else { return }
         throw .failed(.diverged(seq, "the root of the tree through it is \(own) here and \(root) in the source"))
+    }
+}
+
+extension BlockingStore {
+    /// Appends records as they are; see ``Store/apply(_:expecting:root:source:)``.
+    ///
+    /// - Returns: the new head.
+    /// - Throws: as that one.
+    @discardableResult
+    public func apply(
+        _ records: [LogRecord], expecting seq: Seq, root: MerkleHash? = nil, source: SourcePosition? = nil
+    ) throws(TraylogError) -> Seq {
+        try store.check(root, of: seq)
+        if records.count == 1, records[0].tellsOfRewrite {
+            try store.rewrite(as: records[0], expecting: seq, source: source)
+            return seq + 1
+        }
+        let prepared = PreparedRecords(records, after: seq, hasher: store.hasher)
+        return try store.writer.perform(isWrite: true) { try $0.apply(prepared, expecting: seq, source: source) }
     }
 }

@@ -27,14 +27,22 @@ extension Store {
         }
         return run.report
     }
+}
 
-    /// The same, blocking the calling thread; for threads, not for tasks.
+extension BlockingStore {
+    /// Wakes and expires everything that is due at a time, the system's clock when nil.
+    ///
+    /// ```swift
+    /// print(try store.blocking.tick().woken)
+    /// ```
+    ///
+    /// - Throws: ``TraylogError/failed(_:)``.
     @discardableResult
-    package func tick(now: Timestamp? = nil) throws(TraylogError) -> TickReport {
+    public func tick(now: Timestamp? = nil) throws(TraylogError) -> TickReport {
         var run = TickRun(now)
         while !run.isDone {
             let last = run
-            run = try writer.perform { try $0.tick(last) }
+            run = try store.writer.perform { try $0.tick(last) }
         }
         return run.report
     }

@@ -15,7 +15,7 @@ public final class Store: TrayQueries {
     /// What answers the queries.
     public let queries: Queries
     let directory: String
-    private let shutdown: Shutdown
+    let shutdown: Shutdown
     let writer: Writer
     let projections: ProjectionBoard
     let rewriter: StoreRewriter
@@ -171,9 +171,6 @@ public final class Store: TrayQueries {
         let shutdown = shutdown
         try? await Waiting.onThread(named: "traylog-close") { (_) throws(TraylogError) in shutdown.run() }
     }
-
-    /// The same, blocking the calling thread.
-    package func close() { shutdown.run() }
 }
 
 extension Store {
@@ -191,12 +188,6 @@ extension Store {
         try await perform([command])[0]
     }
 
-    /// The same, blocking the calling thread; for threads, not for tasks.
-    @discardableResult
-    package func perform(_ command: Command) throws(TraylogError) -> Receipt {
-        try perform([command])[0]
-    }
-
     /// Performs all commands as one transaction: all are stored, or (when one is refused) none.
     ///
     /// ```swift
@@ -208,15 +199,6 @@ extension Store {
     public func perform(_ commands: [Command]) async throws(TraylogError) -> [Receipt] {
         guard !commands.isEmpty else { return [] }
         return try await outcome(of: commands, .atomic).receipts()
-    }
-
-    /// The same, blocking the calling thread; for threads, not for tasks.
-    @discardableResult
-    package func perform(_ commands: [Command]) throws(TraylogError) -> [Receipt] {
-        guard !commands.isEmpty else { return [] }
-        var prepared = PreparedCommands(commands, hasher: hasher)
-        if prepared.hasUndo { prepared.prepareUndos(queries.source) }
-        return try wait(prepared, .atomic).receipts()
     }
 
     /// Performs all commands as one transaction, and says which of them was refused.
@@ -279,38 +261,15 @@ extension Store {
         }
     }
 
-    /// The same, blocking the calling thread; for threads, not for tasks.
-    package func performEach(
-        _ commands: [Command], stopAtRefusal: Bool = false
-    ) throws(TraylogError) -> [Result<Receipt, Refusal>] {
-        try submit(commands, stopAtRefusal: stopAtRefusal)
-    }
-
-    /// The same for the program.
-    ///
-    /// - Parameter areValid: the commands are known to be valid by themselves.
-    package func submit(
-        _ commands: [Command], stopAtRefusal: Bool, areValid: Bool = false
-    ) throws(TraylogError) -> [Result<Receipt, Refusal>] {
-        guard !commands.isEmpty else { return [] }
-        var prepared = PreparedCommands(commands, hasher: hasher, areValid: areValid)
-        if prepared.hasUndo { prepared.prepareUndos(queries.source) }
-        return try wait(prepared, stopAtRefusal ? .untilRefusal : .skippingRefusals).get()
-    }
-
     /// Stops the process when the memory of the store contradicts itself; for tests.
     package func checkInvariants() throws(TraylogError) {
         try writer.perform { $0.memory.withLock { $0.store.checkInvariants() } }
-    }
-
-    private func wait(_ prepared: PreparedCommands, _ mode: AppendRequest.Mode) -> AppendRequest.Outcome {
-        Waiting.outcome { writer.append(AppendRequest(prepared, mode: mode, answer: $0)) }
     }
 }
 
 extension AppendRequest.Outcome {
     /// The receipts of an atomic request, in which nothing was refused.
-    fileprivate func receipts() throws(TraylogError) -> [Receipt] {
+    func receipts() throws(TraylogError) -> [Receipt] {
         var receipts: [Receipt] = []
         for result in try get() {
             do throws(Refusal) { receipts.append(try result.get()) } catch { throw .refused(error) }

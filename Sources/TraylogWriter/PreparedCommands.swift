@@ -43,15 +43,14 @@ package struct PreparedCommands: Sendable {
     package private(set) var hasUndo = false
     var undos: [PreparedUndo] = []
 
-    /// - Parameter areValid: every command was checked before.
-    package init(_ commands: [Command], hasher: IdentityHasher, areValid: Bool = false) {
+    package init(_ commands: [Command], hasher: IdentityHasher) {
         self.commands = commands
         entries.reserveCapacity(commands.count)
         payloads.reserveCapacity(commands.count * 192 + PreparedCommands.largePayload)
         if commands.count >= PreparedCommands.saltedCommands { drawSalts() }
         for index in commands.indices {
             do throws(Refusal) {
-                entries.append(try prepare(index, hasher, isValid: areValid))
+                entries.append(try prepare(index, hasher))
             } catch {
                 refusals[index] = error
                 entries.append(Entry())
@@ -85,24 +84,20 @@ package struct PreparedCommands: Sendable {
         }
     }
 
-    private mutating func prepare(
-        _ index: Int, _ hasher: IdentityHasher, isValid: Bool
-    ) throws(Refusal) -> Entry {
+    private mutating func prepare(_ index: Int, _ hasher: IdentityHasher) throws(Refusal) -> Entry {
         // Of a command in its array a field can be had by itself; as a whole it would be copied, with two atomic
         // changes for each of its strings.
         guard case .notify(let content) = commands[index].action else {
             if case .undo = commands[index].action { hasUndo = true }
-            if !isValid { try commands[index].validate() }
+            try commands[index].validate()
             var entry = Entry()
             entry.identify(commands[index], hasher)
             return entry
         }
         let (user, key) = (commands[index].user, commands[index].key)
         let (actor, device) = (commands[index].actor, commands[index].device)
-        if !isValid {
-            try Command.validateNotify(
-                user: user, key: key, occurredAt: commands[index].occurredAt, actor: actor, device: device, content)
-        }
+        try Command.validateNotify(
+            user: user, key: key, occurredAt: commands[index].occurredAt, actor: actor, device: device, content)
         var entry = Entry()
         if let user { entry.user = hasher.identity(of: user, as: .user) }
         if key != nil { entry.fingerprint = CommandFingerprint.of(commands[index]) }

@@ -198,9 +198,11 @@ extension Store {
     /// ```
     @discardableResult
     public func storeTree() async throws(TraylogError) -> TreeHead {
-        try await queries.pool.run { [self] () throws(TraylogError) in try storeTree() }
+        try await queries.pool.run { [blocking] () throws(TraylogError) in try blocking.storeTree() }
     }
+}
 
+extension BlockingStore {
     /// Stores the Merkle tree through the head, so that tree heads and proofs need not hash the log again.
     ///
     /// It hashes events on the calling thread and one more. The writer stores the hashes, some 33 bytes for each event, in
@@ -209,14 +211,14 @@ extension Store {
     /// - Returns: the head of the tree over all events that were appended before the call.
     /// - Complexity: O(events since the last call).
     @discardableResult
-    package func storeTree() throws(TraylogError) -> TreeHead {
-        let head = try view.head()
-        let writer = writer
+    public func storeTree() throws(TraylogError) -> TreeHead {
+        let head = try head()
+        let writer = store.writer
         do {
             try queries.source.treeStorage.bring(through: head.rawValue) { try writer.write($0) }
         } catch {
-            throw TraylogError(error, in: directory)
+            throw TraylogError(error, in: store.directory)
         }
-        return try view.treeHead(asOf: .seq(head))
+        return try treeHead(asOf: .seq(head))
     }
 }

@@ -26,9 +26,9 @@ extension BlockingQueries {
         try StoreReader.open(directory).close()
         var options = StoreOptions()
         options.ticking = .manual
-        let copy = try Store.open(directory, options: options)
+        let copy = try Store.open(directory, options: options).blocking
         defer { copy.close() }
-        let start = try copy.view.head()
+        let start = try copy.head()
         var next = start
         try compareLast(copy, head)
         while next < head {
@@ -38,7 +38,7 @@ extension BlockingQueries {
             }
             progress(next.rawValue - start.rawValue, head.rawValue - start.rawValue)
         }
-        return BackupReport(head: next, bytes: try copy.view.statistics().bytes)
+        return BackupReport(head: next, bytes: try copy.statistics().bytes)
     }
 
     /// The newest event, and its place in the log of record of a node: both of one moment.
@@ -51,28 +51,29 @@ extension BlockingQueries {
 
     /// Makes sure that the copy is one of this store: its newest event is this store's event with its salt, or, where that
     /// event was rewritten here, both trees have the same root.
-    private func compareLast(_ copy: Store, _ head: Seq) throws(TraylogError) {
-        let last = try copy.view.head()
+    private func compareLast(_ copy: BlockingStore, _ head: Seq) throws(TraylogError) {
+        let last = try copy.head()
         guard last > .zero else { return }
         guard last <= head else {
             throw .failed(
                 StoreFailure(
                     code: .diverged,
-                    message: "\(copy.directory): the backup has \(last) events and the store \(head); the store was "
+                    message:
+                        "\(copy.store.directory): the backup has \(last) events and the store \(head); the store was "
                         + "restored since, so make a new backup in an empty directory"))
         }
         let before = Seq(last.rawValue - 1)
-        if let own = try? records(after: before, limit: 1), let kept = try? copy.view.records(after: before, limit: 1),
+        if let own = try? records(after: before, limit: 1), let kept = try? copy.records(after: before, limit: 1),
             !own.isEmpty, own == kept
         {
             return
         }
-        let (own, kept) = (try treeHead(asOf: .seq(last)).root, try copy.view.treeHead().root)
+        let (own, kept) = (try treeHead(asOf: .seq(last)).root, try copy.treeHead().root)
         guard own != kept else { return }
         throw .failed(
             StoreFailure(
                 code: .diverged,
-                message: "\(copy.directory): the backup is of another store, or of events that this one lost: "
+                message: "\(copy.store.directory): the backup is of another store, or of events that this one lost: "
                     + "through event \(last) the root is \(own) here and \(kept) there; make a new backup in an "
                     + "empty directory"))
     }

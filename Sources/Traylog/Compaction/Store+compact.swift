@@ -6,14 +6,6 @@ import TraylogStates
 import TraylogWriter
 
 extension Store {
-    /// The same, blocking the calling thread.
-    @discardableResult
-    package func compact(
-        before moment: Moment, archive: String? = nil, isDryRun: Bool = false
-    ) throws(TraylogError) -> CompactionReport {
-        try compact(before: moment, archive: archive, isDryRun: isDryRun, progress: { _, _ in })
-    }
-
     /// Moves the floor up to a moment.
     ///
     /// Events below the floor leave the log, if no query at the floor or above needs them.
@@ -51,7 +43,7 @@ extension Store {
         device: String? = nil, progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> CompactionReport {
         try await Waiting.onThread(named: "traylog-compact") { (cancellation) throws(TraylogError) in
-            try self.compact(
+            try self.blocking.compact(
                 before: moment, archive: archive, isDryRun: isDryRun, actor: actor, device: device
             ) { done, total in
                 try cancellation.check()
@@ -60,26 +52,7 @@ extension Store {
         }
     }
 
-    /// Compacts and reports progress: the steps done, and of all steps.
-    ///
-    /// - Parameter progress: cancels the compaction when it throws.
-    package func compact(
-        before moment: Moment, archive: String?, isDryRun: Bool, actor: String? = nil, device: String? = nil,
-        progress: @escaping (UInt64, UInt64) throws -> Void
-    ) throws(TraylogError) -> CompactionReport {
-        do {
-            if let actor { try Limits.check(identifier: actor, "actor") }
-            if let device { try Limits.check(identifier: device, "device") }
-            var goal = RewriteGoal()
-            goal.archiveDirectory = isDryRun ? nil : archive
-            (goal.isDryRun, goal.actor, goal.device) = (isDryRun, actor, device)
-            return try rewriter.exclusively { try compactAlone(before: moment, goal, progress) }
-        } catch {
-            throw TraylogError(error, in: directory)
-        }
-    }
-
-    private func compactAlone(
+    fileprivate func compactAlone(
         before moment: Moment, _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws -> CompactionReport {
         let present = try queries.source.read { $0.record.floor }
@@ -101,5 +74,34 @@ extension Store {
     private func isWorthShrinking() throws -> Bool {
         let statistics = try queries.source.statistics()
         return statistics.freeBytes >= 1 << 20 && statistics.freeBytes >= statistics.bytes / 4
+    }
+}
+
+extension BlockingStore {
+    /// Moves the floor up to a moment; see ``Store/compact(before:archive:isDryRun:actor:device:progress:)``.
+    ///
+    /// - Parameters:
+    ///   - archive: a directory for a file with the events that leave; nil to delete them for good.
+    ///   - isDryRun: does everything except the last step.
+    ///   - actor: who asked for it.
+    ///   - device: from where.
+    ///   - moment: the floor, or a time.
+    ///   - progress: told on another thread how many steps are done, of how many; throws to give up.
+    /// - Throws: as that one.
+    @discardableResult
+    public func compact(
+        before moment: Moment, archive: String? = nil, isDryRun: Bool = false, actor: String? = nil,
+        device: String? = nil, progress: @escaping (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
+    ) throws(TraylogError) -> CompactionReport {
+        do {
+            if let actor { try Limits.check(identifier: actor, "actor") }
+            if let device { try Limits.check(identifier: device, "device") }
+            var goal = RewriteGoal()
+            goal.archiveDirectory = isDryRun ? nil : archive
+            (goal.isDryRun, goal.actor, goal.device) = (isDryRun, actor, device)
+            return try store.rewriter.exclusively { try store.compactAlone(before: moment, goal, progress) }
+        } catch {
+            throw TraylogError(error, in: store.directory)
+        }
     }
 }

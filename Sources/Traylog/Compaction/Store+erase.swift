@@ -7,14 +7,6 @@ import TraylogStates
 import TraylogWriter
 
 extension Store {
-    /// The same, blocking the calling thread.
-    @discardableResult
-    package func erase(
-        _ user: String, actor: String? = nil, device: String? = nil, archives: String? = nil
-    ) throws(TraylogError) -> ErasureReport {
-        try erase(user, actor: actor, device: device, archives: archives, progress: { _, _ in })
-    }
-
     /// Erases a person.
     ///
     /// Afterwards no file of the store or its archives has the user's name or the content of the user's own events
@@ -49,25 +41,37 @@ extension Store {
         progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> ErasureReport {
         try await Waiting.onThread(named: "traylog-erase") { (_) throws(TraylogError) in
-            try self.erase(user, actor: actor, device: device, archives: archives, progress: { progress($0, $1) })
+            try self.blocking.erase(
+                user, actor: actor, device: device, archives: archives, progress: { progress($0, $1) })
         }
     }
+}
 
-    /// Erases a person and reports progress: the steps done, and of all steps.
-    package func erase(
-        _ user: String, actor: String?, device: String?, archives: String?,
-        progress: @escaping (UInt64, UInt64) throws -> Void
+extension BlockingStore {
+    /// Erases a person; see ``Store/erase(_:actor:device:archives:progress:)``.
+    ///
+    /// - Parameters:
+    ///   - user: whose tray it is.
+    ///   - actor: who asked for it, for the `erased` event.
+    ///   - archives: the directory of the store's archives, if they were moved.
+    ///   - device: from where.
+    ///   - progress: told how many steps are done, of how many; throws to give up.
+    /// - Throws: as that one.
+    @discardableResult
+    public func erase(
+        _ user: String, actor: String? = nil, device: String? = nil, archives: String? = nil,
+        progress: @escaping (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
     ) throws(TraylogError) -> ErasureReport {
         do {
             try Limits.check(identifier: user, "user")
             if let actor { try Limits.check(identifier: actor, "actor") }
             if let device { try Limits.check(identifier: device, "device") }
             // A compaction in between would make an archive that is not rewritten.
-            return try rewriter.exclusively {
+            return try store.rewriter.exclusively {
                 try eraseAlone(user, actor: actor, device: device, archives: archives, progress)
             }
         } catch {
-            throw TraylogError(error, in: directory)
+            throw TraylogError(error, in: store.directory)
         }
     }
 
@@ -75,6 +79,7 @@ extension Store {
         _ user: String, actor: String?, device: String?, archives: String?,
         _ progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws -> ErasureReport {
+        let rewriter = store.rewriter
         var report = ErasureReport()
         guard let erasure = try rewriter.erasure(of: user, actor: actor, device: device) else { return report }
         guard try !rewriter.heldStreams().contains(erasure.stream) else { throw Refusal.held(user: user) }

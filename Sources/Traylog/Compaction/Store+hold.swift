@@ -25,7 +25,7 @@ extension Store {
         _ user: String, actor: String? = nil, device: String? = nil
     ) async throws(TraylogError) -> Receipt {
         try await Waiting.onThread(named: "traylog-hold") { (_) throws(TraylogError) in
-            try self.setHeld(true, user, actor, device)
+            try self.blocking.hold(user, actor: actor, device: device)
         }
     }
 
@@ -46,15 +46,33 @@ extension Store {
         _ user: String, actor: String? = nil, device: String? = nil
     ) async throws(TraylogError) -> Receipt {
         try await Waiting.onThread(named: "traylog-hold") { (_) throws(TraylogError) in
-            try self.setHeld(false, user, actor, device)
+            try self.blocking.release(user, actor: actor, device: device)
         }
     }
+}
 
-    func setHeld(
+extension BlockingStore {
+    /// Holds a user; see ``Store/hold(_:actor:device:)``.
+    ///
+    /// - Throws: as that one.
+    @discardableResult
+    public func hold(_ user: String, actor: String? = nil, device: String? = nil) throws(TraylogError) -> Receipt {
+        try setHeld(true, user, actor, device)
+    }
+
+    /// Ends a hold.
+    ///
+    /// - Throws: as ``hold(_:actor:device:)``.
+    @discardableResult
+    public func release(_ user: String, actor: String? = nil, device: String? = nil) throws(TraylogError) -> Receipt {
+        try setHeld(false, user, actor, device)
+    }
+
+    private func setHeld(
         _ isHeld: Bool, _ user: String, _ actor: String?, _ device: String?
     ) throws(TraylogError) -> Receipt {
-        guard try blocking.isHeld(user) != isHeld else {
-            try writer.perform { try $0.confirmEnd() }
+        guard try self.isHeld(user) != isHeld else {
+            try store.writer.perform { try $0.confirmEnd() }
             return .unchanged
         }
         do {
@@ -65,7 +83,7 @@ extension Store {
             throw .refused(error)
         }
         return .appended(
-            try writer.perform {
+            try store.writer.perform {
                 try $0.append(isHeld ? .held : .released, of: user, actor: actor, device: device)
             })
     }

@@ -17,9 +17,9 @@ import TraylogWriter
 /// let counts = try await hourly.value()  // holds the command just performed
 /// ```
 public struct Projector<Value: Projection>: Sendable {
-    private let board: ProjectionBoard
-    private let run: ProjectionRun<Value>
-    private let thread: OSThread
+    fileprivate let board: ProjectionBoard
+    fileprivate let run: ProjectionRun<Value>
+    fileprivate let thread: OSThread
 
     init(board: ProjectionBoard, run: ProjectionRun<Value>, thread: OSThread) {
         self.board = board
@@ -35,11 +35,6 @@ public struct Projector<Value: Projection>: Sendable {
     ///   failed `closed` after ``stop()``.
     public func value(through seq: Seq? = nil) async throws(TraylogError) -> Value {
         try await Waiting.suspended { (answer: @escaping Waiting.Answer<Value>) in run.whenApplied(seq, answer) }
-    }
-
-    /// The same, blocking the calling thread; for threads, not for tasks.
-    package func value(through seq: Seq? = nil) throws(TraylogError) -> Value {
-        try Waiting.blocking { (answer: @escaping Waiting.Answer<Value>) in run.whenApplied(seq, answer) }
     }
 
     /// The present value, which may be behind the log; after ``stop()`` the last one.
@@ -68,32 +63,17 @@ public struct Projector<Value: Projection>: Sendable {
         try await Waiting.suspended { (answer: @escaping Waiting.Answer<Void>) in run.rebuild(answer) }
     }
 
-    /// The same, blocking the calling thread; for threads, not for tasks.
-    package func rebuild() throws(TraylogError) {
-        try Waiting.blocking { (answer: @escaping Waiting.Answer<Void>) in run.rebuild(answer) }
-    }
-
     /// Stores the value with its position, and ends, while the task waits.
     ///
     /// ``progress`` tells when storing failed.
     ///
     /// Afterwards the name is free. A second call does nothing.
     public func stop() async {
-        try? await Waiting.onThread(named: "traylog-stop") { (_) throws(TraylogError) in stop() }
+        try? await Waiting.onThread(named: "traylog-stop") { (_) throws(TraylogError) in blocking.stop() }
     }
 
     /// The same calls for threads: they block the caller.
     public var blocking: BlockingProjector<Value> { BlockingProjector(projector: self) }
-
-    /// The same, blocking the calling thread.
-    package func stop() {
-        guard !run.environment.isInherited else { return }
-        run.stopSoon()
-        // The name becomes free when the thread has ended, and a thread cannot wait for itself.
-        guard !run.isWithin else { return }
-        thread.join()
-        board.release(run.name, of: run)
-    }
 }
 
 /// The calls of a ``Projector`` for threads.
@@ -103,17 +83,29 @@ public struct BlockingProjector<Value: Projection>: Sendable {
     /// Waits until the value holds `seq` or, without one, every event appended before the call.
     ///
     /// - Throws: as ``Projector/value(through:)``.
-    public func value(through seq: Seq? = nil) throws(TraylogError) -> Value { try projector.value(through: seq) }
+    public func value(through seq: Seq? = nil) throws(TraylogError) -> Value {
+        try Waiting.blocking { (answer: @escaping Waiting.Answer<Value>) in projector.run.whenApplied(seq, answer) }
+    }
 
     /// Folds the whole log into a new value, which then replaces the one in use.
     ///
     /// Returns when it is stored.
     ///
     /// - Throws: as ``Projector/rebuild()``.
-    public func rebuild() throws(TraylogError) { try projector.rebuild() }
+    public func rebuild() throws(TraylogError) {
+        try Waiting.blocking { (answer: @escaping Waiting.Answer<Void>) in projector.run.rebuild(answer) }
+    }
 
     /// Stores the value with its position, and ends.
-    public func stop() { projector.stop() }
+    public func stop() {
+        let run = projector.run
+        guard !run.environment.isInherited else { return }
+        run.stopSoon()
+        // The name becomes free when the thread has ended, and a thread cannot wait for itself.
+        guard !run.isWithin else { return }
+        projector.thread.join()
+        projector.board.release(run.name, of: run)
+    }
 }
 
 extension Store {

@@ -18,12 +18,6 @@ extension StoreUnderTest {
 }
 
 extension Store: StoreUnderTest {
-    package func submit(
-        _ commands: [Command], stopAtRefusal: Bool
-    ) throws(TraylogError) -> [Result<Receipt, Refusal>] {
-        try submit(commands, stopAtRefusal: stopAtRefusal, areValid: false)
-    }
-
     package func advance(to time: Timestamp) throws(TraylogError) {
         try tick(now: time)
     }

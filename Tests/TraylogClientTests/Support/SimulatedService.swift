@@ -139,7 +139,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
     private func perform(_ kind: String, _ user: String, _ request: ServiceRequest) throws -> ServiceResponse {
         let body = String(decoding: request.body ?? [], as: UTF8.self)
         let line = "{\"kind\":\"\(kind)\",\"user\":\"\(user)\"" + (body == "{}" ? "" : ",") + body.dropFirst()
-        let receipt = try store.perform(Command(json: Array(line.utf8).span))
+        let receipt = try store.blocking.perform(Command(json: Array(line.utf8).span))
         let seq = try receipt.seq ?? store.blocking.head()
         var writer = JSONWriter()
         writer.write(receipt)

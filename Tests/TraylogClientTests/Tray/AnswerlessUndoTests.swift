@@ -7,7 +7,8 @@ struct AnswerlessUndoTests {
     private func withRead(
         _ options: TrayClientOptions, _ body: (TestedClient, OutboxEntry) async throws -> Void
     ) async throws {
-        try await withClient(options: options, before: { _ = try $0.perform(.notify("ann", title: "n")) }) { tested in
+        try await withClient(options: options, before: { _ = try $0.blocking.perform(.notify("ann", title: "n")) }) {
+            tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             tested.service.weather = .mute
             try await body(tested, try await tested.client.mark(.read, [.seq(1)]))
@@ -67,7 +68,7 @@ struct AnswerlessUndoTests {
     }
 
     @Test func whatFoundNoConnectionIsRemoved() async throws {
-        try await withClient(before: { _ = try $0.perform(.notify("ann", title: "n")) }) { tested in
+        try await withClient(before: { _ = try $0.blocking.perform(.notify("ann", title: "n")) }) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             tested.service.weather = .offline
             let mark = try await tested.client.mark(.read, [.seq(1)])

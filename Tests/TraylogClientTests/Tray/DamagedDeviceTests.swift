@@ -11,7 +11,7 @@ struct DamagedDeviceTests {
 
     private func fill(_ store: Store) throws {
         for index in 0..<300 {
-            _ = try store.perform(
+            _ = try store.blocking.perform(
                 .notify(
                     "ann",
                     Content(thread: "t\(index % 9)", title: "n\(index)", body: String(repeating: "x", count: 300))))

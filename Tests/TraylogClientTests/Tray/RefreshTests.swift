@@ -52,7 +52,7 @@ struct RefreshTests {
     }
 
     @Test func anEventOfAnUnknownKindIsMetByANewSnapshotAndPendingMarksStay() async throws {
-        try await withClient(before: { _ = try $0.perform(.notify("ann", title: "n")) }) { tested in
+        try await withClient(before: { _ = try $0.blocking.perform(.notify("ann", title: "n")) }) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             await tested.client.setOffline(true)
             try await tested.client.mark(.read, [.seq(1)])

@@ -6,7 +6,9 @@ import TraylogClient
 /// What happens to a device in its life.
 struct ScenarioTests {
     private func fill(_ store: Store) throws {
-        for index in 0..<6 { _ = try store.perform(.notify("ann", title: "n\(index)", thread: "t", category: "c")) }
+        for index in 0..<6 {
+            _ = try store.blocking.perform(.notify("ann", title: "n\(index)", thread: "t", category: "c"))
+        }
     }
 
     @Test func aTopicLeftAndJoinedAgainWhileOfflineShowsWhatTheServerShows() async throws {

@@ -4,7 +4,9 @@ import TraylogClient
 
 struct TrayClientTests {
     private func fill(_ store: Store) throws {
-        for index in 0..<6 { _ = try store.perform(.notify("ann", title: "n\(index)", thread: "t", category: "c")) }
+        for index in 0..<6 {
+            _ = try store.blocking.perform(.notify("ann", title: "n\(index)", thread: "t", category: "c"))
+        }
     }
 
     @Test func offlineItAnswersFromTheReplicaAtOnceAlsoAfterARestart() async throws {

@@ -5,7 +5,7 @@ import TraylogClient
 /// The library's fetcher on a device.
 struct TrayFetcherTests {
     private func fill(_ store: Store, _ count: Int) throws {
-        for index in 0..<count { _ = try store.perform(.notify("ann", title: "n\(index)")) }
+        for index in 0..<count { _ = try store.blocking.perform(.notify("ann", title: "n\(index)")) }
     }
 
     @Test func pagesAreLoadedToTheEndAndThenRefused() async throws {

@@ -13,7 +13,7 @@ import TestSupport
             try withStore(path, options(isRelaxed: true)) { store in
                 for start in stride(from: 1, through: items.count, by: 5_000) {
                     let commands = (start..<start + 5_000).map { Command(user: "ann", .notify(items.content($0))) }
-                    _ = try store.submit(commands, stopAtRefusal: true, areValid: true)
+                    _ = try store.submit(commands, stopAtRefusal: true)
                 }
                 try items.expect(in: store, "filled")
             }
