@@ -38,6 +38,17 @@ package struct RowBuffer: Sendable {
         rows.append((start, value, bytes.count))
     }
 
+    /// The end of a part that begins with one of the rows: so many rows, or fewer where they are large.
+    ///
+    /// - Parameter rows: at least 1.
+    package func endOfPart(from start: Int, rows count: Int, bytesPerRow: Int) -> Int {
+        guard count < rows.count - start else { return rows.count }
+        let bytes = count * bytesPerRow
+        var end = start + 1
+        while end < start + count, rows[end].end - rows[start].start <= bytes { end += 1 }
+        return end
+    }
+
     /// Deletes a row, where it is stored.
     package mutating func delete(
         _ stream: StreamID, _ space: StateTable.Space, _ number: UInt64, version: UInt64? = nil

@@ -27,6 +27,8 @@ package struct StateTable: Sendable {
         ///
         /// Empty where a page had ended.
         package static func kept(_ space: PageSpace) -> Space { Space(rawValue: 0x80 | space.rawValue) }
+
+        var isKept: Bool { rawValue >= 0x80 }
     }
 
     /// `stream u32 BE | space u8 | key u64 BE`: rows of one stream lie together, pages in their order.

@@ -17,7 +17,9 @@ package struct Flusher {
     /// How long a slice may take: users who were not looked at for long may have many broadcasts to catch up with.
     static let nanosecondsPerSlice: Int64 = 5_000_000
     /// How many events of one stream are folded in for a slice of its own: a few milliseconds.
-    static let eventsPerSlice = 4_000
+    private static let eventsPerSlice = 4_000
+    /// How many slices come before one of a heavy stream when the tail is full.
+    private static let slicesPerHeavy = 3
     /// Slices of fewer streams are not worth a transaction's share.
     static let smallestSlice = 64
 
@@ -52,6 +54,7 @@ package struct Flusher {
     /// How many did so far.
     var stagings = 0
     private var round: Round?
+    private var slicesSinceHeavy = 0
     /// A running mean of what a stream's rows take, to guess how many streams share an LMDB page.
     private var bytesPerStream = 400.0
     /// The memory of slices before.
@@ -64,9 +67,15 @@ package struct Flusher {
 
     /// The slice that goes into the next transaction beside `events` new ones; nil for none.
     mutating func slice(besides events: Int, store: inout LiveStore) throws -> Slice? {
-        if beginStaging(besides: events, store) { return try stagedSlice(besides: events, &store) }
-        if let slice = try heavySlice(besides: events, &store) { return slice }
-        if staging != nil { return nil }
+        let isLate = store.tail.count > tailEvents
+        // Busy users must not keep a full tail from being stored, nor all others them.
+        if !isLate || slicesSinceHeavy >= Self.slicesPerHeavy || isStaging(store) {
+            slicesSinceHeavy = 0
+            if beginStaging(besides: events, store) { return try stagedSlice(besides: events, &store) }
+            if let slice = try heavySlice(besides: events, &store) { return slice }
+            if staging != nil { return nil }
+        }
+        slicesSinceHeavy += 1
         if round == nil {
             guard store.tail.count >= max(tailEvents * 3 / 4, 1) else { return nil }
             start(store)
@@ -76,7 +85,6 @@ package struct Flusher {
         let work = Double(round.startStreams + round.names.count)
         let share = work * Double(events) / Double(max(tailEvents / 4, 1))
         var credit = round.credit + share
-        let isLate = store.tail.count > tailEvents
         var slice = takeMade()
         if let slice {
             credit -= Double(slice.states.count)
@@ -113,12 +121,15 @@ package struct Flusher {
     private mutating func heavySlice(besides events: Int, _ store: inout LiveStore) throws -> Slice? {
         // A slice that was made in advance may hold the same stream as it was before: it goes first.
         guard let number = heavy(store), let stream = try store.stream(number), forgetAhead() else { return nil }
-        let state = try store.storable(stream, events: Flusher.eventsPerSlice)
+        let state = try store.storable(stream, events: Self.eventsPerSlice(besides: events))
         if beginStaging(besides: events, store) { return nil }
         var slice = emptySlice()
         _ = try collect(stream, state, store, into: &slice)
         return slice
     }
+
+    /// A chain must not grow faster than it is folded.
+    static func eventsPerSlice(besides events: Int) -> Int { max(eventsPerSlice, 2 * events) }
 
     private func heavy(_ store: borrowing LiveStore) -> StreamID? { store.states.heavy.first ?? store.tail.long.first }
 
@@ -231,7 +242,7 @@ package struct Flusher {
         store.capture?.note(slice)
         if let staged = slice.staged { store.record.staged = staged.stream }
         for state in slice.states {
-            store.flushed(state.stream, through: state.appliedSeq, lastOwn: state.lastOwn)
+            store.flushed(state)
         }
         if let end = slice.end {
             store.endRound(end)
@@ -271,6 +282,8 @@ package struct Slice {
         let appliedSeq: UInt64
         /// The newest event of the stream itself.
         let lastOwn: UInt64
+        /// There was no newer one when the state was taken.
+        let isNewest: Bool
     }
 
     package var states: [State] = []

@@ -247,10 +247,10 @@ package struct LiveStore {
         hasRefolded = true
     }
 
-    /// The stored state of a stream has applied events through `seq`, of its own those through `lastOwn`.
-    mutating func flushed(_ number: StreamID, through seq: UInt64, lastOwn: UInt64) {
-        tail.flushed(number, through: lastOwn)
-        if let stream = directory[number] { states.flushed(stream, through: seq) }
+    /// The stored state of a stream is this one.
+    mutating func flushed(_ state: Slice.State) {
+        tail.flushed(state.stream, through: state.lastOwn, isNewest: state.isNewest)
+        if let stream = directory[state.stream] { states.flushed(stream, through: state.appliedSeq) }
     }
 
     /// A round has ended: the stored states hold everything through the head of its start.

@@ -211,14 +211,17 @@ struct LogTail {
     mutating func store(_ stream: StreamID) { unstored.insert(stream) }
 
     /// The stored state of the stream holds its events through `seq`.
-    mutating func flushed(_ stream: StreamID, through seq: UInt64) {
+    ///
+    /// - Parameter isNewest: whether none came after that but in the transaction that stored the state. A busy user's come in
+    ///   each.
+    mutating func flushed(_ stream: StreamID, through seq: UInt64, isNewest: Bool) {
         let isLeft = chains.unchain(stream, through: seq)
         if !isLeft { unstored.remove(stream) }
-        if !isLeft || chains.first(of: stream) > head.seq { chains.noteShort(stream) }
+        if !isLeft || isNewest { chains.noteShort(stream) }
     }
 
     /// Nobody asks for the stream any more.
-    mutating func forget(_ stream: StreamID) { flushed(stream, through: .max) }
+    mutating func forget(_ stream: StreamID) { flushed(stream, through: .max, isNewest: true) }
 
     /// Gives up the events through `seq`, which the stored states hold.
     mutating func dropThrough(_ seq: UInt64) {

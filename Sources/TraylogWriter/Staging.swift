@@ -15,7 +15,7 @@ struct Staging {
         case writing(StagedState, from: Int)
         /// The switch is made; so many pages are in their places.
         case settling([StagedState.Page], from: Int)
-        /// An earlier process or transaction left versions without a switch; so many are taken away.
+        /// An earlier process or transaction left rows without a switch; so many pages are taken away.
         case dropping([StagedState.Page], from: Int)
     }
 
@@ -48,8 +48,10 @@ struct StorableState: Sendable {
             (keptFloor, landmarks, bases) = (0, [], [])
         }
         (name, self.state) = (stream.name, cached.state)
+        let lastOwn = cached.state.events.last
         mark = Slice.State(
-            stream: stream.number, appliedSeq: cached.state.appliedSeq, lastOwn: cached.state.events.last)
+            stream: stream.number, appliedSeq: cached.state.appliedSeq, lastOwn: lastOwn,
+            isNewest: lastOwn >= store.tail.last(of: stream.number))
     }
 
     /// Whether something of what it replaces is kept.
@@ -88,6 +90,8 @@ struct StagingOrder: Sendable {
 extension Flusher {
     /// Beside more events than a tick appends at once, a long chain would outgrow the parts.
     private static let eventsBesideParts = 500
+    /// A part has fewer rows where they are larger on average: roots of landmarks can be.
+    private static let bytesPerRow = 3_072
 
     /// How many rows or pages make a part: a millisecond's work or two, or more beside many events.
     private func rowsPerPart(besides events: Int, _ store: borrowing LiveStore) -> Int {
@@ -103,13 +107,18 @@ extension Flusher {
         }
     }
 
+    /// A state is being stored in parts.
+    func isStaging(_ store: borrowing LiveStore) -> Bool { staging != nil || store.record.staged != nil }
+
     /// Begins to store a heavy state in parts, when there is one and nothing forbids it.
     ///
     /// - Returns: whether one is under way.
     mutating func beginStaging(besides events: Int, _ store: borrowing LiveStore) -> Bool {
-        if staging != nil || store.record.staged != nil { return true }
-        // A copy of the store takes a state's rows in their places, and an older slice may hold the same stream.
-        guard store.capture == nil, let number = store.states.heavy.first, let stream = store.directory[number],
+        if isStaging(store) { return true }
+        // A full tail must not wait for parts, a copy of the store takes a state's rows in their places, and an older slice may
+        // hold the same stream.
+        guard store.tail.count <= tailEvents, store.capture == nil,
+            let number = store.states.heavy.first, let stream = store.directory[number],
             let state = stream.states.committed?.state, StorableState.keepsPast(state, of: stream, store),
             // What comes in faster than parts are written is better written at once.
             events <= Self.eventsBesideParts || !store.tail.long.contains(number), forgetAhead()
@@ -149,7 +158,7 @@ extension Flusher {
     mutating func stagedSlice(besides events: Int, _ store: inout LiveStore) throws -> Slice? {
         // Meanwhile a chain must not become longer than it was.
         if let number = store.tail.long.first, let stream = try store.stream(number) {
-            _ = try store.storable(stream, events: Flusher.eventsPerSlice)
+            _ = try store.storable(stream, events: Flusher.eventsPerSlice(besides: events))
         }
         if staging == nil, let staged = store.record.staged {
             do {
@@ -165,8 +174,8 @@ extension Flusher {
         case .failed(let error):
             self.staging = nil
             throw error
-        case .writing(let state, let start): return write(state, from: start, part, staging.mark)
-        case .dropping(let pages, let start): return drop(pages, from: start, part, staging.stream)
+        case .writing(let state, let start): return write(state, from: start, part, staging.mark, &store)
+        case .dropping(let pages, let start): return try drop(pages, from: start, part, staging.stream, store)
         case .settling(let pages, let start):
             do {
                 return try settle(pages, from: start, part, staging.stream, store)
@@ -191,13 +200,15 @@ extension Flusher {
         self.staging = staging
     }
 
-    private mutating func write(_ state: StagedState, from start: Int, _ part: Int, _ mark: Slice.State?) -> Slice {
+    private mutating func write(
+        _ state: StagedState, from start: Int, _ part: Int, _ mark: Slice.State?, _ store: inout LiveStore
+    ) -> Slice {
         var slice = emptySlice()
         if start == 0 {
             state.packList(into: &slice.rows)
             slice.staged = StagedChange(stream: StagedStream(stream: state.stream, isInForce: false))
         }
-        let end = min(start + part, state.ahead.count)
+        let end = state.ahead.endOfPart(from: start, rows: part, bytesPerRow: Self.bytesPerRow)
         slice.rows.append(state.ahead, start..<end)
         guard end == state.ahead.count else {
             staging?.step = .writing(state, from: end)
@@ -206,6 +217,7 @@ extension Flusher {
         slice.rows.append(state.atSwitch, 0..<state.atSwitch.count)
         slice.staged = StagedChange(stream: StagedStream(stream: state.stream, isInForce: true))
         if let mark { slice.states.append(mark) }
+        store.states.discard(state)
         staging?.step = .settling(state.pages, from: 0)
         return slice
     }
@@ -236,8 +248,16 @@ extension Flusher {
         return slice
     }
 
-    private mutating func drop(_ pages: [StagedState.Page], from start: Int, _ part: Int, _ stream: StreamID) -> Slice {
+    private mutating func drop(
+        _ pages: [StagedState.Page], from start: Int, _ part: Int, _ stream: StreamID, _ store: borrowing LiveStore
+    ) throws -> Slice {
         var slice = emptySlice()
+        if start == 0 {
+            // Before the versions, because landmarks need them.
+            let states = store.tables.states
+            let ahead = try store.snapshot().read { try states.aheadOfRoot(of: stream, in: $0) }
+            for row in ahead { slice.rows.delete(stream, row.space, row.number) }
+        }
         let end = min(start + part, pages.count)
         for page in pages[start..<end] where page.changedBy > 0 {
             slice.rows.delete(stream, .kept(page.space), page.first, version: page.changedBy)

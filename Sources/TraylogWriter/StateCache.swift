@@ -28,6 +28,8 @@ struct StateCache {
     ///
     /// Storing it at once is better than all of it at the end of a round: others would wait for that.
     private(set) var heavy: Set<StreamID> = []
+    /// Values that take milliseconds to let go of; the packer does so without the lock.
+    private var discarded: [any Sendable] = []
 
     init(limit: Int, heavyPages: Int) {
         self.limit = limit
@@ -78,10 +80,25 @@ struct StateCache {
             // Loaded as it was stored before: its pages are not the stored ones any more.
             set(nil, of: stream)
         } else {
+            if state.changedPages > heavyPages { discard((state.state, state.landmarks)) }
             state.forget(storedThrough: seq)
             heavy.remove(stream.number)
         }
     }
+
+    // MARK: Letting go
+
+    /// Lets go of a value later, without the lock.
+    mutating func discard(_ value: some Sendable) { discarded.append(value) }
+
+    var hasDiscarded: Bool { !discarded.isEmpty }
+
+    mutating func takeDiscarded() -> [any Sendable] {
+        defer { discarded = [] }
+        return discarded
+    }
+
+    // MARK: Making room
 
     /// A round has ended: a sweep finds more.
     mutating func noteEndOfRound() { nextSweep = 0 }

@@ -143,15 +143,17 @@ package struct WriterLoop {
         return distance.overflow ? limit : Int(min(distance.partialValue, Int64(limit)))
     }
 
-    /// The life of a second thread: makes slices while the writer waits for the disk, until the store is closed.
+    /// The life of a second thread: makes slices while the writer waits for the disk, and lets go of large states, until the
+    /// store is closed.
     private static func pack(_ memory: StoreLock) {
         while true {
-            let (isClosed, order) = memory.wait(
-                until: { $0.flusher.wantsToPrepare || $0.isClosed },
-                { memory -> (Bool, StagingOrder?) in
-                    if memory.isClosed { return (true, nil) }
+            // What is discarded ends here, without the lock.
+            let (isClosed, order, _) = memory.wait(
+                until: { $0.flusher.wantsToPrepare || $0.store.states.hasDiscarded || $0.isClosed },
+                { memory -> (Bool, StagingOrder?, [any Sendable]) in
+                    if memory.isClosed { return (true, nil, []) }
                     memory.flusher.prepare(store: &memory.store)
-                    return (false, memory.flusher.takeOrder(&memory.store))
+                    return (false, memory.flusher.takeOrder(&memory.store), memory.store.states.takeDiscarded())
                 })
             if isClosed { return }
             if let order {
@@ -222,10 +224,14 @@ package struct WriterLoop {
 
     private mutating func publish(_ newHead: UInt64?) {
         let listener = listener
-        let touched: Touched?
-        (touched, hasUnstored, nextDue) = memory.withLock { memory in
-            (memory.publish(wantsTouched: listener.wantsTouched), memory.store.hasUnstored, memory.store.nextDue)
+        let (touched, hasDiscarded): (Touched?, Bool)
+        (touched, hasUnstored, nextDue, hasDiscarded) = memory.withLock { memory in
+            (
+                memory.publish(wantsTouched: listener.wantsTouched), memory.store.hasUnstored, memory.store.nextDue,
+                memory.store.states.hasDiscarded
+            )
         }
+        if hasDiscarded { memory.signalAll() }
         hasUnsynced = true
         if let newHead { listener.committed(through: newHead, touched) }
     }

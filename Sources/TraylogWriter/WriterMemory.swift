@@ -74,7 +74,7 @@ package struct WriterMemory: ~Copyable {
     }
 
     /// A state is being stored in parts.
-    var isStaging: Bool { flusher.staging != nil || store.record.staged != nil }
+    var isStaging: Bool { flusher.isStaging(store) }
 
     // MARK: Its end
 

@@ -209,7 +209,7 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     @usableFromInline
     mutating func noteLong(_ stream: StreamID) { long.insert(stream) }
 
-    /// The chain of a stream was taken out as far as it can be, or taken back.
+    /// The chain of a stream was taken out as far as it could be, or taken back.
     @usableFromInline
     package mutating func noteShort(_ stream: StreamID) { if !long.isEmpty { long.remove(stream) } }
 

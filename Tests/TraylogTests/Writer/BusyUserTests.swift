@@ -191,6 +191,26 @@ import TraylogPlatform
         }
     }
 
+    /// Users in each transaction never have all of their events stored.
+    @Test func busyUsersKeepTheTailFromNothing() throws {
+        try withStorePath { path in
+            try withStore(path, options(tailEvents: 12_000, isRelaxed: true)) { store in
+                _ = try store.perform((0..<27_000).map { notify("busy-\($0 % 3)") })
+                var (unflushed, roundsEnded) = (UInt64(0), 0)
+                for round in 0..<80 {
+                    _ = try store.perform(
+                        (0..<60).map { notify("user-\(round % 9)-\($0)") } + (0..<540).map { notify("busy-\($0 % 3)") })
+                    let before = unflushed
+                    unflushed = try store.statistics().unflushed
+                    if unflushed < before { roundsEnded += 1 }
+                }
+                #expect(roundsEnded > 0, "nothing was ever stored to its end")
+                try store.checkInvariants()
+            }
+            #expect(try replay(path).identical)
+        }
+    }
+
     @Test func aTrayOfManyCategoriesIsAnsweredAndKept() throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store in

@@ -41,7 +41,7 @@ import TraylogLog
         var head = EventLog.Head()
         head.seq = 3
         tail.publish(head)
-        tail.flushed(1, through: 2)
+        tail.flushed(1, through: 2, isNewest: true)
         tail.dropThrough(2)
         for _ in 0..<253 { known.insert(random.identity(), of: tail) }
         #expect(!known.isNew(first, in: known.ofNewStream))

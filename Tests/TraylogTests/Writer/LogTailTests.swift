@@ -27,7 +27,7 @@ import TraylogLog
                 let seq = UInt64(random.between(0, Int(tail.head.seq)))
                 for stream in StreamID.first...9 {
                     let last = facts[..<Int(seq)].lastIndex { $0.stream == stream } ?? -1
-                    tail.flushed(stream, through: UInt64(last + 1))
+                    tail.flushed(stream, through: UInt64(last + 1), isNewest: true)
                 }
                 tail.dropThrough(seq)
             default:
@@ -68,7 +68,7 @@ import TraylogLog
         var tail = LogTail(after: 0)
         tail.store(3)
         #expect(tail.unstored.contains(3) && tail.count == 0)
-        tail.flushed(3, through: 7)
+        tail.flushed(3, through: 7, isNewest: true)
         #expect(!tail.unstored.contains(3))
     }
 
@@ -86,8 +86,8 @@ import TraylogLog
             if isTheirs { chain.append(fact) } else { others.append(seq) }
         }
         tail.publish(head(300))
-        tail.flushed(1, through: chain[3].seq)
-        tail.flushed(2, through: others.last { $0 < chain[3].seq } ?? 0)
+        tail.flushed(1, through: chain[3].seq, isNewest: true)
+        tail.flushed(2, through: others.last { $0 < chain[3].seq } ?? 0, isNewest: true)
         tail.dropThrough(chain[3].seq)
         #expect(tail.first(of: 1) == chain[4].seq)
         for key in (UInt64(1)...6).map(Identity.init(rawValue:)) {
