@@ -20,14 +20,15 @@ package struct Comparison {
     /// The whole log of the store; its times stand in for the naive ones.
     private let recordedAt: [Timestamp]
     private var random: SeededRandom
-    /// The moment that is compared, as the model and as the store are asked for it; nil for now.
-    private var seq: Seq?
+    /// The model of the moment that is compared, and the moment as the store is asked for it; nil for now.
+    private var model: NaiveStore
     private var moment: Moment?
 
     /// - Throws: a ``Difference`` when the logs differ already.
     package init(_ store: any AnswersQueries, _ naive: NaiveStore, seed: UInt64) throws {
         self.store = store
         self.naive = naive
+        model = naive
         random = SeededRandom(seed: seed)
         let events = try store.events(from: 1, limit: .max).events
         try expectSame(naive.log().map(\.comparable), events.map(\.comparable), "events")
@@ -53,9 +54,9 @@ package struct Comparison {
             // Several events may be of one time, which means the last of them.
             let time = past == .zero ? Timestamp(milliseconds: 0) : recordedAt[Int(past.rawValue) - 1]
             let isTime = random.chance(40)
-            seq = isTime ? Seq(UInt64(recordedAt.lastIndex { $0 <= time }.map { $0 + 1 } ?? 0)) : past
-            moment = isTime ? .time(time) : .seq(past)
-            defer { (seq, moment) = (nil, nil) }
+            let seq = isTime ? Seq(UInt64(recordedAt.lastIndex { $0 <= time }.map { $0 + 1 } ?? 0)) : past
+            (model, moment) = (naive.past(seq, of: users), isTime ? .time(time) : .seq(past))
+            defer { (model, moment) = (naive, nil) }
             try within("as of \(past)\(isTime ? " by time" : "")") { try checkNow(users, depth: .sample(3)) }
         }
     }
@@ -92,9 +93,8 @@ package struct Comparison {
     }
 
     private func checkTray(of user: String) throws {
-        var (expected, found) = (naive.tray(of: user, asOf: seq), try store.tray(of: user, asOf: moment))
-        let state = seq.map { naive.state(of: user, asOf: $0) } ?? naive.state(of: user)
-        expected.seenAt = state.seenBy.map { recordedAt[Int($0.rawValue) - 1] }
+        var (expected, found) = (model.tray(of: user), try store.tray(of: user, asOf: moment))
+        expected.seenAt = model.state(of: user).seenBy.map { recordedAt[Int($0.rawValue) - 1] }
         let lists = [expected, found].map { $0.categories.map { "\($0)" } }
         try expectSame(lists[0], lists[1], "tray, categories")
         (expected.categories, found.categories) = ([], [])
@@ -113,7 +113,7 @@ package struct Comparison {
         let reference = random.pick(references)
         let expected: Result<Item, Refusal>
         do throws(Refusal) {
-            expected = .success(withStoredTime(try naive.item(reference, of: user, asOf: seq)))
+            expected = .success(withStoredTime(try model.item(reference, of: user)))
         } catch {
             expected = .failure(error)
         }
@@ -149,36 +149,36 @@ extension Comparison {
             let from = Seq(UInt64(random.between(1, naive.events.count + 2)))
             let limit = random.pick([0, 1, 2, 10, 1_000])
             try expectSame(
-                naive.log(from: from, limit: limit, asOf: seq).map(\.comparable),
+                model.log(from: from, limit: limit).map(\.comparable),
                 try store.events(from: from, limit: limit, asOf: moment).events.map(\.comparable),
                 "events from \(from) limit \(limit)")
         }
     }
 
     private mutating func checkUsers() throws {
-        let expected = naive.users(asOf: seq)
+        let expected = model.users()
         try expectSame(expected, try store.users(after: nil, prefix: "", limit: .max, asOf: moment).users, "users")
         let after = random.pick(expected + ["", "m", "zzz"])
         try expectSame(
-            naive.users(after: after, limit: 2, asOf: seq),
+            model.users(after: after, limit: 2),
             try store.users(after: after, prefix: "", limit: 2, asOf: moment).users,
             "users after \(String(reflecting: after)) limit 2")
         let prefix = String(random.pick(expected + ["m"]).prefix(random.between(1, 2)))
         let start = random.chance(50) ? nil : after
         try expectSame(
-            naive.users(after: start, prefix: prefix, limit: 3, asOf: seq),
+            model.users(after: start, prefix: prefix, limit: 3),
             try store.users(after: start, prefix: prefix, limit: 3, asOf: moment).users,
             "users after \(String(reflecting: start)) with prefix \(String(reflecting: prefix))")
     }
 
     private mutating func checkHistory(of user: String) throws {
         try expectSame(
-            naive.history(of: user, asOf: seq).map(\.comparable),
+            model.history(of: user).map(\.comparable),
             try store.history(of: user, from: 1, limit: .max, asOf: moment).events.map(\.comparable), "history")
         let from = Seq(UInt64(random.between(1, naive.events.count + 2)))
         let limit = random.pick([0, 1, 2, 10, 1_000])
         try expectSame(
-            naive.history(of: user, from: from, limit: limit, asOf: seq).map(\.comparable),
+            model.history(of: user, from: from, limit: limit).map(\.comparable),
             try store.history(of: user, from: from, limit: limit, asOf: moment).events.map(\.comparable),
             "history from \(from) limit \(limit)")
     }
@@ -212,7 +212,7 @@ extension Comparison {
 
     /// Walks all pages; each must be full, in order, and the last one must say that it is.
     private func checkInbox(of user: String, _ query: InboxQuery, limit: Int) throws {
-        let expected = naive.matches(of: user, query, asOf: seq).map(withStoredTime)
+        let expected = model.matches(of: user, query).map(withStoredTime)
         var query = query
         // A page of one item is asked for anew: long lists are walked in larger ones.
         query.limit = max(limit, expected.count / 200)
@@ -226,7 +226,7 @@ extension Comparison {
     }
 
     private func checkThreads(of user: String, limit: Int) throws {
-        let expected = naive.groups(of: user, asOf: seq).map { group in
+        let expected = model.groups(of: user).map { group in
             var group = group
             group.newest = withStoredTime(group.newest)
             return group
@@ -250,7 +250,7 @@ extension Comparison {
             let rows = Array(expected[walked..<min(walked + size, expected.count)])
             try expectSame(rows, answer.rows, "from #\(walked)")
             try expectSame(user, answer.user, "user")
-            try expectSame(seq ?? naive.head, answer.asOf, "asOf")
+            try expectSame(model.head, answer.asOf, "asOf")
             walked += rows.count
             try expectSame(walked < expected.count, answer.next != nil, "next after #\(walked)")
             // Clients keep the text.

@@ -58,6 +58,15 @@ package struct NaiveStore: Sendable {
         return state
     }
 
+    /// The store as it was right after `seq`, with the states of these users, so that each is folded once for many questions.
+    package func past(_ seq: Seq, of users: [String]) -> NaiveStore {
+        var past = self
+        past.events = Array(events.prefix(Int(seq.rawValue)))
+        past.current = [:]
+        for user in users { past.current[Name(user)] = state(of: user, asOf: seq) }
+        return past
+    }
+
     /// Takes events out of the log: answers from the floor on stay, and nothing else is asked.
     package mutating func compact(
         to floor: Seq, dropped: Set<Seq>, archive: String?, now: Timestamp
