@@ -20,6 +20,24 @@ fail() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
+# Ends all that this script has started, and what that has started: as an interrupt does, and after ten seconds for good.
+end_children() {
+    local children round
+    # Of one look at all processes those whose parent's parent … is this one.
+    mapfile -t children < <(ps -e -o pid= -o ppid= | awk -v root="$$" '{ parent[$1] = $2 } END {
+        for (process in parent) {
+            for (above = parent[process]; above in parent && above != root; above = parent[above]) { }
+            if (above == root) print process
+        }
+    }')
+    kill -INT "${children[@]}" 2>/dev/null || true
+    for ((round = 0; round < 100; round++)); do
+        kill -0 "${children[@]}" 2>/dev/null || return 0
+        sleep 0.1
+    done
+    kill -KILL "${children[@]}" 2>/dev/null || true
+}
+
 # Runs a command as root: as it is, or by sudo; false where neither is possible.
 as_root() {
     if [[ $(id -u) -eq 0 ]]; then
