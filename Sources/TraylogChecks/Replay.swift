@@ -18,10 +18,9 @@ public enum Replay {
         progress: (_ done: UInt64, _ total: UInt64) throws -> Void
     ) throws(TraylogError) -> ReplayReport {
         do {
-            var configuration = Environment.Configuration(options)
-            configuration.creates = false
             let environment = try Environment.open(
-                directory: directory, access: .readOnly, databases: Tables.allNames, configuration: configuration)
+                directory: directory, access: .readOnly, databases: Tables.allNames,
+                configuration: Environment.Configuration(options))
             defer { environment.close() }
             return try timed { try compare(directory, environment, asOf: moment, threads: threads, progress: progress) }
         } catch {

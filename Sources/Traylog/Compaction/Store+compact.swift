@@ -94,8 +94,8 @@ extension BlockingStore {
         device: String? = nil, progress: @escaping (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
     ) throws(TraylogError) -> CompactionReport {
         do {
-            if let actor { try Limits.check(identifier: actor, "actor") }
-            if let device { try Limits.check(identifier: device, "device") }
+            try Limits.check(identifier: actor, "actor")
+            try Limits.check(identifier: device, "device")
             var goal = RewriteGoal()
             goal.archiveDirectory = isDryRun ? nil : archive
             (goal.isDryRun, goal.actor, goal.device) = (isDryRun, actor, device)

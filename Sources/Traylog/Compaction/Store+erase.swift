@@ -64,8 +64,8 @@ extension BlockingStore {
     ) throws(TraylogError) -> ErasureReport {
         do {
             try Limits.check(identifier: user, "user")
-            if let actor { try Limits.check(identifier: actor, "actor") }
-            if let device { try Limits.check(identifier: device, "device") }
+            try Limits.check(identifier: actor, "actor")
+            try Limits.check(identifier: device, "device")
             // A compaction in between would make an archive that is not rewritten.
             return try store.rewriter.exclusively {
                 try eraseAlone(user, actor: actor, device: device, archives: archives, progress)

@@ -77,8 +77,8 @@ extension BlockingStore {
         }
         do {
             try Limits.check(identifier: user, "user")
-            if let actor { try Limits.check(identifier: actor, "actor") }
-            if let device { try Limits.check(identifier: device, "device") }
+            try Limits.check(identifier: actor, "actor")
+            try Limits.check(identifier: device, "device")
         } catch {
             throw .refused(error)
         }
