@@ -1,4 +1,5 @@
 #pragma once
+#include <linux/stat.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
@@ -11,6 +12,14 @@
 // glibc declares these only under _GNU_SOURCE, which a module map cannot set.
 extern int pthread_setname_np(pthread_t thread, const char *name);
 extern int fallocate(int descriptor, int mode, off_t offset, off_t length);
+extern int statx(int directory, const char *path, int flags, unsigned mask, struct statx *answer);
+
+// The names that lead to an open file; 0 on an error. Swift takes the name `statx` for the structure.
+static inline unsigned traylog_name_count(int descriptor) {
+    struct statx answer;
+    const int empty_path = 0x1000;
+    return statx(descriptor, "", empty_path, STATX_NLINK, &answer) == 0 ? answer.stx_nlink : 0;
+}
 
 // Swift takes the name `statfs` for the structure, so that the function cannot be called. Zero on an error.
 static inline unsigned long traylog_file_system_type(const char *path) {

@@ -13,7 +13,7 @@ final class Headroom: @unchecked Sendable {
     private let pageSize: Int
     /// Whether writing over a block costs less than allocating it: not where each write goes to a new place.
     private let isUseful: Bool
-    /// The pages that commits need, and a running mean of how many more each one takes.
+    /// The bytes that commits need, and a running mean of how many more each one takes.
     private var end = 0
     private var growth = 0
     /// Behind ``end``, blocks hold zeros up to here.
@@ -38,10 +38,13 @@ final class Headroom: @unchecked Sendable {
     /// - Parameter mapBytes: the file is not made longer than its map.
     func extend(behind lastPage: Int, mapBytes: Int) {
         let needed = (lastPage + 1) * pageSize
-        if end != 0 { growth += (max(needed - end, 0) - growth) / 8 }
+        let grown = end == 0 ? 0 : max(needed - end, 0)
+        growth += (grown - growth) / 8
         end = needed
         guard isUseful, growth <= Headroom.smallCommitBytes else { return cover() }
-        let room = min(max(growth * Headroom.commits, Headroom.roomBytes.lowerBound), Headroom.roomBytes.upperBound)
+        // After large commits the mean comes down slowly: zeros for more of them would be written for nothing.
+        let next = min(growth, grown) * Headroom.commits
+        let room = min(max(next, Headroom.roomBytes.lowerBound), Headroom.roomBytes.upperBound)
         guard filledThrough < end + room / 2 else { return }
         fill(through: min((end + room) & ~(pageSize - 1), mapBytes, FileSystem.sizeLimit))
         if filledThrough < end { cover() }

@@ -55,6 +55,17 @@ import TraylogPlatform
         }
     }
 
+    @Test func smallCommitsAfterLargeOnesGetTheRoomOfSmallOnes() throws {
+        try withEnvironment { environment in
+            for round in 0..<30 { try append(1_000, bytes: 300, from: UInt64(round * 1_000 + 1), to: environment) }
+            for round in 0..<100 {
+                try append(1, bytes: 200, from: UInt64(30_001 + round), to: environment)
+                // A page more in the one commit of many that needs one.
+                try expectRoom(environment, 0...32 * 4_096 + 4_096)
+            }
+        }
+    }
+
     @Test func whatAKilledWriterLeftIsUsedAndGivenBackByTheNext() throws {
         try withEnvironment { environment in
             try append(1, bytes: 200, from: 1, to: environment)

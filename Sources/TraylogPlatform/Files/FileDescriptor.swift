@@ -61,6 +61,12 @@ package struct FileDescriptor: Hashable, Sendable {
         return FileStatus(raw)
     }
 
+    /// Names that lead to the file; 0 once it was removed, or when the system cannot tell.
+    ///
+    /// It does not ask for the file's times, as ``status()`` does: once somebody has seen them, each write changes them,
+    /// and with them a block of the disk that the next sync of another file may have to wait for.
+    package var nameCount: Int { Int(traylog_name_count(number)) }
+
     /// The file's length in bytes; nil when the system cannot tell.
     package var size: Int64? { try? status().size }
 

@@ -12,8 +12,6 @@ package struct FileStatus: Sendable {
     package let mode: UInt32
     package let isRegular: Bool
     package let isDirectory: Bool
-    /// Names that lead to it; 0 for a file that was removed and is still open.
-    package let nameCount: UInt64
 
     init(_ raw: stat) {
         identity = FileIdentity(device: UInt64(raw.st_dev), inode: UInt64(raw.st_ino))
@@ -25,7 +23,6 @@ package struct FileStatus: Sendable {
         mode = raw.st_mode & 0o7777
         isRegular = raw.st_mode & S_IFMT == S_IFREG
         isDirectory = raw.st_mode & S_IFMT == S_IFDIR
-        nameCount = UInt64(raw.st_nlink)
     }
 
     /// Looks at the file at `path`, which it does not open.

@@ -26,10 +26,7 @@ package final class WakeFile {
     }
 
     /// The file was never there, or somebody deleted or replaced it.
-    private var isGone: Bool {
-        let status = try? file?.status()
-        return (status?.nameCount ?? 0) == 0
-    }
+    private var isGone: Bool { (file?.nameCount ?? 0) == 0 }
 
     private func reopen() {
         file?.close()
