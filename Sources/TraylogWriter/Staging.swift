@@ -90,8 +90,8 @@ struct StagingOrder: Sendable {
 extension Flusher {
     /// Beside more events than a tick appends at once, a long chain would outgrow the parts.
     private static let eventsBesideParts = 500
-    /// A part has fewer rows where they are larger on average: roots of landmarks can be.
-    private static let bytesPerRow = 3_072
+    /// A part has fewer rows where they are larger on average, because LMDB looks long for pages that lie side by side.
+    private static let bytesPerRow = 1_024
 
     /// How many rows or pages make a part: a millisecond's work or two, or more beside many events.
     private func rowsPerPart(besides events: Int, _ store: borrowing LiveStore) -> Int {
