@@ -80,11 +80,12 @@ package struct Flusher {
             guard store.tail.count >= max(tailEvents * 3 / 4, 1) else { return nil }
             start(store)
         }
-        guard let round else { return nil }
+        guard let (work, before) = round.map({ (Double($0.startStreams + $0.names.count), $0.credit) }) else {
+            return nil
+        }
         // The round ends when the last quarter of the tail's bound was appended, or sooner.
-        let work = Double(round.startStreams + round.names.count)
         let share = work * Double(events) / Double(max(tailEvents / 4, 1))
-        var credit = round.credit + share
+        var credit = before + share
         var slice = takeMade()
         if let slice {
             credit -= Double(slice.states.count)
@@ -177,7 +178,9 @@ package struct Flusher {
     }
 
     private mutating func collect(streams: Int, store: inout LiveStore) throws -> Slice {
-        guard var round else { preconditionFailure("a slice belongs to a round") }
+        // Taken out meanwhile: a million names would be copied each time that some of them are taken.
+        guard var round = round.take() else { preconditionFailure("a slice belongs to a round") }
+        defer { self.round = round }
         var slice = emptySlice()
         takeNames(&round, into: &slice)
         var pages = Double(slice.names.count)
@@ -197,7 +200,6 @@ package struct Flusher {
         if round.names.isEmpty, round.sortedNames.isEmpty, store.tail.unstored.next(from: round.position) == nil {
             slice.end = round.end
         }
-        self.round = round
         return slice
     }
 

@@ -9,7 +9,7 @@ extension WriterLoop {
     /// How long one transaction of a tick may hold the lock.
     ///
     /// The disk does not count: on a slow one, larger transactions are better for everybody.
-    private static let nanosecondsPerTransaction: Int64 = 3_000_000
+    private static let nanosecondsPerTransaction: Int64 = 1_500_000
 
     /// Takes a tick one transaction further.
     package mutating func tick(_ run: TickRun) throws -> TickRun {
