@@ -178,9 +178,9 @@ package struct Flusher {
     }
 
     private mutating func collect(streams: Int, store: inout LiveStore) throws -> Slice {
-        // Taken out meanwhile: a million names would be copied each time that some of them are taken.
+        // Taken out meanwhile: a million names would be copied each time that some of them are taken. A slice that fails ends the
+        // round, since it lacks what the slice had taken; another round will find that.
         guard var round = round.take() else { preconditionFailure("a slice belongs to a round") }
-        defer { self.round = round }
         var slice = emptySlice()
         takeNames(&round, into: &slice)
         var pages = Double(slice.names.count)
@@ -200,6 +200,7 @@ package struct Flusher {
         if round.names.isEmpty, round.sortedNames.isEmpty, store.tail.unstored.next(from: round.position) == nil {
             slice.end = round.end
         }
+        self.round = round
         return slice
     }
 
