@@ -115,7 +115,7 @@ final class BrokerConnection: @unchecked Sendable {
         defer { unsafe natsInbox_Destroy(inbox) }
         let status = unsafe natsConnection_SubscribeSync(&made, connection, inbox)
         guard status == NATS_OK, let subscription = unsafe made else { throw .unanswered(Self.text(status)) }
-        defer { unsafe natsSubscription_Destroy(subscription) }
+        defer { unsafe end(subscription) }
         for (subject, headers, body) in requests {
             let message = try unsafe message(subject, reply: String(cString: inbox), headers, body)
             defer { unsafe natsMsg_Destroy(message) }
@@ -128,6 +128,17 @@ final class BrokerConnection: @unchecked Sendable {
             guard status == NATS_OK, let reply = unsafe received else { throw .unanswered(Self.text(status)) }
             if try isLast(unsafe Self.taken(reply)) { return }
         }
+    }
+
+    /// Frees a subscription once the thread that reads for the connection has done with it.
+    ///
+    /// nats.c before 3.6.1 goes on with a subscription after it has handed out its message, so that it may not be freed right after that.
+    /// It reads one message after the other: when the answer to a ping is there, it has ended with all before it. A subscription
+    /// of a connection that gives no answer stays.
+    private func end(_ subscription: OpaquePointer) {
+        unsafe natsSubscription_Unsubscribe(subscription)
+        guard isConnected, unsafe natsConnection_FlushTimeout(connection, 2_000) == NATS_OK else { return }
+        unsafe natsSubscription_Destroy(subscription)
     }
 
     /// Calls `wake` whenever a message of the subject comes, on a thread of the connection, until the connection ends.
