@@ -12,10 +12,10 @@ import TraylogStates
 package struct Flusher {
     /// Pages that one transaction may free: more would make LMDB's list of free pages slow (Docs/lmdb.md).
     static let pagesPerSlice = 350
-    /// Names that are sorted at once: a few milliseconds.
-    static let sortedTogether = 4_096
     /// How long a slice may take: users who were not looked at for long may have many broadcasts to catch up with.
-    static let nanosecondsPerSlice: Int64 = 5_000_000
+    static let nanosecondsPerSlice: Int64 = 2_000_000
+    /// The same when nobody waits for the transaction, or when the tail has become much longer than it should be.
+    static let nanosecondsPerUrgentSlice: Int64 = 5_000_000
     /// How many events of one stream are folded in for a slice of its own: a few milliseconds.
     private static let eventsPerSlice = 4_000
     /// How many slices come before one of a heavy stream when the tail is full.
@@ -29,20 +29,30 @@ package struct Flusher {
         let startStreams: Int
         /// The first stream that was not visited.
         var position = StreamID.absent
-        /// Streams whose names are to be stored.
-        var names: [LiveStream]
-        /// Some of them, in descending order.
-        var sortedNames: [LiveStream] = []
+        /// Of streams that have none in the file.
+        var names: RoundNames
         /// Streams that this round owes, for the events appended since it started.
         var credit = 0.0
-        var ahead = Ahead.nothing
+        /// Tells it from others.
+        let number: Int
+    }
+
+    /// What else the transaction of a slice is for.
+    private enum Room {
+        /// For so many new events, whose callers wait.
+        case besides(events: Int)
+        /// For nothing, while the store is idle.
+        case whole
+
+        var events: Int { if case .besides(let events) = self { events } else { 0 } }
+        var isWhole: Bool { if case .whole = self { true } else { false } }
     }
 
     /// The slice of the next transaction, which the packer makes while the writer waits for the disk.
     private enum Ahead {
         case nothing
-        /// Of so many streams, when there will be a next transaction.
-        case wanted(streams: Int)
+        /// The transaction will probably be as large as the one before it.
+        case wanted(Room)
         case made(Slice)
     }
 
@@ -54,6 +64,9 @@ package struct Flusher {
     /// How many did so far.
     var stagings = 0
     private var round: Round?
+    /// How many there were.
+    private var rounds = 0
+    private var ahead = Ahead.nothing
     private var slicesSinceHeavy = 0
     /// A running mean of what a stream's rows take, to guess how many streams share an LMDB page.
     private var bytesPerStream = 400.0
@@ -67,79 +80,86 @@ package struct Flusher {
 
     /// The slice that goes into the next transaction beside `events` new ones; nil for none.
     mutating func slice(besides events: Int, store: inout LiveStore) throws -> Slice? {
-        let isLate = store.tail.count > tailEvents
-        // Busy users must not keep a full tail from being stored, nor all others them.
-        if !isLate || slicesSinceHeavy >= Self.slicesPerHeavy || isStaging(store) {
-            slicesSinceHeavy = 0
-            if beginStaging(besides: events, store) { return try stagedSlice(besides: events, &store) }
-            if let slice = try heavySlice(besides: events, &store) { return slice }
-            if staging != nil { return nil }
-        }
-        slicesSinceHeavy += 1
-        if round == nil {
-            guard store.tail.count >= max(tailEvents * 3 / 4, 1) else { return nil }
-            start(store)
-        }
-        guard let (work, before) = round.map({ (Double($0.startStreams + $0.names.count), $0.credit) }) else {
-            return nil
-        }
-        // The round ends when the last quarter of the tail's bound was appended, or sooner.
-        let share = work * Double(events) / Double(max(tailEvents / 4, 1))
-        var credit = before + share
-        var slice = takeMade()
-        if let slice {
-            credit -= Double(slice.states.count)
-        } else if credit >= Double(Flusher.smallestSlice) || isLate {
-            slice = try collect(streams: isLate ? .max : Int(credit), store: &store)
-            credit = 0
-        }
-        self.round?.credit = credit
-        if slice?.end == nil, heavy(store) == nil {
-            // The transaction after this one is probably as large.
-            let next = isLate ? .max : Int(max(credit + share, Double(Flusher.smallestSlice)))
-            self.round?.ahead = .wanted(streams: next)
-        }
-        return slice
+        try slice(.besides(events: events), &store)
     }
 
     /// As much as one transaction can take, whatever was appended; nil when everything is stored, and while the packer
     /// makes what comes next.
-    mutating func slice(store: inout LiveStore) throws -> Slice? {
-        if beginStaging(besides: 0, store) { return try stagedSlice(besides: 0, &store) }
-        if let slice = try heavySlice(besides: 0, &store) { return slice }
-        if staging != nil { return nil }
-        if let slice = takeMade() { return slice }
-        if round == nil {
-            guard store.hasUnstored else { return nil }
-            start(store)
+    mutating func slice(store: inout LiveStore) throws -> Slice? { try slice(.whole, &store) }
+
+    private mutating func slice(_ room: Room, _ store: inout LiveStore) throws -> Slice? {
+        let share = share(of: room)
+        round?.credit += share
+        let slice: Slice?
+        if case .made(let made) = ahead {
+            slice = made
+            round?.credit -= Double(made.states.count + made.names.count)
+        } else {
+            slice = try make(room, &store)
         }
-        return try collect(streams: .max, store: &store)
+        let canPrepare = !isStaging(store) && slice?.end == nil && (round != nil || !store.tail.long.isEmpty)
+        ahead = canPrepare ? .wanted(room) : .nothing
+        return slice
     }
 
-    /// One stream that has too much to fold or to store to wait for its turn, or a part of that; nil for none.
+    private mutating func make(_ room: Room, _ store: inout LiveStore) throws -> Slice? {
+        if isHeavyInTurn(room, store) || isStaging(store) {
+            slicesSinceHeavy = 0
+            if beginStaging(besides: room.events, store) { return try stagedSlice(besides: room.events, &store) }
+            let heavy = store.states.heavy.first ?? store.tail.long.first
+            if let heavy, let state = try fold(heavy, besides: room.events, &store) {
+                // A user whose state has become heavy with it is stored in parts: then there is nothing yet.
+                return beginStaging(besides: room.events, store) ? nil : try slice(of: state, store)
+            }
+        }
+        slicesSinceHeavy += 1
+        if round == nil {
+            guard room.isWhole ? store.hasUnstored : store.tail.count >= max(tailEvents * 3 / 4, 1) else { return nil }
+            start(store)
+        }
+        if isLate(room, store) { return try collect(streams: .max, room, store: &store) }
+        guard let credit = round?.credit, credit >= Double(Self.smallestSlice) else { return nil }
+        round?.credit = 0
+        return try collect(streams: Int(credit), room, store: &store)
+    }
+
+    /// Whether everything that fits is stored, and not only what the round owes.
+    private func isLate(_ room: Room, _ store: borrowing LiveStore) -> Bool {
+        room.isWhole || store.tail.count > tailEvents
+    }
+
+    /// Whether a stream with much to fold or to store comes before the round.
     ///
-    /// A user whose state has become heavy with it is stored in parts: then there is nothing yet.
-    private mutating func heavySlice(besides events: Int, _ store: inout LiveStore) throws -> Slice? {
-        // A slice that was made in advance may hold the same stream as it was before: it goes first.
-        guard let number = heavy(store), let stream = try store.stream(number), forgetAhead() else { return nil }
-        let state = try store.storable(stream, events: Self.eventsPerSlice(besides: events))
-        if beginStaging(besides: events, store) { return nil }
+    /// Busy users must not keep a full tail from being stored, nor all others them.
+    private func isHeavyInTurn(_ room: Room, _ store: borrowing LiveStore) -> Bool {
+        room.isWhole || store.tail.count <= tailEvents || slicesSinceHeavy >= Self.slicesPerHeavy
+    }
+
+    /// How many streams the round owes for so many events: it ends when the last quarter of the tail's bound was appended, or
+    /// sooner.
+    private func share(of room: Room) -> Double {
+        let work = (round?.startStreams ?? 0) + (round?.names.count ?? 0)
+        return Double(work) * Double(room.events) / Double(max(tailEvents / 4, 1))
+    }
+
+    /// Folds some events of a stream in that has too many of them, or too much to store, to wait for its turn.
+    private func fold(
+        _ number: StreamID, besides events: Int, _ store: inout LiveStore
+    ) throws -> (stream: LiveStream, state: CachedState)? {
+        guard let stream = try store.stream(number) else { return nil }
+        return (stream, try store.storable(stream, events: Self.eventsPerSlice(besides: events)))
+    }
+
+    private mutating func slice(
+        of folded: (stream: LiveStream, state: CachedState), _ store: borrowing LiveStore
+    ) throws -> Slice {
         var slice = emptySlice()
-        _ = try collect(stream, state, store, into: &slice)
+        _ = try collect(folded.stream, folded.state, store, into: &slice)
         return slice
     }
 
     /// A chain must not grow faster than it is folded.
     static func eventsPerSlice(besides events: Int) -> Int { max(eventsPerSlice, 2 * events) }
-
-    private func heavy(_ store: borrowing LiveStore) -> StreamID? { store.states.heavy.first ?? store.tail.long.first }
-
-    /// Wants no slice in advance, which may hold any stream; false when there is one already.
-    mutating func forgetAhead() -> Bool {
-        if case .made = round?.ahead { return false }
-        round?.ahead = .nothing
-        return true
-    }
 
     mutating func emptySlice() -> Slice {
         var slice = Slice()
@@ -148,74 +168,96 @@ package struct Flusher {
         return slice
     }
 
-    private mutating func takeMade() -> Slice? {
-        defer { round?.ahead = .nothing }
-        guard case .made(let slice) = round?.ahead else { return nil }
-        return slice
-    }
-
     /// Whether there is something to do for ``prepare(store:)``.
     var wantsToPrepare: Bool {
-        if case .wanted = round?.ahead { true } else { staging?.isWanted ?? false }
+        if case .wanted = ahead { return true }
+        return staging?.isWanted ?? false || round?.names.isWanted ?? false
     }
 
     /// Makes the slice of the next transaction, by another thread, while the writer waits for the disk.
     ///
     /// It holds durable events only, so that it is right whatever becomes of the transaction under way.
-    mutating func prepare(store: inout LiveStore) {
-        guard case .wanted(let streams) = round?.ahead else { return }
-        round?.ahead = .nothing
+    ///
+    /// - Parameter underWay: the slice of that transaction. No stream is in both: the file does not say yet what is to be kept of
+    ///   such a stream.
+    mutating func prepare(after underWay: Slice?, store: inout LiveStore) {
+        guard case .wanted(let room) = ahead else { return }
+        ahead = .nothing
         // The writer comes to the same error when it tries.
-        if let slice = try? collect(streams: streams, store: &store) { round?.ahead = .made(slice) }
+        if let slice = try? makeAhead(room, after: underWay, &store) { ahead = .made(slice) }
+    }
+
+    private mutating func makeAhead(_ room: Room, after underWay: Slice?, _ store: inout LiveStore) throws -> Slice? {
+        if isHeavyInTurn(room, store) {
+            // Only the writer begins to store a state in parts.
+            guard store.states.heavy.isEmpty else { return nil }
+            let long = store.tail.long.first { !(underWay?.holds($0) ?? false) }
+            if let long, let folded = try fold(long, besides: room.events, &store) {
+                guard store.states.heavy.isEmpty else { return nil }
+                slicesSinceHeavy = 0
+                return try slice(of: folded, store)
+            }
+        }
+        guard let before = round?.credit, underWay?.end == nil else { return nil }
+        slicesSinceHeavy += 1
+        let credit = max(before + share(of: room), Double(Self.smallestSlice))
+        return try collect(streams: isLate(room, store) ? .max : Int(credit), room, after: underWay, store: &store)
     }
 
     private mutating func start(_ store: borrowing LiveStore) {
         let directory = store.directory
+        rounds += 1
         round = Round(
             end: RoundEnd(
                 head: store.head.seq, nextStream: directory.firstPending, topics: directory.topicCount),
-            startStreams: store.tail.unstored.count, names: directory.unnamed.filter { !$0.isNamed })
+            startStreams: store.tail.unstored.count,
+            names: RoundNames(directory.unnamed.filter { !$0.isNamed }, of: directory.streamCount), number: rounds)
     }
 
-    private mutating func collect(streams: Int, store: inout LiveStore) throws -> Slice {
+    private mutating func collect(
+        streams: Int, _ room: Room, after underWay: Slice? = nil, store: inout LiveStore
+    ) throws -> Slice? {
         // Taken out meanwhile: a million names would be copied each time that some of them are taken. A slice that fails ends the
         // round, since it lacks what the slice had taken; another round will find that.
         guard var round = round.take() else { preconditionFailure("a slice belongs to a round") }
         var slice = emptySlice()
-        takeNames(&round, into: &slice)
-        var pages = Double(slice.names.count)
+        var pages = Double(Flusher.pagesPerSlice)
+        slice.names = round.names.take(streams, pages: &pages)
         var last = round.position
-        let start = SystemClock.monotonicNanoseconds()
-        while slice.states.count < streams, pages < Double(Flusher.pagesPerSlice),
-            slice.states.isEmpty || SystemClock.monotonicNanoseconds() - start < Flusher.nanosecondsPerSlice,
-            let number = store.tail.unstored.next(from: round.position)
+        let isUrgent = room.isWhole || store.tail.count > tailEvents * 3 / 2
+        let time = isUrgent ? Self.nanosecondsPerUrgentSlice : Self.nanosecondsPerSlice
+        let end = SystemClock.monotonicNanoseconds() + time
+        while slice.states.count < streams - slice.names.count, pages > 0,
+            slice.states.isEmpty || SystemClock.monotonicNanoseconds() < end,
+            let number = store.tail.unstored.next(from: round.position), !(underWay?.holds(number) ?? false)
         {
             let rows = try collect(number, store: &store, into: &slice)
             bytesPerStream += (Double(slice.rows.lastValueBytes) + 40 - bytesPerStream) / 256
             // Streams far apart have a page each, neighbours share one.
-            pages += min(1, Double(last.distance(to: number)) * bytesPerStream / 3_000) + Double(rows - 1)
+            pages -= min(1, Double(last.distance(to: number)) * bytesPerStream / 3_000) + Double(rows - 1)
             last = number
             round.position = number.next
         }
-        if round.names.isEmpty, round.sortedNames.isEmpty, store.tail.unstored.next(from: round.position) == nil {
+        if round.names.isEmpty, store.tail.unstored.next(from: round.position) == nil {
             slice.end = round.end
         }
         self.round = round
-        return slice
+        return slice.isEmpty ? nil : slice
     }
 
-    /// Sorted neighbours share pages of the table of names.
-    private func takeNames(_ round: inout Round, into slice: inout Slice) {
-        if round.sortedNames.isEmpty, !round.names.isEmpty {
-            let count = min(Flusher.sortedTogether, round.names.count)
-            let keyed = round.names.suffix(count).map { (key: $0.nameKey, stream: $0) }
-            round.names.removeLast(count)
-            round.sortedNames = keyed.sorted { $1.key.lexicographicallyPrecedes($0.key) }.map(\.stream)
-        }
-        let count = min(Flusher.pagesPerSlice, round.sortedNames.count)
-        slice.names = round.sortedNames.suffix(count).reversed()
-        round.sortedNames.removeLast(count)
+    /// Hands the names of a round to the packer, which sorts them without the lock.
+    mutating func takeUnsorted() -> (names: UnsortedNames, round: Int)? {
+        guard let number = round?.number, let names = round?.names.takeUnsorted() else { return nil }
+        return (names, number)
     }
+
+    /// Takes names that the packer sorted, unless their round was given up.
+    mutating func put(_ names: SortedNames, ofRound number: Int) {
+        if round?.number == number { round?.names.put(names) }
+    }
+
+    /// Nothing can be stored, or not all, before the packer has done its part.
+    var waitsForPacker: Bool { waitsForRows || round?.names.isSorted == false }
 
     /// - Returns: how many rows it took.
     func collect(_ number: StreamID, store: inout LiveStore, into slice: inout Slice) throws -> Int {
@@ -233,9 +275,14 @@ package struct Flusher {
         _ stream: LiveStream, _ state: CachedState, _ store: borrowing LiveStore, into slice: inout Slice
     ) throws -> Int {
         let rowsBefore = slice.rows.count
-        let storable = try StorableState(of: stream, state, store)
-        try storable.pack(into: &slice.rows, stored: store.pages(of: stream.number))
-        slice.states.append(storable.mark)
+        if StorableState.keepsPast(state.state, of: stream, store) {
+            let storable = try StorableState(of: stream, state, store)
+            try storable.pack(into: &slice.rows, stored: store.pages(of: stream.number))
+        } else {
+            // Straight from the state, as nearly all are.
+            state.state.pack(into: &slice.rows, stream: stream.number, name: stream.name)
+        }
+        slice.states.append(Slice.State(of: stream, state.state, store.tail))
         return slice.rows.count - rowsBefore
     }
 
@@ -259,6 +306,7 @@ package struct Flusher {
     /// another round will find what is to be stored.
     mutating func startAnew() {
         round = nil
+        ahead = .nothing
         // What is in the file of it already, its record says.
         staging = nil
     }
@@ -287,6 +335,11 @@ package struct Slice {
         let lastOwn: UInt64
         /// There was no newer one when the state was taken.
         let isNewest: Bool
+
+        init(of stream: LiveStream, _ state: borrowing TrayState, _ tail: borrowing LogTail) {
+            (self.stream, appliedSeq, lastOwn) = (stream.number, state.appliedSeq, state.events.last)
+            isNewest = lastOwn >= tail.last(of: stream.number)
+        }
     }
 
     package var states: [State] = []
@@ -296,6 +349,18 @@ package struct Slice {
     var end: RoundEnd?
     /// How far a state has come that the transactions store in parts, where that changes.
     var staged: StagedChange?
+
+    /// Of the streams of a round.
+    var isEmpty: Bool { states.isEmpty && names.isEmpty && end == nil }
+
+    /// Whether it stores a state of the stream.
+    func holds(_ stream: StreamID) -> Bool {
+        // Those of a round ascend.
+        guard let first = states.first, let last = states.last, first.stream <= stream, stream <= last.stream else {
+            return false
+        }
+        return states.contains { $0.stream == stream }
+    }
 
     /// The rows that the transaction writes, without the streams in memory.
     func rows(_ record: StoreRecord) -> SliceRows {

@@ -25,7 +25,7 @@ extension LiveStore {
         }
         try record.check(head: head.seq)
         var store = LiveStore(
-            environment: environment, tables: tables, record: record, head: head.seq, options: options)
+            environment: environment, tables: tables, record: record, options: options)
         try store.recover(through: head)
         let dues = tables.dues
         store.nextDue = try environment.read { try dues.first(in: $0) }

@@ -87,12 +87,19 @@ extension LiveStore {
     /// The stored state, with all that waits in the tail still to be applied.
     func load(_ stream: LiveStream) throws -> CachedState {
         let states = tables.states
-        return try snapshot().read { transaction in
-            let stored = try states.root(stream.number, of: stream.name, isNew: !stream.isNamed, in: transaction)
-            let state = CachedState(state: stored?.state ?? TrayState(landmarkDistance: landmarkDistance))
-            try noteBases(stored?.state, stream: stream.number, in: state, transaction)
-            return state
+        if stream.mayBeStored {
+            let state: CachedState? = try snapshot().read { transaction in
+                let root = try states.root(stream.number, of: stream.name, isNew: !stream.isNamed, in: transaction)
+                guard let stored = root else { return nil }
+                let state = CachedState(state: stored.state)
+                try noteBases(stored.state, stream: stream.number, in: state, transaction)
+                return state
+            }
+            if let state { return state }
         }
+        let state = CachedState(state: TrayState(landmarkDistance: landmarkDistance))
+        state.basesFloor = keptFloor
+        return state
     }
 
     /// Folds a stream whose stored state is damaged from the log; the next flush stores it anew.

@@ -38,7 +38,7 @@ package struct LiveStore {
     /// Some of them are not stored yet.
     private(set) var hasRefolded = false
 
-    init(environment: Environment, tables: Tables, record: StoreRecord, head: UInt64, options: StoreOptions) {
+    init(environment: Environment, tables: Tables, record: StoreRecord, options: StoreOptions) {
         self.environment = environment
         self.tables = tables
         self.record = record
@@ -47,8 +47,7 @@ package struct LiveStore {
         landmarkDistance = record.landmarkDistance
         directory = StreamDirectory(nextNumber: record.nextStream, topics: record.topics)
         states = StateCache(limit: options.cacheBytes, heavyPages: options.stagedPages)
-        // Room for no more than the longest of tails, because a damaged log may seem to be of any length.
-        tail = LogTail(after: record.flushedThrough, reserving: Int(min(head - record.flushedThrough, 2_000_000)))
+        tail = LogTail(after: record.flushedThrough)
     }
 
     /// The newest durable event.
@@ -109,6 +108,7 @@ package struct LiveStore {
             directory.noteUse(of: number)
             tail.prefetchEnd(of: number)
         }
+        for number in numbers where number != .absent { tail.prefetchLast(of: number) }
     }
 
     /// The topic's stream; nil for one that never had an event.
@@ -250,7 +250,9 @@ package struct LiveStore {
     /// The stored state of a stream is this one.
     mutating func flushed(_ state: Slice.State) {
         tail.flushed(state.stream, through: state.lastOwn, isNewest: state.isNewest)
-        if let stream = directory[state.stream] { states.flushed(stream, through: state.appliedSeq) }
+        guard let stream = directory[state.stream] else { return }
+        stream.mayBeStored = true
+        states.flushed(stream, through: state.appliedSeq)
     }
 
     /// A round has ended: the stored states hold everything through the head of its start.

@@ -17,6 +17,8 @@ package final class LiveStream {
     let isErased: Bool
     /// Whether the name is in the table of names.
     var isNamed: Bool
+    /// Whether a state of it may be in the table of states.
+    var mayBeStored = true
     var keys = KnownKeys.OfStream()
     var states = StateCache.OfStream()
     let name: StreamName

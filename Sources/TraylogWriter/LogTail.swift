@@ -33,14 +33,12 @@ struct LogTail {
         let previous: UInt64
     }
 
-    /// - Parameters:
-    ///   - start: the event right before the first one.
-    ///   - count: how many events are about to come.
-    init(after start: UInt64, reserving count: Int = 0) {
+    /// - Parameter start: the event right before the first one.
+    init(after start: UInt64) {
         head = EventLog.Head()
         head.seq = start
         lastTopicEvent = start
-        chains = TailChains(after: start, reserving: count)
+        chains = TailChains(after: start)
     }
 
     // MARK: Looking
@@ -132,8 +130,9 @@ struct LogTail {
     /// Brings the memory of an event near, which is about to be looked at; 0 for none.
     func prefetch(_ seq: UInt64) { chains.prefetch(seq) }
 
-    /// The same for the end of a stream's chain, to which an event is about to be appended.
+    /// The same for the end of a stream's chain, to which an event is about to be appended, and then for its newest event.
     func prefetchEnd(of stream: StreamID) { chains.prefetchEnd(of: stream) }
+    func prefetchLast(of stream: StreamID) { chains.prefetch(chains.last(of: stream)) }
 
     /// Streams with so many events here that they are better stored than kept for the end of a round.
     var long: Set<StreamID> { chains.long }

@@ -48,10 +48,7 @@ struct StorableState: Sendable {
             (keptFloor, landmarks, bases) = (0, [], [])
         }
         (name, self.state) = (stream.name, cached.state)
-        let lastOwn = cached.state.events.last
-        mark = Slice.State(
-            stream: stream.number, appliedSeq: cached.state.appliedSeq, lastOwn: lastOwn,
-            isNewest: lastOwn >= store.tail.last(of: stream.number))
+        mark = Slice.State(of: stream, cached.state, store.tail)
     }
 
     /// Whether something of what it replaces is kept.
@@ -100,7 +97,7 @@ extension Flusher {
     }
 
     /// Nothing can be stored before the packer has made the rows.
-    var waitsForPacker: Bool {
+    var waitsForRows: Bool {
         switch staging?.step {
         case .wanted, .packing: true
         default: false
@@ -115,13 +112,12 @@ extension Flusher {
     /// - Returns: whether one is under way.
     mutating func beginStaging(besides events: Int, _ store: borrowing LiveStore) -> Bool {
         if isStaging(store) { return true }
-        // A full tail must not wait for parts, a copy of the store takes a state's rows in their places, and an older slice may
-        // hold the same stream.
+        // A full tail must not wait for parts, and a copy of the store takes a state's rows in their places.
         guard store.tail.count <= tailEvents, store.capture == nil,
             let number = store.states.heavy.first, let stream = store.directory[number],
             let state = stream.states.committed?.state, StorableState.keepsPast(state, of: stream, store),
             // What comes in faster than parts are written is better written at once.
-            events <= Self.eventsBesideParts || !store.tail.long.contains(number), forgetAhead()
+            events <= Self.eventsBesideParts || !store.tail.long.contains(number)
         else { return false }
         stagings += 1
         staging = Staging(stream: number, number: stagings)
@@ -147,7 +143,7 @@ extension Flusher {
 
     /// Takes the rows that the packer made, unless nobody wants them any more.
     mutating func stage(_ rows: Result<StagedState, any Error>, of order: StagingOrder) {
-        guard staging?.number == order.number, waitsForPacker else { return }
+        guard staging?.number == order.number, waitsForRows else { return }
         switch rows {
         case .success(let state): staging?.step = .writing(state, from: 0)
         case .failure(let error): staging?.step = .failed(error)

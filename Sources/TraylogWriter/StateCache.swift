@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLog
+import TraylogStates
 
 /// The states of streams in memory: how much room they take, and which of them hold events that are not durable yet.
 struct StateCache {
@@ -18,10 +19,18 @@ struct StateCache {
     let limit: Int
     /// Storing more changed pages of a state at once would make others wait.
     private let heavyPages: Int
+    /// Streams with committed states.
+    private var inMemory = StreamSet()
     /// The memory that the committed states take.
     private(set) var byteCount = 0
     /// Below it a sweep would find little: what was left by the last one waits to be stored.
     private var nextSweep = 0
+    /// The stream that the next sweep begins with.
+    private var hand = StreamID.absent
+    /// How often it passed all of them since it found something.
+    private var vainPasses = 0
+    /// One sweep looks at no more streams than these: a millisecond, if that.
+    private static let mostSwept = 16_384
     /// Streams with pending states.
     private var pending: [LiveStream] = []
     /// Streams whose committed states have much that is not stored.
@@ -42,7 +51,8 @@ struct StateCache {
         stream.states.committed = state
         let isHeavy = state?.changedPages ?? 0 > heavyPages
         if isHeavy { heavy.insert(stream.number) } else if !heavy.isEmpty { heavy.remove(stream.number) }
-        guard let state else { return }
+        guard let state else { return inMemory.remove(stream.number) }
+        inMemory.insert(stream.number)
         state.countedBytes = state.byteCount
         byteCount += state.countedBytes
     }
@@ -101,7 +111,7 @@ struct StateCache {
     // MARK: Making room
 
     /// A round has ended: a sweep finds more.
-    mutating func noteEndOfRound() { nextSweep = 0 }
+    mutating func noteEndOfRound() { (nextSweep, vainPasses) = (0, 0) }
 
     /// Lets go of all states, because the floor has moved: what they say of the time before it, in landmarks and in their
     /// indexes of events, is not what is stored any more, and folds from there would need events that are gone.
@@ -109,24 +119,34 @@ struct StateCache {
         for stream in directory.all where stream.states.committed != nil { set(nil, of: stream) }
     }
 
-    /// Lets go of states that nobody asked for lately, when they take too much memory; and of their streams, but for those
+    /// Lets go of some states that nobody asked for lately, when all take too much memory; and of their streams, but for those
     /// with events or a name that are not stored.
     ///
-    /// - Complexity: O(streams in memory), after that many were loaded anew.
+    /// It goes on where it ended the last time, so that nobody waits for a look at all streams.
     mutating func sweep(_ directory: inout StreamDirectory, tail: inout LogTail) {
-        guard used(directory) > max(limit, nextSweep) else { return }
-        // The first round forgets who was recent; only a second one may find nobody else.
-        for _ in 0..<2 where used(directory) > limit {
-            for stream in directory.all {
-                guard used(directory) > limit * 3 / 4 else { break }
-                if directory.takeUse(of: stream.number) { continue }
-                set(nil, of: stream)
-                guard stream.isNamed, tail.last(of: stream.number) == 0 else { continue }
-                tail.forget(stream.number)
+        let excess = used(directory) - max(limit, nextSweep)
+        guard excess > 0 else { return }
+        for _ in 0..<min(max(256, 4 * excess / LiveStream.byteCount), Self.mostSwept) where used(directory) > limit {
+            guard let number = directory.next(from: hand) else {
+                (hand, vainPasses) = (.absent, vainPasses + 1)
+                // The first pass forgets who was recent; only a second one may find nobody else.
+                if vainPasses < 2 { continue }
+                vainPasses = 0
+                return nextSweep = used(directory) + limit / 4
+            }
+            hand = number.next
+            if directory.takeUse(of: number) { continue }
+            // Nearly all of those that stay are not looked at themselves, which would mean to wait for their memory.
+            let mayGo = tail.last(of: number) == 0
+            guard mayGo || inMemory.contains(number), let stream = directory[number] else { continue }
+            let before = used(directory)
+            set(nil, of: stream)
+            if mayGo, stream.isNamed {
+                tail.forget(number)
                 directory.remove(stream)
             }
+            if used(directory) < before { vainPasses = 0 }
         }
-        nextSweep = used(directory) > limit ? used(directory) + limit / 4 : 0
     }
 
     private func used(_ directory: borrowing StreamDirectory) -> Int {
@@ -138,6 +158,10 @@ struct StateCache {
         let streams = directory.all
         let counted = streams.reduce(0) { $0 + ($1.states.committed?.countedBytes ?? 0) }
         precondition(counted == byteCount, "\(byteCount) bytes of states, not \(counted)")
+        for stream in streams {
+            let isInMemory = stream.states.committed != nil
+            precondition(inMemory.contains(stream.number) == isInMemory, "the state of stream \(stream.number)")
+        }
         let waiting = Set(pending.map(\.number))
         for stream in streams where stream.states.pending != nil {
             precondition(waiting.contains(stream.number), "a pending state that nobody would publish")

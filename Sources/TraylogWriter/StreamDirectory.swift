@@ -47,6 +47,9 @@ struct StreamDirectory {
     /// All of them, by number.
     var all: [LiveStream] { byNumber.all }
 
+    /// The first one with this number or a higher one.
+    func next(from number: StreamID) -> StreamID? { byNumber.next(from: number) }
+
     /// The topics among them.
     var topics: some Collection<LiveStream> { byTopic.values }
 
@@ -107,6 +110,7 @@ struct StreamDirectory {
     /// A stream for somebody whose first event is about to be made.
     mutating func add(_ name: StreamName, identity: Identity) -> LiveStream {
         let stream = insert(LiveStream(name: name, identity: identity, number: nextNumber, isNamed: false))
+        stream.mayBeStored = false
         nextNumber = nextNumber.next
         pending.append(stream)
         return stream
@@ -203,4 +207,20 @@ struct StreamPages {
     }
 
     var all: [LiveStream] { pages.flatMap { $0.streams.compactMap { $0 } } }
+
+    /// The first one with this number or a higher one.
+    func next(from number: StreamID) -> StreamID? {
+        var place = Int(number.rawValue)
+        while place / StreamPages.pageStreams < pages.count {
+            let page = place / StreamPages.pageStreams
+            if pages[page].count == 0 {
+                place = (page + 1) * StreamPages.pageStreams
+            } else if pages[page].streams[place % StreamPages.pageStreams] != nil {
+                return StreamID(rawValue: UInt32(place))
+            } else {
+                place += 1
+            }
+        }
+        return nil
+    }
 }

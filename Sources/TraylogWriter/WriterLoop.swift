@@ -143,22 +143,29 @@ package struct WriterLoop {
         return distance.overflow ? limit : Int(min(distance.partialValue, Int64(limit)))
     }
 
-    /// The life of a second thread: makes slices while the writer waits for the disk, and lets go of large states, until the
-    /// store is closed.
+    /// The life of a second thread: makes slices while the writer waits for the disk, and does what takes long without the
+    /// lock, until the store is closed.
     private static func pack(_ memory: StoreLock) {
         while true {
-            // What is discarded ends here, without the lock.
-            let (isClosed, order, _) = memory.wait(
+            // What is discarded ends here.
+            let (isClosed, order, unsorted, _) = memory.wait(
                 until: { $0.flusher.wantsToPrepare || $0.store.states.hasDiscarded || $0.isClosed },
-                { memory -> (Bool, StagingOrder?, [any Sendable]) in
-                    if memory.isClosed { return (true, nil, []) }
-                    memory.flusher.prepare(store: &memory.store)
-                    return (false, memory.flusher.takeOrder(&memory.store), memory.store.states.takeDiscarded())
+                { memory -> (Bool, StagingOrder?, (names: UnsortedNames, round: Int)?, [any Sendable]) in
+                    if memory.isClosed { return (true, nil, nil, []) }
+                    memory.prepareSlice()
+                    return (
+                        false, memory.flusher.takeOrder(&memory.store), memory.flusher.takeUnsorted(),
+                        memory.store.states.takeDiscarded()
+                    )
                 })
             if isClosed { return }
             if let order {
                 let rows = order.rows()
                 memory.withLock { $0.flusher.stage(rows, of: order) }
+            }
+            if let unsorted {
+                let names = unsorted.names.sorted()
+                memory.withLock { $0.flusher.put(names, ofRound: unsorted.round) }
             }
         }
     }

@@ -68,6 +68,9 @@ package struct WriterMemory: ~Copyable {
         slice = try flusher.slice(store: &store)
     }
 
+    /// Makes the slice of the next transaction.
+    mutating func prepareSlice() { flusher.prepare(after: slice, store: &store) }
+
     /// The values to write; nil when there are none.
     func values() -> TransactionValues? {
         transaction.values(with: slice?.rows(store.record), store)

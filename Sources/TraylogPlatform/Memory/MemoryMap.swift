@@ -53,7 +53,7 @@ package enum Memory {
     }
 
     /// Asks the processor to bring the memory of an element near, which is about to be looked at, without waiting for it.
-    @usableFromInline
+    @inlinable @inline(__always)
     package static func prefetch<Element>(_ index: Int, of array: borrowing ContiguousArray<Element>) {
         unsafe array.withUnsafeBufferPointer { unsafe traylog_prefetch($0.baseAddress.unsafelyUnwrapped + index) }
     }

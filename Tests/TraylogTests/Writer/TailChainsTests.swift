@@ -32,6 +32,43 @@ import TraylogLog
         #expect(chains.seqs(of: 0) == [] && chains.seqs(of: StreamID(rawValue: .max)) == [])
     }
 
+    /// Events are kept in blocks of some thousand.
+    @Test func blocksComeAndGo() {
+        var chains = TailChains<UInt64>(after: 100)
+        func add(_ count: Int) -> [(stream: StreamID, previous: UInt64)] {
+            (0..<count).map { _ in
+                let stream = StreamID(rawValue: UInt32(chains.end % 7) + 1)
+                return (stream, chains.append((chains.end + 1) &* 3, to: stream))
+            }
+        }
+        func check() {
+            chains.checkInvariants()
+            let seqs = chains.start + 1..<chains.end + 1
+            #expect(chains.values(from: chains.start + 1).elementsEqual(seqs.map { $0 &* 3 }))
+            for stream in StreamID.first...StreamID(rawValue: 7) {
+                #expect(chains.seqs(of: stream) == seqs.filter { ($0 - 1) % 7 + 1 == UInt64(stream.rawValue) })
+            }
+        }
+        _ = add(6_000)
+        let taken = add(9_000)
+        check()
+        for event in taken.reversed() { chains.removeLast(of: event.stream, previous: event.previous) }
+        #expect(chains.count == 6_000)
+        check()
+        _ = add(9_000)
+        while chains.count > 0 {
+            let end = min(chains.start + 2_500, chains.end)
+            for stream in StreamID.first...StreamID(rawValue: 7) {
+                _ = chains.unchain(stream, through: chains.seqs(of: stream).last { $0 <= end } ?? 0)
+            }
+            chains.dropThrough(end)
+            check()
+        }
+        #expect(chains.end == 15_100)
+        _ = add(5_000)
+        check()
+    }
+
     private func append(
         to chains: inout TailChains<UInt64>, _ expected: inout [StreamID: [UInt64]], _ random: inout SeededRandom
     ) {
