@@ -8,6 +8,7 @@ import glob
 import hashlib
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -25,14 +26,17 @@ def partition_of(user, count):
 
 
 def free_ports(count):
-    """Ports that nobody listens on now."""
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
+    """Ports that nobody listens on now, and below those that outgoing connections get."""
+    ports = set()
+    while len(ports) < count:
+        port = random.randrange(12_000, 32_000)
+        with socket.socket() as each:
+            try:
+                each.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        ports.add(port)
+    return list(ports)
 
 
 class Network:

@@ -248,6 +248,7 @@ class WritingTests(ServiceCase):
             response = http.client.HTTPResponse(connection)
             response.begin()
             answers = [json.loads(line) for line in response.read().splitlines()]
+        self.assertEqual(len(answers), count + 1, answers[-1])
         self.assertEqual([answer["line"] for answer in answers[:-1]], list(range(1, count + 1)))
         self.assertEqual((answers[-1]["read"], answers[-1]["appended"]), (count, count // 200))
         self.assertEqual({answer["result"] for answer in answers[0:-1:200]}, {"appended"})
