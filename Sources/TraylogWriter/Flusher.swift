@@ -37,11 +37,11 @@ package struct Flusher {
         let number: Int
     }
 
-    /// What else the transaction of a slice is for.
+    /// Whether new events come in the transaction of a slice.
     private enum Room {
-        /// For so many new events, whose callers wait.
+        /// So many come, and their callers wait.
         case besides(events: Int)
-        /// For nothing, while the store is idle.
+        /// None: the store is idle.
         case whole
 
         var events: Int { if case .besides(let events) = self { events } else { 0 } }
@@ -168,7 +168,7 @@ package struct Flusher {
         return slice
     }
 
-    /// Whether there is something to do for ``prepare(store:)``.
+    /// Whether the packer has something to do.
     var wantsToPrepare: Bool {
         if case .wanted = ahead { return true }
         return staging?.isWanted ?? false || round?.names.isWanted ?? false
@@ -350,7 +350,7 @@ package struct Slice {
     /// How far a state has come that the transactions store in parts, where that changes.
     var staged: StagedChange?
 
-    /// Of the streams of a round.
+    /// Whether a slice of a round would store nothing.
     var isEmpty: Bool { states.isEmpty && names.isEmpty && end == nil }
 
     /// Whether it stores a state of the stream.

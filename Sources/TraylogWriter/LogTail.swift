@@ -130,8 +130,10 @@ struct LogTail {
     /// Brings the memory of an event near, which is about to be looked at; 0 for none.
     func prefetch(_ seq: UInt64) { chains.prefetch(seq) }
 
-    /// The same for the end of a stream's chain, to which an event is about to be appended, and then for its newest event.
+    /// The same for the end of a stream's chain, to which an event is about to be appended.
     func prefetchEnd(of stream: StreamID) { chains.prefetchEnd(of: stream) }
+
+    /// The same for the newest event of a stream, once the end of its chain is near: the next one is linked to it.
     func prefetchLast(of stream: StreamID) { chains.prefetch(chains.last(of: stream)) }
 
     /// Streams with so many events here that they are better stored than kept for the end of a round.

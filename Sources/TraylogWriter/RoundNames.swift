@@ -67,7 +67,7 @@ struct RoundNames {
     }
 }
 
-/// Streams by nothing yet.
+/// Streams in no order.
 struct UnsortedNames: @unchecked Sendable {
     // @unchecked: of a stream only what never changes is read.
     let streams: [LiveStream]

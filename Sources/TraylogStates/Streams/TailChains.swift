@@ -138,7 +138,7 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     /// The values of the events from `seq` on, in order.
     @inlinable
     package func values(from seq: UInt64) -> some Sequence<Value> {
-        (min(seq, end + 1)..<end + 1).lazy.map { self[$0] }
+        (seq..<end + 1).lazy.map { self[$0] }
     }
 
     /// The stream's oldest event after `seq`, which is one of its events or older than its chain; 0 when there is none.
