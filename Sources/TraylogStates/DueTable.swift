@@ -51,6 +51,9 @@ extension DueEntry {
         }
     }
 
+    /// Whether one item is due at one time in both; a broadcast can be snoozed by many.
+    package func hasItemAndTime(of other: DueEntry) -> Bool { (due, item) == (other.due, other.item) }
+
     static let keyBytes = 21
 
     /// `due i64 BE, sign flipped | item u64 BE | kind u8 | stream u32 BE`: in the order in which a tick goes.
@@ -135,11 +138,7 @@ package struct DueTable: Sendable {
                     return try DueEntry(key: key)
                 }
                 guard entry.due <= time else { break }
-                if entries.count >= limit, let previous = entries.last,
-                    (previous.due, previous.item) != (entry.due, entry.item)
-                {
-                    break
-                }
+                if entries.count >= limit, let previous = entries.last, !entry.hasItemAndTime(of: previous) { break }
                 if entry != last { entries.append(entry) }
                 found = try cursor.next()
             }

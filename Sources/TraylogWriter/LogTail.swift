@@ -19,18 +19,22 @@ struct LogTail {
     /// With what the fold needs of each event, or its place in ``others``.
     private var chains: TailChains<CompactFact>
     /// Facts that are not compact, in order.
-    private var others: ContiguousArray<Fact> = []
-    /// How many of them were given up, so that places stay what they are.
-    private var othersDropped: UInt64 = 0
+    private var others = BlockQueue<Fact>(from: 0)
     /// For each event after the head, how to take it back.
     private var pending: ContiguousArray<Pending> = []
     /// Those of topics, durable or not, ascending, each with the newest one before it.
-    private var topicEvents: [(seq: UInt64, topic: Identity, before: UInt64)] = []
+    private var topicEvents = BlockQueue<TopicEvent>(from: 0)
 
     private struct Pending: BitwiseCopyable {
         let stream: StreamID
         /// The event before it of the same stream; 0 for none.
         let previous: UInt64
+    }
+
+    private struct TopicEvent: BitwiseCopyable {
+        let seq: UInt64
+        let topic: Identity
+        let before: UInt64
     }
 
     /// - Parameter start: the event right before the first one.
@@ -96,7 +100,7 @@ struct LogTail {
 
     private func fact(of compact: CompactFact, _ seq: UInt64) -> Fact? {
         guard !compact.isWhole else { return compact.fact(seq: seq) }
-        return compact.isUnread ? nil : others[Int(compact.place - othersDropped)]
+        return compact.isUnread ? nil : others[Int(compact.place)]
     }
 
     /// Events of one stream that carry keys of one identity.
@@ -164,7 +168,7 @@ struct LogTail {
     mutating func append(_ fact: Fact, to stream: StreamID, topic: Identity? = nil) {
         if let topic { noteEvent(of: topic) }
         if let compact = CompactFact(fact) { return append(compact, to: stream) }
-        append(CompactFact(place: othersDropped + UInt64(others.count), key: fact.key), to: stream)
+        append(CompactFact(place: UInt64(others.endIndex), key: fact.key), to: stream)
         others.append(fact)
     }
 
@@ -175,7 +179,7 @@ struct LogTail {
     }
 
     private mutating func noteEvent(of topic: Identity) {
-        topicEvents.append((chains.end + 1, topic, lastTopicEvent))
+        topicEvents.append(TopicEvent(seq: chains.end + 1, topic: topic, before: lastTopicEvent))
         lastTopicEvent = chains.end + 1
     }
 
@@ -228,10 +232,8 @@ struct LogTail {
     mutating func dropThrough(_ seq: UInt64) {
         guard seq >= first else { return }
         chains.dropThrough(min(seq, head.seq))
-        let gone = others.prefix { $0.seq < first }.count
-        others.removeSubrange(..<gone)
-        othersDropped += UInt64(gone)
-        topicEvents.removeSubrange(..<topicEvents.bisect { $0.seq < first })
+        others.drop(before: others.bisect { $0.seq < first })
+        topicEvents.drop(before: topicEvents.bisect { $0.seq < first })
     }
 }
 
@@ -245,7 +247,7 @@ extension LogTail {
         precondition(topicEvents.first.map { $0.seq >= first } ?? true, "which lie in the tail")
         let places = chains.values(from: first).filter(\.isElsewhere).map(\.place)
         precondition(places == places.indices.map { places[0] + UInt64($0) }, "facts that are not compact, in order")
-        precondition(places.last.map { $0 + 1 == othersDropped + UInt64(others.count) } ?? true, "and no more of them")
+        precondition(places.last.map { $0 + 1 == UInt64(others.endIndex) } ?? true, "and no more of them")
         for event in pending where event.stream != .absent {
             precondition(chains.last(of: event.stream) > head.seq, "an event that is not durable is in its chain")
             precondition(event.previous < chains.last(of: event.stream), "and comes after the one before it")

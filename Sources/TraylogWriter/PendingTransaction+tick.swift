@@ -13,15 +13,25 @@ extension PendingTransaction {
         case void
     }
 
-    /// Expires and wakes the items of some entries whose time has come.
+    /// How long one transaction of a tick may take to decide.
+    ///
+    /// The disk does not count: on a slow one, larger transactions are better for everybody.
+    private static let nanosecondsPerTick: Int64 = 1_500_000
+
+    /// Expires and wakes the items of some entries whose time has come, one after the other, until time is up.
+    ///
+    /// Those of one item and time are never parted.
     mutating func settle(
         _ entries: [DueEntry], store: inout LiveStore, random: inout RandomPool
-    ) throws -> (woken: UInt64, expired: UInt64) {
-        var (woken, expired): (UInt64, UInt64) = (0, 0)
-        for entry in entries {
+    ) throws -> SettledDues {
+        var done = SettledDues()
+        let end = SystemClock.monotonicNanoseconds() + Self.nanosecondsPerTick
+        for (entry, before) in zip(entries, [nil] + entries) {
+            if let before, !entry.hasItemAndTime(of: before), SystemClock.monotonicNanoseconds() >= end { break }
+            done.count += 1
             switch try settle(entry, store: &store, random: &random) {
-            case .woken: woken += 1
-            case .expired: expired += 1
+            case .woken: done.woken += 1
+            case .expired: done.expired += 1
             case .void: break
             case .waits:
                 store.hasWaitingDues = true
@@ -29,7 +39,7 @@ extension PendingTransaction {
             }
             settled.append(entry)
         }
-        return (woken, expired)
+        return done
     }
 
     /// Expires or wakes an item, if it still is what the entry says.
@@ -56,4 +66,12 @@ extension PendingTransaction {
             return .woken
         }
     }
+}
+
+/// The effect of one transaction of a tick.
+struct SettledDues {
+    /// Entries that were looked at.
+    var count = 0
+    var woken: UInt64 = 0
+    var expired: UInt64 = 0
 }

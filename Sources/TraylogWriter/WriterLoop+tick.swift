@@ -6,10 +6,8 @@ import TraylogPlatform
 import TraylogStates
 
 extension WriterLoop {
-    /// How long one transaction of a tick may hold the lock.
-    ///
-    /// The disk does not count: on a slow one, larger transactions are better for everybody.
-    private static let nanosecondsPerTransaction: Int64 = 1_500_000
+    /// Entries that a transaction takes care of at most, and more only of one item and time.
+    private static let entriesPerTransaction = 128
 
     /// Takes a tick one transaction further.
     package mutating func tick(_ run: TickRun) throws -> TickRun {
@@ -20,14 +18,8 @@ extension WriterLoop {
         // Commands note there when something becomes due meanwhile.
         if run.last == nil { setNextDue(nil) }
         do {
-            let entries = try dueEntries(after: run.last, through: now, limit: run.limit)
-            // Not the last one: they stand by users' names.
-            guard let end = entries.max(by: { $0.key.lexicographicallyPrecedes($1.key) }) else {
-                try finish(&run)
-                return run
-            }
-            try settle(entries, &run)
-            run.last = end
+            let entries = try dueEntries(after: run.last, through: now)
+            if entries.isEmpty { try finish(&run) } else { try settle(entries, &run) }
             return run
         } catch {
             setNextDue(now)
@@ -60,22 +52,22 @@ extension WriterLoop {
         return seq
     }
 
-    private func dueEntries(after last: DueEntry?, through now: Timestamp, limit: Int) throws -> [DueEntry] {
-        let dues = tables.dues
+    private func dueEntries(after last: DueEntry?, through now: Timestamp) throws -> [DueEntry] {
+        let (dues, limit) = (tables.dues, Self.entriesPerTransaction)
         let found = try environment.read { try dues.entries(after: last, through: now, limit: limit, in: $0) }
         return try sortedByUser(found)
     }
 
-    /// Entries of one item and time in the order of their users' names; a broadcast can be snoozed by many.
+    /// Entries of one item and time in the order of their users' names.
     private func sortedByUser(_ entries: [DueEntry]) throws -> [DueEntry] {
-        let isShared = zip(entries, entries.dropFirst()).contains { ($0.due, $0.item) == ($1.due, $1.item) }
+        let isShared = zip(entries, entries.dropFirst()).contains { $0.hasItemAndTime(of: $1) }
         guard isShared else { return entries }
         let named = try memory.withLock { memory in
             try entries.map { (entry: $0, name: try memory.store.stream($0.stream)?.text ?? "") }
         }
         return named.sorted { left, right in
             let (a, b) = (left.entry, right.entry)
-            guard (a.due, a.item) == (b.due, b.item) else { return (a.due, a.item) < (b.due, b.item) }
+            guard a.hasItemAndTime(of: b) else { return (a.due, a.item) < (b.due, b.item) }
             guard a.kind == b.kind else { return a.kind.rawValue < b.kind.rawValue }
             return left.name.precedesInBytes(right.name)
         }
@@ -85,12 +77,12 @@ extension WriterLoop {
     /// One transaction of a tick.
     private mutating func settle(_ entries: [DueEntry], _ run: inout TickRun) throws {
         let now = now
-        let start = SystemClock.monotonicNanoseconds()
-        let (woken, expired) = try memory.withLock { try $0.settle(entries, now: now) }
-        run.noteTransaction(took: SystemClock.monotonicNanoseconds() - start, of: Self.nanosecondsPerTransaction)
+        let done = try memory.withLock { try $0.settle(entries, now: now) }
         try commit()
-        run.report.woken += woken
-        run.report.expired += expired
+        run.report.woken += done.woken
+        run.report.expired += done.expired
+        // Not the last one: they stand by users' names.
+        run.last = entries[..<done.count].max { $0.key.lexicographicallyPrecedes($1.key) }
     }
 }
 
@@ -107,17 +99,6 @@ package struct TickRun: Sendable {
     fileprivate var last: DueEntry?
     package fileprivate(set) var report = TickReport()
     package fileprivate(set) var isDone = false
-    /// Entries that the next transaction takes care of, and more only of one item and time.
-    private(set) var limit = Self.largestLimit
-
-    private static let smallestLimit = 50
-    private static let largestLimit = 500
-
-    /// As many entries as would have taken `nanoseconds`, as the last ones went.
-    fileprivate mutating func noteTransaction(took elapsed: Int64, of nanoseconds: Int64) {
-        let fitting = Int64(limit) * nanoseconds / max(elapsed, 1)
-        limit = min(max(Int(clamping: fitting), Self.smallestLimit), Self.largestLimit)
-    }
 
     package init(_ time: Timestamp?) { self.time = time }
 }

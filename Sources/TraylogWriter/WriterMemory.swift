@@ -25,8 +25,8 @@ package struct WriterMemory: ~Copyable {
 
     // MARK: Making a transaction
 
-    /// Expires and wakes the items of some entries, as one transaction.
-    mutating func settle(_ entries: [DueEntry], now: Timestamp) throws -> (woken: UInt64, expired: UInt64) {
+    /// Expires and wakes the items of some entries, as many as a transaction has time for.
+    mutating func settle(_ entries: [DueEntry], now: Timestamp) throws -> SettledDues {
         begin(events: entries.count, now: now)
         do {
             return try transaction.settle(entries, store: &store, random: &random)

@@ -131,13 +131,13 @@ protocol StatePage {
 extension ItemPage: StatePage {}
 extension KeyIndex.Page: StatePage {}
 
-extension Array {
-    /// The number of elements that are in front, all of which come first.
+extension RandomAccessCollection where Index == Int {
+    /// The index of the first element that is not in front, behind all of those that are; the end when all are.
     ///
     /// O(log n).
     @inline(__always)
     package func bisect(_ isInFront: (borrowing Element) -> Bool) -> Int {
-        var (low, high) = (0, count)
+        var (low, high) = (startIndex, endIndex)
         while low < high {
             let middle = (low &+ high) / 2
             if isInFront(self[middle]) { low = middle &+ 1 } else { high = middle }

@@ -6,8 +6,7 @@ import TraylogPlatform
 ///
 /// Appending and opening ask for the chain of each event, and wait for memory more than for anything else. So an event's value
 /// stands beside its link; and because the numbers of streams have no gaps, the ends of the chains are in an array, in pages
-/// that are given back when empty. Events are in blocks, so that none ever moves. All of it is inlinable, because a generic type
-/// is slow in a module that cannot see into it.
+/// that are given back when empty. All of it is inlinable, because a generic type is slow in a module that cannot see into it.
 @usableFromInline
 package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     /// Of one chain.
@@ -54,16 +53,8 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     /// A chain with so many events is a long one.
     @inlinable static var longChain: UInt32 { 8_192 }
 
-    @inlinable static var blockEvents: Int { 4_096 }
-
-    /// The event right before the first one.
-    @usableFromInline package var start: UInt64
-    /// All of them but the last are full; of the first one some events may be given up.
-    @usableFromInline var blocks: ContiguousArray<ContiguousArray<Event>> = []
-    /// The event right before the first block.
-    @usableFromInline var base: UInt64
-    /// Empty ones with their memory.
-    @usableFromInline var spare: ContiguousArray<ContiguousArray<Event>> = []
+    /// By their seqs.
+    @usableFromInline var events: BlockQueue<Event>
     @usableFromInline var pages: ContiguousArray<Page> = []
     /// Streams with long chains, until ``noteShort(_:)``.
     @usableFromInline package private(set) var long: Set<StreamID> = []
@@ -71,18 +62,16 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     /// - Parameter start: the event right before the first one.
     @inlinable
     package init(after start: UInt64) {
-        self.start = start
-        base = start
+        events = BlockQueue(from: Int(start) + 1)
     }
 
-    @inlinable package var count: Int { Int(end &- start) }
+    @inlinable package var count: Int { events.count }
+
+    /// The event right before the first one.
+    @inlinable package var start: UInt64 { UInt64(events.startIndex &- 1) }
 
     /// The newest event.
-    @inlinable
-    package var end: UInt64 {
-        guard let last = blocks.last else { return base }
-        return base + UInt64((blocks.count &- 1) * TailChains.blockEvents + last.count)
-    }
+    @inlinable package var end: UInt64 { UInt64(events.endIndex &- 1) }
 
     /// The oldest event of a stream; 0 when there is none.
     @inlinable
@@ -109,17 +98,14 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     /// An event's value, and the next event of the same stream; 0 when there is none.
     @inlinable
     package func link(at seq: UInt64) -> (value: Value, next: UInt64) {
-        let (block, place) = position(seq)
-        let event = blocks[block][place]
+        let event = events[Int(seq)]
         return (event.value, event.distance == 0 ? 0 : seq &+ UInt64(event.distance))
     }
 
     /// Brings the memory of an event near, which is about to be looked at.
     @inlinable
     package func prefetch(_ seq: UInt64) {
-        guard seq != 0 else { return }
-        let (block, place) = position(seq)
-        Memory.prefetch(place, of: blocks[block])
+        if seq != 0 { events.prefetch(Int(seq)) }
     }
 
     /// Brings the memory of the end of a chain near, to which an event is about to be appended.
@@ -130,15 +116,12 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     }
 
     @inlinable
-    package subscript(seq: UInt64) -> Value {
-        let (block, place) = position(seq)
-        return blocks[block][place].value
-    }
+    package subscript(seq: UInt64) -> Value { events[Int(seq)].value }
 
     /// The values of the events from `seq` on, in order.
     @inlinable
     package func values(from seq: UInt64) -> some Sequence<Value> {
-        (seq..<end + 1).lazy.map { self[$0] }
+        events[Int(seq)...].lazy.map(\.value)
     }
 
     /// The stream's oldest event after `seq`, which is one of its events or older than its chain; 0 when there is none.
@@ -170,8 +153,7 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     @inlinable
     @discardableResult
     package mutating func append(_ value: Value, to stream: StreamID) -> UInt64 {
-        if blocks.last.map({ $0.count == TailChains.blockEvents }) ?? true { makeBlock() }
-        blocks[blocks.count &- 1].append(Event(value))
+        events.append(Event(value))
         guard stream != .absent else { return 0 }
         let seq = end
         let (page, place) = TailChains.place(of: stream)
@@ -184,7 +166,7 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
             pages[page].count += 1
             return 0
         }
-        setDistance(UInt32(seq - ends.last), at: ends.last)
+        events[Int(ends.last)].distance = UInt32(seq - ends.last)
         pages[page].ends[place].length = UInt32(seq - ends.first)
         return ends.last
     }
@@ -192,7 +174,7 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     /// Takes the newest event, which is of `stream` and came after `previous`, back.
     @inlinable
     package mutating func removeLast(of stream: StreamID, previous: UInt64) {
-        removeLastEvent()
+        events.removeLast()
         guard stream != .absent else { return }
         let (page, place) = TailChains.place(of: stream)
         if previous == 0 {
@@ -203,7 +185,7 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
             let added = pages[page].ends[place].added
             if added == TailChains.longChain { noteShort(stream) }
             pages[page].ends[place].added = added &- min(added, 1)
-            setDistance(0, at: previous)
+            events[Int(previous)].distance = 0
         }
     }
 
@@ -240,44 +222,9 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
     /// Gives up the events through `seq`, which are in no chain any more.
     @inlinable
     package mutating func dropThrough(_ seq: UInt64) {
-        let newStart = min(seq, end)
-        guard newStart > start else { return }
-        start = newStart
+        guard seq > start else { return }
+        events.drop(before: Int(seq) + 1)
         for page in pages.indices where pages[page].count == 0 { pages[page].ends = [] }
-        // A store that has nothing to store gives the memory back.
-        defer { if count == 0 { spare = [] } }
-        let gone = min(Int(start - base) / TailChains.blockEvents, blocks.count)
-        for block in 0..<gone {
-            blocks[block].removeAll(keepingCapacity: true)
-            spare.append(blocks[block])
-        }
-        blocks.removeSubrange(..<gone)
-        base += UInt64(gone * TailChains.blockEvents)
-    }
-
-    @inlinable
-    func position(_ seq: UInt64) -> (block: Int, place: Int) {
-        let index = Int(seq &- base) &- 1
-        return (index / TailChains.blockEvents, index % TailChains.blockEvents)
-    }
-
-    @inlinable
-    mutating func setDistance(_ distance: UInt32, at seq: UInt64) {
-        let (block, place) = position(seq)
-        blocks[block][place].distance = distance
-    }
-
-    @usableFromInline
-    mutating func makeBlock() {
-        var block = spare.popLast() ?? []
-        block.reserveCapacity(TailChains.blockEvents)
-        blocks.append(block)
-    }
-
-    @inlinable
-    mutating func removeLastEvent() {
-        blocks[blocks.count &- 1].removeLast()
-        if blocks.last?.isEmpty ?? false { blocks.removeLast() }
     }
 
     @inlinable
