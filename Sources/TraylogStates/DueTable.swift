@@ -123,8 +123,7 @@ package struct DueTable: Sendable {
         }
     }
 
-    /// Entries after `last` with times up to `time`, in order: at least `limit` if there are so many, and all with the
-    /// time and item of the last one.
+    /// Entries after `last` with times up to `time`, in order; at most `limit`.
     package func entries(
         after last: DueEntry?, through time: Timestamp, limit: Int, in transaction: borrowing ReadTransaction
     ) throws -> [DueEntry] {
@@ -132,13 +131,12 @@ package struct DueTable: Sendable {
         return try transaction.withCursor(database) { cursor in
             var entries: [DueEntry] = []
             var found = try start.isEmpty ? cursor.first() : cursor.seek(RawSpan(_elements: start.span))
-            while found {
+            while found, entries.count < limit {
                 let entry = try cursor.withEntry { key, value in
                     _ = try Checked.open(value, key: key)
                     return try DueEntry(key: key)
                 }
                 guard entry.due <= time else { break }
-                if entries.count >= limit, let previous = entries.last, !entry.hasItemAndTime(of: previous) { break }
                 if entry != last { entries.append(entry) }
                 found = try cursor.next()
             }

@@ -17,18 +17,20 @@ extension PendingTransaction {
     ///
     /// The disk does not count: on a slow one, larger transactions are better for everybody.
     private static let nanosecondsPerTick: Int64 = 1_500_000
+    /// Entries that one transaction of a tick takes care of at most.
+    static let entriesPerTick = 128
 
     /// Expires and wakes the items of some entries whose time has come, one after the other, until time is up.
-    ///
-    /// Those of one item and time are never parted.
     mutating func settle(
-        _ entries: [DueEntry], store: inout LiveStore, random: inout RandomPool
+        _ queue: DueQueue, store: inout LiveStore, random: inout RandomPool
     ) throws -> SettledDues {
-        var done = SettledDues()
+        var done = SettledDues(left: queue)
         let end = SystemClock.monotonicNanoseconds() + Self.nanosecondsPerTick
-        for (entry, before) in zip(entries, [nil] + entries) {
-            if let before, !entry.hasItemAndTime(of: before), SystemClock.monotonicNanoseconds() >= end { break }
-            done.count += 1
+        var count = 0
+        while count < Self.entriesPerTick, count == 0 || SystemClock.monotonicNanoseconds() < end,
+            let entry = done.left.popFirst()
+        {
+            count += 1
             switch try settle(entry, store: &store, random: &random) {
             case .woken: done.woken += 1
             case .expired: done.expired += 1
@@ -69,9 +71,9 @@ extension PendingTransaction {
 }
 
 /// The effect of one transaction of a tick.
-struct SettledDues {
-    /// Entries that were looked at.
-    var count = 0
+struct SettledDues: Sendable {
+    /// Entries that were not looked at.
+    var left: DueQueue
     var woken: UInt64 = 0
     var expired: UInt64 = 0
 }

@@ -6,10 +6,10 @@ import TraylogPlatform
 import TraylogStates
 
 extension WriterLoop {
-    /// Entries that a transaction takes care of at most, and more only of one item and time.
-    private static let entriesPerTransaction = 128
+    /// Rows that a step of a tick reads.
+    private static let rowsPerStep = 512
 
-    /// Takes a tick one transaction further.
+    /// Takes a tick one step further: reads some of what is due, or settles some of what was read in a transaction.
     package mutating func tick(_ run: TickRun) throws -> TickRun {
         var run = run
         try recover()
@@ -18,8 +18,8 @@ extension WriterLoop {
         // Commands note there when something becomes due meanwhile.
         if run.last == nil { setNextDue(nil) }
         do {
-            let entries = try dueEntries(after: run.last, through: now)
-            if entries.isEmpty { try finish(&run) } else { try settle(entries, &run) }
+            if run.queue.isEmpty || run.group != nil { try read(&run, through: now) }
+            if run.queue.isEmpty { try finish(&run) } else if run.group == nil { try settle(&run) }
             return run
         } catch {
             setNextDue(now)
@@ -52,37 +52,43 @@ extension WriterLoop {
         return seq
     }
 
-    private func dueEntries(after last: DueEntry?, through now: Timestamp) throws -> [DueEntry] {
-        let (dues, limit) = (tables.dues, Self.entriesPerTransaction)
-        let found = try environment.read { try dues.entries(after: last, through: now, limit: limit, in: $0) }
-        return try sortedByUser(found)
+    /// Reads the next rows of whole groups, of an item and a time each, or some of a group that is larger.
+    private func read(_ run: inout TickRun, through now: Timestamp) throws {
+        let (dues, last) = (tables.dues, run.last)
+        let found = try environment.read {
+            try dues.entries(after: last, through: now, limit: Self.rowsPerStep, in: $0)
+        }
+        let mayGoOn = found.count == Self.rowsPerStep
+        var entries = found[...]
+        if let group = run.group {
+            entries = found.prefix { $0.hasItemAndTime(of: group) }
+            if !mayGoOn || entries.count < found.count { run.group = nil }
+        } else if mayGoOn, let end = found.last {
+            entries = found.prefix { !$0.hasItemAndTime(of: end) }
+            if entries.isEmpty { (entries, run.group) = (found[...], end) }
+        }
+        run.last = entries.last ?? run.last
+        run.queue.add(try named(entries, isWhole: run.group == nil && run.queue.isEmpty))
     }
 
-    /// Entries of one item and time in the order of their users' names.
-    private func sortedByUser(_ entries: [DueEntry]) throws -> [DueEntry] {
-        let isShared = zip(entries, entries.dropFirst()).contains { $0.hasItemAndTime(of: $1) }
-        guard isShared else { return entries }
-        let named = try memory.withLock { memory in
-            try entries.map { (entry: $0, name: try memory.store.stream($0.stream)?.text ?? "") }
+    /// - Parameter isWhole: whether no entry of the same item and time is elsewhere.
+    private func named(_ entries: ArraySlice<DueEntry>, isWhole: Bool) throws -> [DueQueue.Element] {
+        if isWhole, !zip(entries, entries.dropFirst()).contains(where: { $0.hasItemAndTime(of: $1) }) {
+            return entries.map { DueQueue.Element(entry: $0, user: "") }
         }
-        return named.sorted { left, right in
-            let (a, b) = (left.entry, right.entry)
-            guard a.hasItemAndTime(of: b) else { return (a.due, a.item) < (b.due, b.item) }
-            guard a.kind == b.kind else { return a.kind.rawValue < b.kind.rawValue }
-            return left.name.precedesInBytes(right.name)
+        return try memory.withLock { memory in
+            try entries.map { DueQueue.Element(entry: $0, user: try memory.store.stream($0.stream)?.text ?? "") }
         }
-        .map(\.entry)
     }
 
     /// One transaction of a tick.
-    private mutating func settle(_ entries: [DueEntry], _ run: inout TickRun) throws {
-        let now = now
-        let done = try memory.withLock { try $0.settle(entries, now: now) }
+    private mutating func settle(_ run: inout TickRun) throws {
+        let (now, queue) = (now, run.queue)
+        let done = try memory.withLock { try $0.settle(queue, now: now) }
         try commit()
+        run.queue = done.left
         run.report.woken += done.woken
         run.report.expired += done.expired
-        // Not the last one: they stand by users' names.
-        run.last = entries[..<done.count].max { $0.key.lexicographicallyPrecedes($1.key) }
     }
 }
 
@@ -90,13 +96,16 @@ extension Timestamp {
     fileprivate static let distantFuture = Timestamp(milliseconds: .max)
 }
 
-/// A tick on its way: it takes turns with appends, a transaction each, so that nobody waits for all that is due.
+/// A tick on its way: it takes turns with appends, a step each, so that nobody waits for all that is due.
 package struct TickRun: Sendable {
     /// Items that are due by then expire and wake; the present when nil.
     fileprivate var time: Timestamp?
     fileprivate let start = SystemClock.monotonicNanoseconds()
-    /// The last entry that was looked at.
+    /// The last row that was read.
     fileprivate var last: DueEntry?
+    fileprivate var queue = DueQueue()
+    /// One entry of those that are being read, which have its item and its time; nil when all of these are in the queue.
+    fileprivate var group: DueEntry?
     package fileprivate(set) var report = TickReport()
     package fileprivate(set) var isDone = false
 

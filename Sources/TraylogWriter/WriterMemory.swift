@@ -26,10 +26,10 @@ package struct WriterMemory: ~Copyable {
     // MARK: Making a transaction
 
     /// Expires and wakes the items of some entries, as many as a transaction has time for.
-    mutating func settle(_ entries: [DueEntry], now: Timestamp) throws -> SettledDues {
-        begin(events: entries.count, now: now)
+    mutating func settle(_ queue: DueQueue, now: Timestamp) throws -> SettledDues {
+        begin(events: min(queue.count, PendingTransaction.entriesPerTick), now: now)
         do {
-            return try transaction.settle(entries, store: &store, random: &random)
+            return try transaction.settle(queue, store: &store, random: &random)
         } catch {
             rollBack()
             throw error

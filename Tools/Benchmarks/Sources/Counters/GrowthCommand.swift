@@ -173,7 +173,26 @@ struct GrowthRun {
                 }
             },
             try cost("tick, each of those", 1, divisor: count, store) { _ in _ = try store.tick(now: until) },
+            try wakeOneItemOfMany(count, until, store),
         ]
+    }
+
+    /// One broadcast that many users snoozed until one time.
+    private func wakeOneItemOfMany(_ count: Int, _ until: Timestamp, _ store: BlockingStore) throws -> Cost {
+        func performForAll(_ action: Command.Action) throws {
+            for start in stride(from: 0, to: count, by: Self.batch) {
+                let users = start..<min(start + Self.batch, count)
+                _ = try store.perform(users.map { Command(user: "user-\($0)", action) })
+            }
+        }
+        try performForAll(.subscribe(topic: "everybody"))
+        let receipt = try store.perform(Command(user: nil, .broadcast(topic: "everybody", Content(title: "News"))))
+        guard let item = receipt.seq else { throw BenchError("the broadcast was not stored") }
+        try performForAll(.snooze(.seq(item), until: until))
+        letStatesBeStored()
+        return try cost("tick, a broadcast snoozed by as many users, each", 1, divisor: count, store) { _ in
+            _ = try store.tick(now: until)
+        }
     }
 
     /// Much that a state holds beside its items.
