@@ -19,7 +19,9 @@ struct DueQueue: Sendable {
         }
     }
 
-    /// Each begins with what comes last, and so do the parts by their ends. None is empty.
+    /// Each begins with what comes last, and so do the parts by their ends.
+    ///
+    /// None is empty.
     private var parts: [[Element]] = []
     private(set) var count = 0
 

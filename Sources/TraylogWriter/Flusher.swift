@@ -275,14 +275,16 @@ package struct Flusher {
         _ stream: LiveStream, _ state: CachedState, _ store: borrowing LiveStore, into slice: inout Slice
     ) throws -> Int {
         let rowsBefore = slice.rows.count
-        if StorableState.keepsPast(state.state, of: stream, store) {
+        // Once, because it is copied each time that it is taken from the object.
+        let tray = state.state
+        if StorableState.keepsPast(tray, of: stream, store) {
             let storable = try StorableState(of: stream, state, store)
             try storable.pack(into: &slice.rows, stored: store.pages(of: stream.number))
         } else {
             // Straight from the state, as nearly all are.
-            state.state.pack(into: &slice.rows, stream: stream.number, name: stream.name)
+            tray.pack(into: &slice.rows, stream: stream.number, name: stream.name)
         }
-        slice.states.append(Slice.State(of: stream, state.state, store.tail))
+        slice.states.append(Slice.State(of: stream, tray, store.tail))
         return slice.rows.count - rowsBefore
     }
 

@@ -26,7 +26,9 @@ extension ItemPage {
     /// Appends the page in its stored form (Docs/format.md, "Packed states").
     package func pack(into bytes: inout [UInt8]) {
         let names = IdentityTable(of: entries)
-        bytes.append(addingCapacity: byteBound(names: names)) { output in
+        // No varint is longer than ten bytes.
+        let bound = 60 + 8 * names.identities.count + 50 * entries.count + 21 * overrides.count
+        bytes.append(addingCapacity: bound) { output in
             output.appendVarint(first)
             output.appendVarint(markedThrough)
             output.appendVarint(changedBy)
