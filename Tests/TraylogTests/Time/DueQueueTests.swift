@@ -1,6 +1,7 @@
 import Testing
 import TestSupport
 import TraylogDomain
+import TraylogLog
 @testable import TraylogStates
 @testable import TraylogWriter
 
