@@ -17,6 +17,8 @@ extension PendingTransaction {
     ///
     /// The disk does not count: on a slow one, larger transactions are better for everybody.
     private static let nanosecondsPerTick: Int64 = 1_500_000
+    /// Entries that one transaction of a tick takes care of, however long they take: what little is due happens at once.
+    private static let fewestPerTick = 50
     /// Entries that one transaction of a tick takes care of at most.
     static let entriesPerTick = 128
 
@@ -27,7 +29,8 @@ extension PendingTransaction {
         var done = SettledDues(left: queue)
         let end = SystemClock.monotonicNanoseconds() + Self.nanosecondsPerTick
         var count = 0
-        while count < Self.entriesPerTick, count == 0 || SystemClock.monotonicNanoseconds() < end,
+        while count < Self.entriesPerTick,
+            count < Self.fewestPerTick || SystemClock.monotonicNanoseconds() < end,
             let entry = done.left.popFirst()
         {
             count += 1
