@@ -150,9 +150,14 @@ class DeviceTests(ClusterCase):
                     sent[user].append(identity)
                 self.assertEqual(push("of-nobody", {"aps": {"alert": "x"}}, str(uuid.uuid4())), (400, "BadDeviceToken"))
         for user in users:
-            (_, _, inbox), _ = lines.write(cluster.nodes[0], f"/v1/users/{user}/inbox", method="GET")
-            shown = [(item["key"], item["title"], item["data"]) for item in reversed(inbox["items"])]
-            self.assertEqual(shown, [(key, f"{n} {user}", {"n": 1.5}) for n, key in enumerate(sent[user])])
+            expected = [(key, f"{n} {user}", {"n": 1.5}) for n, key in enumerate(sent[user])]
+            # A push tells no seq to wait for, and a node that follows may be a moment behind.
+            cluster.wait(f"{user} sees what was sent", lambda: self.shown(lines, cluster.nodes[0], user) == expected)
+            self.assertEqual(self.shown(lines, cluster.nodes[0], user), expected)
+
+    def shown(self, lines, node, user):
+        (_, _, inbox), _ = lines.write(node, f"/v1/users/{user}/inbox", method="GET")
+        return [(item["key"], item["title"], item["data"]) for item in reversed(inbox["items"])]
 
     def test_checkpoints_of_all_nodes_have_one_signer(self):
         with self.cluster() as cluster:
