@@ -19,10 +19,18 @@ struct DueQueue: Sendable {
         }
     }
 
-    /// Each begins with what comes last, and so do the parts by their ends.
+    /// Elements in order, of which the first ones may be taken out.
     ///
-    /// None is empty.
-    private var parts: [[Element]] = []
+    /// They are never changed: a tick keeps the queue as it was before a transaction, and would copy each part of it.
+    private struct Part: Sendable {
+        let elements: [Element]
+        var next = 0
+
+        var first: Element? { next < elements.count ? elements[next] : nil }
+    }
+
+    /// By their first elements, the least one last; none is empty.
+    private var parts: [Part] = []
     private(set) var count = 0
 
     var isEmpty: Bool { parts.isEmpty }
@@ -30,19 +38,20 @@ struct DueQueue: Sendable {
     /// - Complexity: O(n log n) for n new elements.
     mutating func add(_ elements: [Element]) {
         count += elements.count
-        insert(elements.sorted { $1.precedes($0) })
+        insert(Part(elements: elements.sorted { $0.precedes($1) }))
     }
 
     /// - Complexity: O(log(parts)) comparisons.
     mutating func popFirst() -> DueEntry? {
-        guard var part = parts.popLast(), let first = part.popLast() else { return nil }
+        guard var part = parts.popLast(), let first = part.first else { return nil }
         count -= 1
+        part.next += 1
         insert(part)
         return first.entry
     }
 
-    private mutating func insert(_ part: [Element]) {
-        guard let first = part.last else { return }
-        parts.insert(part, at: parts.bisect { $0.last.map(first.precedes) ?? false })
+    private mutating func insert(_ part: Part) {
+        guard let first = part.first else { return }
+        parts.insert(part, at: parts.bisect { $0.first.map(first.precedes) ?? false })
     }
 }

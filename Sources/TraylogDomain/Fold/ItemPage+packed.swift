@@ -3,9 +3,8 @@ extension ItemPage {
     static let packedByteLimit = 1_900
 
     /// A tight upper bound of the bytes that ``pack(into:)`` writes.
-    var packedByteBound: Int { byteBound(names: IdentityTable(of: entries)) }
-
-    private func byteBound(names: borrowing IdentityTable) -> Int {
+    var packedByteBound: Int {
+        let names = IdentityTable(of: entries)
         let perEntry = 3 * varintBytes(UInt64(names.identities.count))
         var bound = varintBytes(first) + varintBytes(markedThrough) + varintBytes(changedBy)
         bound += varintBytes(UInt64(names.identities.count)) + 8 * names.identities.count

@@ -5,7 +5,7 @@ import TraylogLog
 @testable import TraylogStates
 @testable import TraylogWriter
 
-/// What a tick has read, against sorting all of it at once.
+/// A queue gives out entries in the order that sorting all of them at once gives.
 @Suite struct DueQueueTests {
     @Test(arguments: UInt64(0)..<20)
     func entriesComeByTimeItemKindAndUser(seed: UInt64) {
