@@ -26,17 +26,25 @@ def partition_of(user, count):
 
 
 def free_ports(count):
-    """Ports that nobody listens on now, and below those that outgoing connections get."""
-    ports = set()
+    """Ports for servers that this process starts: nobody has them, and nobody else gets them while it runs.
+
+    Each is held by a socket that does not listen and shares its address, as every server does, so that a server can listen
+    there, again and again. The system gives such a port to no outgoing connection, and this function gives it to no other caller.
+    """
+    ports = []
     while len(ports) < count:
         port = random.randrange(12_000, 32_000)
-        with socket.socket() as each:
-            try:
-                each.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        ports.add(port)
-    return list(ports)
+        holder = socket.socket()
+        try:
+            holder.bind(("127.0.0.1", port))
+        except OSError:
+            holder.close()
+            continue
+        # Only now: before, it would have taken a port that another one holds.
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.detach()
+        ports.append(port)
+    return ports
 
 
 class Network:

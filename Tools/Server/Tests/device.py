@@ -11,6 +11,8 @@ import tempfile
 import threading
 import time
 
+from clustered import machines
+
 PROGRAM = os.environ.get("TRAYLOG_TRAY")
 
 
@@ -122,14 +124,13 @@ class Proxy:
         self.received = 0
         self.sent = 0
         self.lock = threading.Lock()
-        self.port = 0
+        self.port, = machines.free_ports(1)
         self.start()
 
     def start(self):
         self.listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.listener.bind(("127.0.0.1", self.port))
-        self.port = self.listener.getsockname()[1]
         self.listener.listen(64)
         threading.Thread(target=self.accept, args=(self.listener,), daemon=True).start()
 

@@ -94,7 +94,8 @@ struct ServeCommand: AsyncParsableCommand {
         ) { port in
             var lines = "listening on \(scheme)://\(Listener.text(settings.host)):\(port)\n"
             if let apns = settings.apns {
-                let port = await ports.first { _ in true } ?? apns.port
+                // None comes when nobody can listen there; then the server ends, and says so.
+                guard let port = await ports.first(where: { _ in true }) else { return }
                 lines += "providers: https://\(Listener.text(apns.host)):\(port)\n"
             }
             FileHandle.standardOutput.write(Data(lines.utf8))
