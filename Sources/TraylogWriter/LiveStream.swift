@@ -13,32 +13,59 @@ package final class LiveStream {
     /// The name's; of a topic, what states know it by.
     let identity: Identity
     package let number: StreamID
-    /// Nothing is appended any more.
-    let isErased: Bool
+    private let kind: Kind
     /// Whether the name is in the table of names.
     var isNamed: Bool
     /// Whether a state of it may be in the table of states.
     var mayBeStored = true
     var keys = KnownKeys.OfStream()
     var states = StateCache.OfStream()
-    let name: StreamName
-    /// The user's tray as it was answered last, until the user's next event is durable, and the newest event of a topic that
-    /// it was made with.
-    private var answer: (tray: Tray, topicsThrough: UInt64)?
+    private var answer: Answer?
 
-    /// Roughly what one takes in memory with its tray and its places in the directory, but without states.
-    static let byteCount = 384
+    private enum Kind: UInt8 {
+        case user, topic, erased
+    }
+
+    /// The user's tray as it was answered last, until the user's next event is durable.
+    private final class Answer {
+        let tray: Tray
+        /// The newest event of a topic that it was made with.
+        let topicsThrough: UInt64
+
+        init(_ tray: Tray, topicsThrough: UInt64) {
+            (self.tray, self.topicsThrough) = (tray, topicsThrough)
+        }
+    }
+
+    /// Roughly what one takes in memory with its places in the directory, but without a long name, a tray and states.
+    static let leastBytes = 176
+    /// Roughly what the tray takes that was answered last.
+    static let answerBytes = 192
+
+    /// Roughly what it takes in memory, without a tray and states. Names of up to 15 bytes take no memory of their own.
+    var byteCount: Int { Self.leastBytes + (text.utf8.count > 15 ? text.utf8.count + 48 : 0) }
 
     init(name: StreamName, identity: Identity, number: StreamID, isNamed: Bool) {
-        self.name = name
         text = name.text
         self.identity = identity
-        isErased = name.isErased
+        kind = name.isTopic ? .topic : name.isErased ? .erased : .user
         self.number = number
         self.isNamed = isNamed
     }
 
-    var isTopic: Bool { name.isTopic }
+    /// Whose events it holds.
+    var name: StreamName {
+        switch kind {
+        case .user: .user(text)
+        case .topic: .topic(text)
+        case .erased: .erased(number)
+        }
+    }
+
+    var isTopic: Bool { kind == .topic }
+
+    /// Nothing is appended any more.
+    var isErased: Bool { kind == .erased }
 
     /// The identity by which states know the topic; nil for a user.
     var topic: Identity? { isTopic ? identity : nil }
@@ -61,7 +88,7 @@ package final class LiveStream {
     /// - Returns: whether there is such a state.
     func keep(_ tray: Tray) -> Bool {
         guard let state = states.committed else { return false }
-        answer = (tray, state.state.topics.isEmpty ? .max : state.topicsThrough)
+        answer = Answer(tray, topicsThrough: state.state.topics.isEmpty ? .max : state.topicsThrough)
         return true
     }
 

@@ -126,7 +126,7 @@ struct StateCache {
     mutating func sweep(_ directory: inout StreamDirectory, tail: inout LogTail) {
         let excess = used(directory) - max(limit, nextSweep)
         guard excess > 0 else { return }
-        for _ in 0..<min(max(256, 4 * excess / LiveStream.byteCount), Self.mostSwept) where used(directory) > limit {
+        for _ in 0..<min(max(256, 4 * excess / LiveStream.leastBytes), Self.mostSwept) where used(directory) > limit {
             guard let number = directory.next(from: hand) else {
                 (hand, vainPasses) = (.absent, vainPasses + 1)
                 // The first pass forgets who was recent; only a second one may find nobody else.
@@ -150,7 +150,7 @@ struct StateCache {
     }
 
     private func used(_ directory: borrowing StreamDirectory) -> Int {
-        byteCount + directory.count * LiveStream.byteCount
+        byteCount + directory.byteCount
     }
 
     /// Checks that its parts agree with each other.

@@ -13,8 +13,10 @@ struct StreamDirectory {
     private(set) var unnamed: [LiveStream] = []
     /// How many streams are in memory.
     private(set) var count = 0
+    /// Roughly what they take in memory, without states.
+    private(set) var byteCount = 0
     private var byNumber = StreamPages()
-    private var byUser: [UserName: StreamID] = [:]
+    private var byUser = StreamsByUser()
     /// Those that somebody asked for since the cache was swept last.
     private var recent = StreamSet()
     /// Those that keep the tray that they were answered with.
@@ -66,6 +68,7 @@ struct StreamDirectory {
         }
         recent.insert(stream.number)
         count += 1
+        byteCount += stream.byteCount
         return stream
     }
 
@@ -78,8 +81,9 @@ struct StreamDirectory {
             byUser[stream.userName] = nil
         }
         recent.remove(stream.number)
-        answered.remove(stream.number)
+        dropTray(of: stream.number)
         count -= 1
+        byteCount -= stream.byteCount
     }
 
     /// Somebody asks for the stream.
@@ -93,16 +97,25 @@ struct StreamDirectory {
 
     /// Keeps the tray that is the answer for the stream's user, until ``forgetTray(of:)``.
     mutating func keep(_ tray: Tray, of stream: LiveStream) {
-        if stream.keep(tray) { answered.insert(stream.number) }
+        guard stream.keep(tray), !answered.contains(stream.number) else { return }
+        answered.insert(stream.number)
+        byteCount += LiveStream.answerBytes
     }
 
     /// The tray of the stream's user is about to change.
     ///
     /// Nearly all streams keep none, and need no look at themselves.
     mutating func forgetTray(of number: StreamID) {
-        guard answered.contains(number) else { return }
+        if dropTray(of: number) { byNumber[number]?.forgetTray() }
+    }
+
+    /// - Returns: whether there was one.
+    @discardableResult
+    private mutating func dropTray(of number: StreamID) -> Bool {
+        guard answered.contains(number) else { return false }
         answered.remove(number)
-        byNumber[number]?.forgetTray()
+        byteCount -= LiveStream.answerBytes
+        return true
     }
 
     // MARK: New streams
@@ -158,6 +171,8 @@ struct StreamDirectory {
         precondition(all.count == count, "\(count) streams in memory")
         precondition(byTopic.count == all.count(where: \.isTopic), "topics in memory")
         precondition(byUser.count == all.count { !$0.isTopic && !$0.isErased }, "users in memory")
+        let bytes = all.reduce(answered.count * LiveStream.answerBytes) { $0 + $1.byteCount }
+        precondition(bytes == byteCount, "\(byteCount) bytes of streams, not \(bytes)")
         for stream in all {
             precondition(stream.number < nextNumber, "stream \(stream.number) has no number")
             if stream.isTopic {
@@ -171,6 +186,24 @@ struct StreamDirectory {
         }
         precondition(pending.map(\.number) == Array(firstPending..<nextNumber))
     }
+}
+
+/// The streams of users in memory, by name.
+///
+/// In parts, each of which makes itself larger alone, so that nobody waits while a million places are filled anew.
+struct StreamsByUser {
+    /// The high bits of a name's identity choose one; a dictionary goes by the low ones.
+    private var parts = ContiguousArray(repeating: [UserName: StreamID](), count: 256)
+
+    /// How many there are.
+    var count: Int { parts.reduce(0) { $0 + $1.count } }
+
+    subscript(user: UserName) -> StreamID? {
+        get { parts[Self.part(user)][user] }
+        set { parts[Self.part(user)][user] = newValue }
+    }
+
+    private static func part(_ user: UserName) -> Int { Int(user.identity.rawValue >> 56) }
 }
 
 /// Streams by number.
