@@ -14,8 +14,11 @@ package struct Flusher {
     static let pagesPerSlice = 350
     /// How long a slice may take: users who were not looked at for long may have many broadcasts to catch up with.
     static let nanosecondsPerSlice: Int64 = 2_000_000
-    /// The same when nobody waits for the transaction, or when the tail has become much longer than it should be.
-    static let nanosecondsPerUrgentSlice: Int64 = 5_000_000
+    /// The same when nobody waits for the transaction.
+    static let nanosecondsPerWholeSlice: Int64 = 5_000_000
+    /// The same for each event of a transaction when the tail has become much longer than it should be; no less than for any
+    /// slice, and no more than when nobody waits.
+    static let nanosecondsPerEvent: Int64 = 2_500
     /// How many events of one stream are folded in for a slice of its own: a few milliseconds.
     private static let eventsPerSlice = 4_000
     /// How many slices come before one of a heavy stream when the tail is full.
@@ -115,7 +118,7 @@ package struct Flusher {
         slicesSinceHeavy += 1
         if round == nil {
             guard room.isWhole ? store.hasUnstored : store.tail.count >= max(tailEvents * 3 / 4, 1) else { return nil }
-            start(store)
+            start(&store)
         }
         if isLate(room, store) { return try collect(streams: .max, room, store: &store) }
         guard let credit = round?.credit, credit >= Double(Self.smallestSlice) else { return nil }
@@ -204,14 +207,13 @@ package struct Flusher {
         return try collect(streams: isLate(room, store) ? .max : Int(credit), room, after: underWay, store: &store)
     }
 
-    private mutating func start(_ store: borrowing LiveStore) {
-        let directory = store.directory
+    private mutating func start(_ store: inout LiveStore) {
         rounds += 1
         round = Round(
             end: RoundEnd(
-                head: store.head.seq, nextStream: directory.firstPending, topics: directory.topicCount),
+                head: store.head.seq, nextStream: store.directory.firstPending, topics: store.directory.topicCount),
             startStreams: store.tail.unstored.count,
-            names: RoundNames(directory.unnamed.filter { !$0.isNamed }, of: directory.streamCount), number: rounds)
+            names: RoundNames(store.directory.beginNaming(), of: store.directory.streamCount), number: rounds)
     }
 
     private mutating func collect(
@@ -224,9 +226,7 @@ package struct Flusher {
         var pages = Double(Flusher.pagesPerSlice)
         slice.names = round.names.take(streams, pages: &pages)
         var last = round.position
-        let isUrgent = room.isWhole || store.tail.count > tailEvents * 3 / 2
-        let time = isUrgent ? Self.nanosecondsPerUrgentSlice : Self.nanosecondsPerSlice
-        let end = SystemClock.monotonicNanoseconds() + time
+        let end = SystemClock.monotonicNanoseconds() + time(room, store)
         while slice.states.count < streams - slice.names.count, pages > 0,
             slice.states.isEmpty || SystemClock.monotonicNanoseconds() < end,
             let number = store.tail.unstored.next(from: round.position), !(underWay?.holds(number) ?? false)
@@ -243,6 +243,14 @@ package struct Flusher {
         }
         self.round = round
         return slice.isEmpty ? nil : slice
+    }
+
+    /// How long a slice may take.
+    private func time(_ room: Room, _ store: borrowing LiveStore) -> Int64 {
+        if room.isWhole { return Self.nanosecondsPerWholeSlice }
+        guard store.tail.count > tailEvents * 3 / 2 else { return Self.nanosecondsPerSlice }
+        let wanted = Int64(room.events) * Self.nanosecondsPerEvent
+        return min(max(wanted, Self.nanosecondsPerSlice), Self.nanosecondsPerWholeSlice)
     }
 
     /// Hands the names of a round to the packer, which sorts them without the lock.

@@ -118,9 +118,9 @@ package final class LiveSource: SnapshotSource {
     }
 
     package func readUsers<Answer>(_ body: (StoreSnapshot, _ unnamed: [String]) throws -> Answer) throws -> Answer {
-        let (snapshot, unnamed) = try withStore { (try $0.lendSnapshot(), $0.directory.unnamedUsers) }
+        let (snapshot, new) = try withStore { (try $0.lendSnapshot(), $0.directory.newStreams) }
         defer { snapshot.end() }
-        return try body(snapshot, unnamed)
+        return try body(snapshot, new.users)
     }
 
     package func readCounts<Answer>(_ body: (StoreSnapshot, StoreCounts) throws -> Answer) throws -> Answer {

@@ -261,7 +261,7 @@ package struct LiveStore {
         hasRefolded = false
         tail.dropThrough(end.head)
         knownKeys.dropThrough(end.head)
-        directory.pruneNamed()
+        states.discard(directory.endNaming())
         states.noteEndOfRound()
     }
 

@@ -42,7 +42,9 @@ package final class LiveStream {
     /// Roughly what the tray takes that was answered last.
     static let answerBytes = 192
 
-    /// Roughly what it takes in memory, without a tray and states. Names of up to 15 bytes take no memory of their own.
+    /// Roughly what it takes in memory, without a tray and states.
+    ///
+    /// Names of up to 15 bytes take no memory of their own.
     var byteCount: Int { Self.leastBytes + (text.utf8.count > 15 ? text.utf8.count + 48 : 0) }
 
     init(name: StreamName, identity: Identity, number: StreamID, isNamed: Bool) {

@@ -29,8 +29,9 @@ struct StateCache {
     private var hand = StreamID.absent
     /// How often it passed all of them since it found something.
     private var vainPasses = 0
-    /// One sweep looks at no more streams than these: a millisecond, if that.
+    /// One sweep looks at no more streams than these, and lets go of no more than those: a millisecond each.
     private static let mostSwept = 16_384
+    private static let mostRemoved = 4_096
     /// Streams with pending states.
     private var pending: [LiveStream] = []
     /// Streams whose committed states have much that is not stored.
@@ -126,6 +127,7 @@ struct StateCache {
     mutating func sweep(_ directory: inout StreamDirectory, tail: inout LogTail) {
         let excess = used(directory) - max(limit, nextSweep)
         guard excess > 0 else { return }
+        var removed = 0
         for _ in 0..<min(max(256, 4 * excess / LiveStream.leastBytes), Self.mostSwept) where used(directory) > limit {
             guard let number = directory.next(from: hand) else {
                 (hand, vainPasses) = (.absent, vainPasses + 1)
@@ -144,6 +146,8 @@ struct StateCache {
             if mayGo, stream.isNamed {
                 tail.forget(number)
                 directory.remove(stream)
+                removed += 1
+                if removed == Self.mostRemoved { return }
             }
             if used(directory) < before { vainPasses = 0 }
         }

@@ -8,9 +8,10 @@ struct StreamDirectory {
     private(set) var nextNumber: StreamID
     /// Topics among the streams that have durable events.
     private(set) var topicCount: UInt64
-    /// Those of users and topics with durable events whose names are not in the table of names; also some whose names came
-    /// there since the last round ended.
-    private(set) var unnamed: [LiveStream] = []
+    /// Those of users and topics with durable events whose names are not in the table of names and are not ``beingNamed``.
+    private var unnamed: [LiveStream] = []
+    /// Those whose names a round stores, or stored already.
+    private var beingNamed: [LiveStream] = []
     /// How many streams are in memory.
     private(set) var count = 0
     /// Roughly what they take in memory, without states.
@@ -55,8 +56,8 @@ struct StreamDirectory {
     /// The topics among them.
     var topics: some Collection<LiveStream> { byTopic.values }
 
-    /// Names of users with durable events that are not in the table of names.
-    var unnamedUsers: [String] { unnamed.filter { !$0.isNamed && !$0.isTopic }.map(\.text) }
+    /// The users and topics with durable events whose names are not in the table of names, and some whose names are.
+    var newStreams: NewStreams { NewStreams(parts: [beingNamed, unnamed]) }
 
     @discardableResult
     mutating func insert(_ stream: LiveStream) -> LiveStream {
@@ -159,11 +160,31 @@ struct StreamDirectory {
     /// Forgets whose name a stream had.
     mutating func erase(_ number: StreamID) {
         unnamed.removeAll { $0.number == number }
+        beingNamed.removeAll { $0.number == number }
         if let stream = byNumber[number] { remove(stream) }
     }
 
-    /// Lets go of those whose names came into the table of names.
-    mutating func pruneNamed() { unnamed.removeAll(where: \.isNamed) }
+    /// Those whose names are not in the table of names, for a round that stores them.
+    ///
+    /// - Complexity: O(1), unless the round before did not end: there may be a million of them.
+    mutating func beginNaming() -> [LiveStream] {
+        if beingNamed.isEmpty {
+            swap(&beingNamed, &unnamed)
+        } else {
+            beingNamed.removeAll(where: \.isNamed)
+            beingNamed += unnamed
+            unnamed = []
+        }
+        return beingNamed
+    }
+
+    /// All that the round began with are in the table of names.
+    ///
+    /// - Returns: those, to be let go of without the lock.
+    mutating func endNaming() -> NewStreams {
+        defer { beingNamed = [] }
+        return NewStreams(parts: [beingNamed])
+    }
 
     /// Checks that its parts agree with each other.
     func checkInvariants() {
@@ -181,11 +202,20 @@ struct StreamDirectory {
                 precondition(byUser[stream.userName] == stream.number, "user \(stream.text)")
             }
         }
-        for stream in unnamed + pending where !stream.isNamed {
+        for stream in beingNamed + unnamed + pending where !stream.isNamed {
             precondition(byNumber[stream.number] === stream, "a stream without a stored name is kept in memory")
         }
         precondition(pending.map(\.number) == Array(firstPending..<nextNumber))
     }
+}
+
+/// Streams that began not long ago.
+package struct NewStreams: @unchecked Sendable {
+    // @unchecked: of a stream only what never changes is read.
+    let parts: [[LiveStream]]
+
+    /// The users' names, in no order.
+    package var users: [String] { parts.joined().filter { !$0.isTopic }.map(\.text) }
 }
 
 /// The streams of users in memory, by name.
@@ -193,7 +223,7 @@ struct StreamDirectory {
 /// In parts, each of which makes itself larger alone, so that nobody waits while a million places are filled anew.
 struct StreamsByUser {
     /// The high bits of a name's identity choose one; a dictionary goes by the low ones.
-    private var parts = ContiguousArray(repeating: [UserName: StreamID](), count: 256)
+    private var parts = ContiguousArray(repeating: [UserName: StreamID](), count: 1_024)
 
     /// How many there are.
     var count: Int { parts.reduce(0) { $0 + $1.count } }
@@ -203,7 +233,7 @@ struct StreamsByUser {
         set { parts[Self.part(user)][user] = newValue }
     }
 
-    private static func part(_ user: UserName) -> Int { Int(user.identity.rawValue >> 56) }
+    private static func part(_ user: UserName) -> Int { Int(user.identity.rawValue >> 54) }
 }
 
 /// Streams by number.

@@ -51,11 +51,30 @@ import TraylogLog
         _ = directory.add(.topic("U"), identity: 3)
         directory.publish()
         directory.checkInvariants()
-        #expect(directory.streamCount == 6 && directory.topicCount == 2 && directory.unnamedUsers == ["A"])
+        #expect(directory.streamCount == 6 && directory.topicCount == 2 && directory.newStreams.users == ["A"])
         #expect(directory.newest == nil && directory.count == 2, "what is durable stays")
+    }
+
+    @Test func aRoundNamesThoseWhoCameBeforeIt() {
+        var directory = StreamDirectory(nextNumber: 1, topics: 0)
+        func add(_ name: StreamName, _ identity: Identity) -> LiveStream {
+            defer { directory.publish() }
+            return directory.add(name, identity: identity)
+        }
+        func names(_ streams: [LiveStream]) -> [String] { streams.map(\.text) }
+        let first = add(.user("A"), 1)
+        _ = add(.topic("T"), 2)
+        #expect(names(directory.beginNaming()) == ["A", "T"])
+        _ = add(.user("B"), 3)
+        #expect(directory.newStreams.users == ["A", "B"], "named or not, until the round has ended")
         first.isNamed = true
-        directory.pruneNamed()
-        #expect(directory.unnamedUsers == [] && directory.unnamed.map(\.text) == ["U"])
+        directory.checkInvariants()
+        // The round did not end.
+        #expect(names(directory.beginNaming()) == ["T", "B"])
+        _ = add(.user("C"), 4)
+        #expect(directory.endNaming().users == ["B"] && directory.newStreams.users == ["C"])
+        directory.erase(4)
+        #expect(directory.newStreams.users == [] && directory.beginNaming().isEmpty)
     }
 
     @Test func namesOfOneIdentityAreToldApart() {

@@ -85,6 +85,7 @@ struct GrowthRun {
         let store = try Store.open(directory, options: options).blocking
         defer { store.close() }
         return try rest(store) + look(store) + mark(store) + lookBack(store) + wake(store) + widen(store)
+            + [meetNewUsers(store)]
     }
 
     private func command(_ action: Command.Action) -> Command { Command(user: Self.user, action) }
@@ -213,6 +214,17 @@ struct GrowthRun {
             _ = try store.tray(of: Self.user)
         }
         return [muted, subscribed]
+    }
+
+    /// As many users as the tray has items come to the store, in transactions of 1,000.
+    private func meetNewUsers(_ store: BlockingStore) throws -> Cost {
+        letStatesBeStored()
+        return try cost("`notify` of as many new users, each", 1, divisor: items, store) { _ in
+            for start in stride(from: 0, to: items, by: Self.batch) {
+                let users = start..<min(start + Self.batch, items)
+                _ = try store.perform(users.map { Command(user: "new-\($0)", .notify(Content(title: "Welcome"))) })
+            }
+        }
     }
 
     /// Waits until no flush of what was just made runs beside what is measured.
