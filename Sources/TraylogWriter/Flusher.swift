@@ -19,8 +19,10 @@ package struct Flusher {
     /// The same for each event of a transaction when the tail has become much longer than it should be; no less than for any
     /// slice, and no more than when nobody waits.
     static let nanosecondsPerEvent: Int64 = 2_500
-    /// How many events of one stream are folded in for a slice of its own: a few milliseconds.
-    private static let eventsPerSlice = 4_000
+    /// How many events of one stream are folded in for a slice of its own, at least: a millisecond or a few.
+    private static let eventsPerSlice = 1_000
+    /// The same when the tail is full, and such slices are rare.
+    private static let eventsPerRareSlice = 4_000
     /// How many slices come before one of a heavy stream when the tail is full.
     private static let slicesPerHeavy = 3
     /// Slices of fewer streams are not worth a transaction's share.
@@ -150,7 +152,7 @@ package struct Flusher {
         _ number: StreamID, besides events: Int, _ store: inout LiveStore
     ) throws -> (stream: LiveStream, state: CachedState)? {
         guard let stream = try store.stream(number) else { return nil }
-        return (stream, try store.storable(stream, events: Self.eventsPerSlice(besides: events)))
+        return (stream, try store.storable(stream, events: eventsPerSlice(besides: events, store)))
     }
 
     private mutating func slice(
@@ -161,8 +163,11 @@ package struct Flusher {
         return slice
     }
 
-    /// A chain must not grow faster than it is folded.
-    static func eventsPerSlice(besides events: Int) -> Int { max(eventsPerSlice, 2 * events) }
+    /// A chain must not grow faster than it is folded, and nobody wait for more than that.
+    func eventsPerSlice(besides events: Int, _ store: borrowing LiveStore) -> Int {
+        if store.tail.count > tailEvents { return max(Self.eventsPerRareSlice, 2 * events) }
+        return max(Self.eventsPerSlice, events + events / 2)
+    }
 
     mutating func emptySlice() -> Slice {
         var slice = Slice()
@@ -319,79 +324,5 @@ package struct Flusher {
         ahead = .nothing
         // What is in the file of it already, its record says.
         staging = nil
-    }
-}
-
-/// Changes what the record says of the state that is stored in parts.
-struct StagedChange {
-    /// Nil when every page is in its place.
-    let stream: StagedStream?
-}
-
-/// How far the stored states reach when a round has ended.
-struct RoundEnd {
-    /// The head at its start.
-    let head: UInt64
-    let nextStream: StreamID
-    let topics: UInt64
-}
-
-/// Rows of one transaction that bring stored states up to the log.
-package struct Slice {
-    package struct State {
-        package let stream: StreamID
-        let appliedSeq: UInt64
-        /// The newest event of the stream itself.
-        let lastOwn: UInt64
-        /// There was no newer one when the state was taken.
-        let isNewest: Bool
-
-        init(of stream: LiveStream, _ state: borrowing TrayState, _ tail: borrowing LogTail) {
-            (self.stream, appliedSeq, lastOwn) = (stream.number, state.appliedSeq, state.events.last)
-            isNewest = lastOwn >= tail.last(of: stream.number)
-        }
-    }
-
-    package var states: [State] = []
-    var rows = RowBuffer()
-    package var names: [LiveStream] = []
-    /// Of the round that this slice ends.
-    var end: RoundEnd?
-    /// How far a state has come that the transactions store in parts, where that changes.
-    var staged: StagedChange?
-
-    /// Whether a slice of a round would store nothing.
-    var isEmpty: Bool { states.isEmpty && names.isEmpty && end == nil }
-
-    /// Whether it stores a state of the stream.
-    func holds(_ stream: StreamID) -> Bool {
-        // Those of a round ascend.
-        guard let first = states.first, let last = states.last, first.stream <= stream, stream <= last.stream else {
-            return false
-        }
-        return states.contains { $0.stream == stream }
-    }
-
-    /// The rows that the transaction writes, without the streams in memory.
-    func rows(_ record: StoreRecord) -> SliceRows {
-        var new = record
-        if let end { (new.flushedThrough, new.nextStream, new.topics) = (end.head, end.nextStream, end.topics) }
-        if let staged { new.staged = staged.stream }
-        let isChanged = end != nil || staged != nil
-        return SliceRows(
-            names: names.map { ($0.nameKey, $0.number) }, states: rows, record: isChanged ? new : nil)
-    }
-}
-
-/// The rows of a slice, as a value that leaves the lock.
-struct SliceRows: Sendable {
-    let names: [(key: [UInt8], stream: StreamID)]
-    let states: RowBuffer
-    let record: StoreRecord?
-
-    func write(_ tables: Tables, to transaction: inout WriteTransaction) throws(LMDBError) {
-        for (key, stream) in names { try tables.names.put(key, stream: stream, to: &transaction) }
-        try states.write(to: tables.states.database, in: &transaction)
-        try record?.write(tables.meta, to: &transaction)
     }
 }

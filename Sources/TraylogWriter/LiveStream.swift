@@ -26,26 +26,26 @@ package final class LiveStream {
         case user, topic, erased
     }
 
-    /// The user's tray as it was answered last, until the user's next event is durable.
+    /// The user's tray as it was answered last; kept for the next one when the user's next event is durable.
     private final class Answer {
-        let tray: Tray
-        /// The newest event of a topic that it was made with.
-        let topicsThrough: UInt64
+        var tray: Tray
+        /// The newest event of a topic that it was made with; nil when the tray may have changed.
+        var topicsThrough: UInt64?
 
-        init(_ tray: Tray, topicsThrough: UInt64) {
-            (self.tray, self.topicsThrough) = (tray, topicsThrough)
-        }
+        init(_ tray: Tray) { self.tray = tray }
     }
 
     /// Roughly what one takes in memory with its places in the directory, but without a long name, a tray and states.
     static let leastBytes = 176
     /// Roughly what the tray takes that was answered last.
-    static let answerBytes = 192
+    private static let answerBytes = 192
 
-    /// Roughly what it takes in memory, without a tray and states.
+    /// Roughly what it takes in memory, without states.
     ///
     /// Names of up to 15 bytes take no memory of their own.
-    var byteCount: Int { Self.leastBytes + (text.utf8.count > 15 ? text.utf8.count + 48 : 0) }
+    var byteCount: Int {
+        Self.leastBytes + (text.utf8.count > 15 ? text.utf8.count + 48 : 0) + (answer == nil ? 0 : Self.answerBytes)
+    }
 
     init(name: StreamName, identity: Identity, number: StreamID, isNamed: Bool) {
         text = name.text
@@ -79,7 +79,7 @@ package final class LiveStream {
 
     /// The tray as it was answered last, if it is still so after the head; without a look at the state.
     func answeredTray(asOf head: UInt64, lastTopicEvent: UInt64) -> Tray? {
-        guard let answer, lastTopicEvent <= answer.topicsThrough else { return nil }
+        guard let answer, let through = answer.topicsThrough, lastTopicEvent <= through else { return nil }
         var tray = answer.tray
         tray.asOf = Seq(head)
         return tray
@@ -90,10 +90,12 @@ package final class LiveStream {
     /// - Returns: whether there is such a state.
     func keep(_ tray: Tray) -> Bool {
         guard let state = states.committed else { return false }
-        answer = Answer(tray, topicsThrough: state.state.topics.isEmpty ? .max : state.topicsThrough)
+        let answer = self.answer ?? Answer(tray)
+        (answer.tray, answer.topicsThrough) = (tray, state.state.topics.isEmpty ? .max : state.topicsThrough)
+        self.answer = answer
         return true
     }
 
     /// The user's tray is about to change.
-    func forgetTray() { answer = nil }
+    func forgetTray() { answer?.topicsThrough = nil }
 }

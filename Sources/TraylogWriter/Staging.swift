@@ -154,7 +154,7 @@ extension Flusher {
     mutating func stagedSlice(besides events: Int, _ store: inout LiveStore) throws -> Slice? {
         // Meanwhile a chain must not become longer than it was.
         if let number = store.tail.long.first, let stream = try store.stream(number) {
-            _ = try store.storable(stream, events: Flusher.eventsPerSlice(besides: events))
+            _ = try store.storable(stream, events: eventsPerSlice(besides: events, store))
         }
         if staging == nil, let staged = store.record.staged {
             do {

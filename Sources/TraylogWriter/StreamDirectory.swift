@@ -82,7 +82,7 @@ struct StreamDirectory {
             byUser[stream.userName] = nil
         }
         recent.remove(stream.number)
-        dropTray(of: stream.number)
+        answered.remove(stream.number)
         count -= 1
         byteCount -= stream.byteCount
     }
@@ -98,25 +98,19 @@ struct StreamDirectory {
 
     /// Keeps the tray that is the answer for the stream's user, until ``forgetTray(of:)``.
     mutating func keep(_ tray: Tray, of stream: LiveStream) {
-        guard stream.keep(tray), !answered.contains(stream.number) else { return }
+        let before = stream.byteCount
+        guard stream.keep(tray) else { return }
         answered.insert(stream.number)
-        byteCount += LiveStream.answerBytes
+        byteCount += stream.byteCount - before
     }
 
     /// The tray of the stream's user is about to change.
     ///
     /// Nearly all streams keep none, and need no look at themselves.
     mutating func forgetTray(of number: StreamID) {
-        if dropTray(of: number) { byNumber[number]?.forgetTray() }
-    }
-
-    /// - Returns: whether there was one.
-    @discardableResult
-    private mutating func dropTray(of number: StreamID) -> Bool {
-        guard answered.contains(number) else { return false }
+        guard answered.contains(number) else { return }
         answered.remove(number)
-        byteCount -= LiveStream.answerBytes
-        return true
+        byNumber[number]?.forgetTray()
     }
 
     // MARK: New streams
@@ -192,7 +186,7 @@ struct StreamDirectory {
         precondition(all.count == count, "\(count) streams in memory")
         precondition(byTopic.count == all.count(where: \.isTopic), "topics in memory")
         precondition(byUser.count == all.count { !$0.isTopic && !$0.isErased }, "users in memory")
-        let bytes = all.reduce(answered.count * LiveStream.answerBytes) { $0 + $1.byteCount }
+        let bytes = all.reduce(0) { $0 + $1.byteCount }
         precondition(bytes == byteCount, "\(byteCount) bytes of streams, not \(bytes)")
         for stream in all {
             precondition(stream.number < nextNumber, "stream \(stream.number) has no number")

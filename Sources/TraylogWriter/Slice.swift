@@ -1,0 +1,79 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+import TraylogPages
+import TraylogStates
+
+/// Changes what the record says of the state that is stored in parts.
+struct StagedChange {
+    /// Nil when every page is in its place.
+    let stream: StagedStream?
+}
+
+/// How far the stored states reach when a round has ended.
+struct RoundEnd {
+    /// The head at its start.
+    let head: UInt64
+    let nextStream: StreamID
+    let topics: UInt64
+}
+
+/// Rows of one transaction that bring stored states up to the log.
+package struct Slice {
+    package struct State {
+        package let stream: StreamID
+        let appliedSeq: UInt64
+        /// The newest event of the stream itself.
+        let lastOwn: UInt64
+        /// There was no newer one when the state was taken.
+        let isNewest: Bool
+
+        init(of stream: LiveStream, _ state: borrowing TrayState, _ tail: borrowing LogTail) {
+            (self.stream, appliedSeq, lastOwn) = (stream.number, state.appliedSeq, state.events.last)
+            isNewest = lastOwn >= tail.last(of: stream.number)
+        }
+    }
+
+    package var states: [State] = []
+    var rows = RowBuffer()
+    package var names: [LiveStream] = []
+    /// Of the round that this slice ends.
+    var end: RoundEnd?
+    /// How far a state has come that the transactions store in parts, where that changes.
+    var staged: StagedChange?
+
+    /// Whether a slice of a round would store nothing.
+    var isEmpty: Bool { states.isEmpty && names.isEmpty && end == nil }
+
+    /// Whether it stores a state of the stream.
+    func holds(_ stream: StreamID) -> Bool {
+        // Those of a round ascend.
+        guard let first = states.first, let last = states.last, first.stream <= stream, stream <= last.stream else {
+            return false
+        }
+        return states.contains { $0.stream == stream }
+    }
+
+    /// The rows that the transaction writes, without the streams in memory.
+    func rows(_ record: StoreRecord) -> SliceRows {
+        var new = record
+        if let end { (new.flushedThrough, new.nextStream, new.topics) = (end.head, end.nextStream, end.topics) }
+        if let staged { new.staged = staged.stream }
+        let isChanged = end != nil || staged != nil
+        return SliceRows(
+            names: names.map { ($0.nameKey, $0.number) }, states: rows, record: isChanged ? new : nil)
+    }
+}
+
+/// The rows of a slice, as a value that leaves the lock.
+struct SliceRows: Sendable {
+    let names: [(key: [UInt8], stream: StreamID)]
+    let states: RowBuffer
+    let record: StoreRecord?
+
+    func write(_ tables: Tables, to transaction: inout WriteTransaction) throws(LMDBError) {
+        for (key, stream) in names { try tables.names.put(key, stream: stream, to: &transaction) }
+        try states.write(to: tables.states.database, in: &transaction)
+        try record?.write(tables.meta, to: &transaction)
+    }
+}
