@@ -90,7 +90,7 @@ import TraylogPlatform
                 let source = try #require(store.queries.source as? LiveSource)
                 _ = try store.perform((0..<14_000).map { _ in notify("busy") })
                 var lengths: [UInt64] = []
-                for _ in 0..<5 {
+                for _ in 0..<15 {
                     _ = try store.perform(notify("other"))
                     lengths.append(
                         source.memory.withLock { memory in
@@ -99,7 +99,7 @@ import TraylogPlatform
                             return first == 0 ? 0 : 14_001 - first
                         })
                 }
-                #expect(lengths == [10_000, 6_000, 2_000, 0, 0])
+                #expect(lengths == (0..<14).reversed().map { $0 * 1_000 } + [0])
                 #expect(try store.tray(of: "busy").total == 14_000)
             }
             #expect(try replay(path).identical)
