@@ -1,7 +1,5 @@
 import TraylogDomain
-import TraylogLMDB
 import TraylogLog
-import TraylogPages
 import TraylogPlatform
 import TraylogStates
 

@@ -55,7 +55,7 @@ package final class LiveStream {
         self.isNamed = isNamed
     }
 
-    /// Whose events it holds.
+    /// The name of its user or topic, or the number of the user who was erased.
     var name: StreamName {
         switch kind {
         case .user: .user(text)

@@ -128,7 +128,8 @@ struct StateCache {
         let excess = used(directory) - max(limit, nextSweep)
         guard excess > 0 else { return }
         var removed = 0
-        for _ in 0..<min(max(256, 4 * excess / LiveStream.leastBytes), Self.mostSwept) where used(directory) > limit {
+        for _ in 0..<min(max(256, 4 * excess / LiveStream.leastBytes), Self.mostSwept)
+        where used(directory) > limit && removed < Self.mostRemoved {
             guard let number = directory.next(from: hand) else {
                 (hand, vainPasses) = (.absent, vainPasses + 1)
                 // The first pass forgets who was recent; only a second one may find nobody else.
@@ -147,7 +148,6 @@ struct StateCache {
                 tail.forget(number)
                 directory.remove(stream)
                 removed += 1
-                if removed == Self.mostRemoved { return }
             }
             if used(directory) < before { vainPasses = 0 }
         }
