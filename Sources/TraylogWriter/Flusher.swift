@@ -25,6 +25,8 @@ package struct Flusher {
     private static let slicesPerHeavy = 3
     /// Slices of fewer streams are not worth a transaction's share.
     static let smallestSlice = 64
+    /// After a slice that failed, transactions of others come without one for so long.
+    private static let restNanoseconds: Int64 = 1_000_000_000
 
     /// The round that is under way.
     private struct Round {
@@ -71,6 +73,8 @@ package struct Flusher {
     private var rounds = 0
     private var ahead = Ahead.nothing
     private var slicesSinceHeavy = 0
+    /// When the rest after a failure ends, by the monotonic clock.
+    private var restEnd: Int64?
     /// A running mean of what a stream's rows take, to guess how many streams share an LMDB page.
     private var bytesPerStream = 400.0
     /// The memory of slices before.
@@ -82,8 +86,17 @@ package struct Flusher {
     }
 
     /// The slice that goes into the next transaction beside `events` new ones; nil for none.
+    ///
+    /// After a failure there is none for a second: what failed may take long each time, while callers wait.
     mutating func slice(besides events: Int, store: inout LiveStore) throws -> Slice? {
-        try slice(.besides(events: events), &store)
+        if let end = restEnd, SystemClock.monotonicNanoseconds() < end { return nil }
+        restEnd = nil
+        do {
+            return try slice(.besides(events: events), &store)
+        } catch {
+            restEnd = SystemClock.monotonicNanoseconds() + Self.restNanoseconds
+            throw error
+        }
     }
 
     /// As much as one transaction can take, whatever was appended; nil when everything is stored, and while the packer

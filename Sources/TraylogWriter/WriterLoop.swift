@@ -213,7 +213,10 @@ package struct WriterLoop {
         let newHead: UInt64?
         do {
             // Given up before it is published, so that the buffers behind the values are filled again in place.
-            let (made, wantsSlice) = memory.withLock { ($0.values(), $0.flusher.wantsToPrepare) }
+            let (made, wantsSlice, failure) = memory.withLock {
+                ($0.values(), $0.flusher.wantsToPrepare, $0.takeSliceFailure())
+            }
+            if let failure { tell(.flush, failure) }
             if wantsSlice { memory.signalAll() }
             guard var values = made else { return }
             if isDecidedHere { try agree(on: &values) }

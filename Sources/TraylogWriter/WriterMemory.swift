@@ -11,6 +11,8 @@ package struct WriterMemory: ~Copyable {
     var transaction = PendingTransaction()
     /// Part of the transaction.
     private var slice: Slice?
+    /// What kept a slice from being made that events were to be appended with.
+    private var sliceFailure: (any Error)?
     var random = RandomPool()
     /// The streams of the users of one request.
     var numbers: ContiguousArray<StreamID> = []
@@ -59,7 +61,11 @@ package struct WriterMemory: ~Copyable {
     mutating func begin(events: Int, now: Timestamp) {
         transaction.begin(store, now: now)
         // A state that cannot be stored must not keep events from being appended: the log holds everything.
-        slice = try? flusher.slice(besides: events, store: &store)
+        do {
+            slice = try flusher.slice(besides: events, store: &store)
+        } catch {
+            (slice, sliceFailure) = (nil, error)
+        }
     }
 
     /// Makes a transaction of nothing but a slice, as large as it may be.
@@ -70,6 +76,9 @@ package struct WriterMemory: ~Copyable {
 
     /// Makes the slice of the next transaction.
     mutating func prepareSlice() { flusher.prepare(after: slice, store: &store) }
+
+    /// What kept the slice of this transaction from being made, once, to be told to whoever observes the store.
+    mutating func takeSliceFailure() -> (any Error)? { sliceFailure.take() }
 
     /// The values to write; nil when there are none.
     func values() -> TransactionValues? {
