@@ -114,7 +114,7 @@ extension BlockingQueries {
     ///   - prefix: only names that begin with these bytes of UTF-8.
     ///   - asOf: only those who had an event by then; each user's first event is looked up.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; failed.
-    /// - Complexity: O(names returned).
+    /// - Complexity: O(names returned + users who are so new that their names are not stored yet).
     public func users(
         after name: String? = nil, prefix: String = "", limit: Int = UserPage.defaultLimit, asOf: Moment? = nil
     ) throws(TraylogError) -> UserPage {
@@ -139,13 +139,16 @@ extension BlockingQueries {
     private func users(after name: String?, _ prefix: String, limit: Int) throws(TraylogError) -> [String] {
         try queries.translatingErrors { source in
             try source.readUsers { store, unnamed in
+                let named = try store.read {
+                    try store.names.users(after: name, prefix: prefix, limit: limit, in: $0).map(\.name)
+                }
+                // There may be a million new ones: those after the page need no order.
+                let last = named.count < limit ? nil : named.last
                 let new = unnamed.filter { user in
                     user.utf8.starts(with: prefix.utf8) && name.map { $0.precedesInBytes(user) } ?? true
+                        && last.map { user.precedesInBytes($0) } ?? true
                 }
-                let named = try store.read {
-                    try store.names.users(after: name, prefix: prefix, limit: limit, in: $0)
-                }
-                return Queries.merge(named.map(\.name), new.sorted { $0.precedesInBytes($1) }, limit: limit)
+                return Queries.merge(named, new.sorted { $0.precedesInBytes($1) }, limit: limit)
             }
         }
     }
