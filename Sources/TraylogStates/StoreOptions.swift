@@ -33,7 +33,9 @@ public struct StoreOptions: Sendable {
     ///
     /// Unflushed events and, in stores with idempotency keys, a filter of 8 MiB come on top.
     public var cacheBytes: Int = 128 << 20
-    /// The maximum number of events in the log that the stored states do not hold yet.
+    /// How many events of the log the stored states may lack, under a steady load.
+    ///
+    /// While more than twice as many wait, every other transaction stores states alone, and callers wait for it.
     public var tailEvents: Int = 800_000
 
     /// Is told of commits, queries, ticks, and of what fails in the background.

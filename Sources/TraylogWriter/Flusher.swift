@@ -73,7 +73,7 @@ package struct Flusher {
     private var rounds = 0
     private var ahead = Ahead.nothing
     private var slicesSinceHeavy = 0
-    /// When the rest after a failure ends, by the monotonic clock.
+    /// When the rest after a failure ends, by the monotonic clock; nil while none failed.
     private var restEnd: Int64?
     /// A running mean of what a stream's rows take, to guess how many streams share an LMDB page.
     private var bytesPerStream = 400.0
@@ -90,14 +90,12 @@ package struct Flusher {
     /// After a failure there is none for a second: what failed may take long each time, while callers wait.
     mutating func slice(besides events: Int, store: inout LiveStore) throws -> Slice? {
         if let end = restEnd, SystemClock.monotonicNanoseconds() < end { return nil }
-        restEnd = nil
-        do {
-            return try slice(.besides(events: events), &store)
-        } catch {
-            restEnd = SystemClock.monotonicNanoseconds() + Self.restNanoseconds
-            throw error
-        }
+        return try slice(.besides(events: events), &store)
     }
+
+    /// Whether so much is not stored that opening after a kill would take too long: then every other transaction has to be one
+    /// of states alone, whoever waits.
+    func isFarBehind(_ store: borrowing LiveStore) -> Bool { restEnd == nil && store.tail.count > 2 * tailEvents }
 
     /// As much as one transaction can take, whatever was appended; nil when everything is stored, and while the packer
     /// makes what comes next.
@@ -111,7 +109,13 @@ package struct Flusher {
             slice = made
             round?.credit -= Double(made.states.count + made.names.count)
         } else {
-            slice = try make(room, &store)
+            do {
+                slice = try make(room, &store)
+                restEnd = nil
+            } catch {
+                restEnd = SystemClock.monotonicNanoseconds() + Self.restNanoseconds
+                throw error
+            }
         }
         let canPrepare = !isStaging(store) && slice?.end == nil && (round != nil || !store.tail.long.isEmpty)
         ahead = canPrepare ? .wanted(room) : .nothing

@@ -41,6 +41,8 @@ package struct WriterLoop {
     private var rhythm = GroupRhythm()
     /// Stored states are behind the log.
     private var hasUnstored: Bool
+    /// So far behind that they and the callers take turns.
+    private var isFarBehind = false
     /// A relaxed commit is not on disk yet.
     private var hasUnsynced = false
     /// The store is idle and being brought up to the log.
@@ -100,6 +102,7 @@ package struct WriterLoop {
     }
 
     private mutating func nextStep() -> Step {
+        if isFarBehind, !isStoring { return .store }
         gather()
         while true {
             let due = millisecondsUntilDue
@@ -235,10 +238,10 @@ package struct WriterLoop {
     private mutating func publish(_ newHead: UInt64?) {
         let listener = listener
         let (touched, hasDiscarded): (Touched?, Bool)
-        (touched, hasUnstored, nextDue, hasDiscarded) = memory.withLock { memory in
+        (touched, hasUnstored, isFarBehind, nextDue, hasDiscarded) = memory.withLock { memory in
             (
-                memory.publish(wantsTouched: listener.wantsTouched), memory.store.hasUnstored, memory.store.nextDue,
-                memory.store.states.hasDiscarded
+                memory.publish(wantsTouched: listener.wantsTouched), memory.store.hasUnstored,
+                memory.flusher.isFarBehind(memory.store), memory.store.nextDue, memory.store.states.hasDiscarded
             )
         }
         if hasDiscarded { memory.signalAll() }
@@ -310,9 +313,8 @@ package struct WriterLoop {
             if !hasUnstored { isStoring = false }
         } catch {
             tell(.flush, error)
-            isStoring = false
             // Tried again with the next commit; until then the log holds everything.
-            hasUnstored = false
+            (isStoring, hasUnstored, isFarBehind) = (false, false, false)
         }
     }
 
