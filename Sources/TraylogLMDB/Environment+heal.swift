@@ -58,7 +58,7 @@ extension Environment {
             file.directory, access: access, databases: databaseNames, configuration: configuration)
         file.takeOver(mapped)
         failures.add(1, ordering: .acquiringAndReleasing)
-        file.prepareGrowth()
+        file.coverLastPage()
     }
 }
 

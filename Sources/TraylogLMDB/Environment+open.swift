@@ -59,7 +59,7 @@ extension Environment {
         let owner = store.dataStatus
         let lease = access == .readWrite ? try WriterLease(directory: store.path, owner: owner) : nil
         // Somebody who only asks makes no lock file in a directory that is no store.
-        if lease == nil, !OpenLock.exists(in: store.path) { try Preflight.examine(path: store.environment().dataPath) }
+        if lease == nil, !OpenLock.exists(in: store.path) { try examine(store.environment()) }
         do throws(LMDBError) {
             let openLock = try OpenLock(directory: store.path, access: access, owner: owner)
             do throws(LMDBError) {
@@ -89,6 +89,11 @@ extension Environment {
         }
     }
 
+    /// Looks at a data file before anything is made beside it; one that has a journal may need that to make sense.
+    private static func examine(_ directory: EnvironmentDirectory) throws(LMDBError) {
+        if !Files.exists(directory.journalPath) { try Preflight.examine(path: directory.dataPath) }
+    }
+
     /// Lets LMDB make the files of an environment, and the databases in them.
     private static func create(
         _ directory: EnvironmentDirectory, databases: [String], configuration: Configuration
@@ -107,7 +112,8 @@ extension Environment {
         let readers = ReaderTable(path: directory.lockPath)
         let isWriter = access == .readWrite
         // Before the file is held against its header.
-        let confirmed = try PendingCommit.settle(directory.dataPath, readers: readers, isWriter: isWriter)
+        let confirmed = try JournalReplay.run(
+            directory.dataPath, journal: directory.journalPath, readers: readers, isWriter: isWriter)
         try Preflight.examine(path: directory.dataPath)
         try RenumberedCommit.settle(directory.dataPath, readers: readers, isWriter: isWriter)
         let mapped = try MappedStore(

@@ -144,7 +144,7 @@ extension EnvironmentFile {
         if isLost { throw LMDBError(result: MDB_PANIC, operation: "sync", path: path) }
         unsafe mdb_env_set_flags(handle, Environment.Durability.deferred.flags, 0)
         unsafe mdb_env_set_flags(handle, durability.flags, 1)
-        prepareGrowth()
+        coverLastPage()
         let result = unsafe mdb_env_sync(handle, 1)
         if result != 0 {
             throw LMDBError(result: result, operation: "sync", path: path, file: dataFile)

@@ -210,26 +210,26 @@ extension Environment {
     @unsafe func commit(_ file: EnvironmentFile, _ handle: OpaquePointer) throws(LMDBError) {
         let number = UInt64(unsafe mdb_txn_id(handle))
         do throws(LMDBError) {
-            try file.prepareCommit(number, isSealed: sealsCommits)
+            try file.prepareCommit(number, isPending: usesJournal)
         } catch {
             unsafe abortWrite(file, handle, after: nil)
             throw error
         }
         defer { file.gate.leaveWriter() }
         // LMDB frees the handle even when the commit fails.
-        let result = unsafe sealsCommits ? file.commitUnsynced(handle) : mdb_txn_commit(handle)
+        let result = unsafe usesJournal ? file.commitUnsynced(handle) : mdb_txn_commit(handle)
         guard result == 0 else {
             file.doubt()
             file.pages.forgetPending(number)
             if result == MDB_MAP_FULL { file.reap() }
             throw failure(result, "commit")
         }
-        if sealsCommits { try finish(number, file) }
-        file.prepareGrowth()
+        if usesJournal { try finish(number, file) }
+        file.coverLastPage()
         if configuration.durability == .deferred { file.syncIfGrown() }
     }
 
-    private var sealsCommits: Bool { configuration.durability == .durable }
+    private var usesJournal: Bool { configuration.durability == .durable }
 
     /// Makes a commit safe against power loss.
     private func finish(_ number: UInt64, _ file: EnvironmentFile) throws(LMDBError) {

@@ -14,6 +14,8 @@ struct EnvironmentDirectory: Hashable, Sendable {
 
 extension EnvironmentDirectory {
     var dataPath: String { path + "/data.mdb" }
+    /// The newest commits, which the data file may not have on disk; missing until the first one.
+    var journalPath: String { path + "/journal" }
     /// Never to be opened by us while the store is open: closing it would drop LMDB's locks in this process.
     var lockPath: String { path + "/lock.mdb" }
 

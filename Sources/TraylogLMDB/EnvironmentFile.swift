@@ -9,7 +9,7 @@ import TraylogPlatform
 @safe
 @usableFromInline final class EnvironmentFile: @unchecked Sendable {
     // @unchecked: the fields are constants but for those of an opening, which change only while the gate holds every
-    // use back, and for `isSound` and `hasFailed`, which change in the writer's turn and are read there and when no
+    // use back, and for `hasFailed`, which changes in the writer's turn and is read there and when no
     // transaction is left. LMDB's environment may be used by all threads (MDB_NOTLS), and the gate keeps all that before its closing.
     @usableFromInline private(set) var handle: OpaquePointer
     /// The data file as LMDB opened it; closed with the environment.
@@ -23,11 +23,9 @@ import TraylogPlatform
     /// The file was opened again after a commit that failed, whose page of the header the next one has to look at first.
     private var mayBeRenumbered = false
     /// Used by the one thread that writes.
-    private(set) var sealer: Sealer
-    /// The room behind the last page of a file that is written.
-    private var headroom: Headroom
-    /// Whether every commit so far was one.
-    private var isSound = true
+    private(set) var journal: Journal
+    /// The file is known to have so many bytes; it only grows.
+    private var knownBytes = 0
     /// The last commit failed, and may be pending.
     var hasFailed = false
     let databases: [String: Database]
@@ -47,8 +45,7 @@ import TraylogPlatform
         dataFile = mapped.dataFile
         pages = mapped.pages
         writeCheck = WriteCheck(mapped.pages)
-        sealer = Sealer(mapped.pages)
-        headroom = Headroom(file: mapped.dataFile, pageSize: mapped.pages.pageSize)
+        journal = Journal(mapped.pages, path: directory.journalPath)
         databases = mapped.databases
         self.directory = directory
         self.claim = claim
@@ -65,7 +62,7 @@ import TraylogPlatform
         // After a commit that failed, the file may have a newer last page than LMDB knows of. A reader's descriptor
         // takes nothing away.
         try? takeBackFailed()
-        if isSound, !isLost { headroom.trim(behind: mapState().lastPage) }
+        if !isLost { closeJournal() }
         giveUp()
         if isLocked { openLock?.release() }
         claim.release()
@@ -75,6 +72,7 @@ import TraylogPlatform
     func closeReplaced() {
         // Once it is closed, its number may be another file's.
         claim.release()
+        journal.close(isNeedless: false)
         giveUp()
     }
 
@@ -93,8 +91,8 @@ import TraylogPlatform
         dataFile = mapped.dataFile
         pages = mapped.pages
         writeCheck = WriteCheck(mapped.pages)
-        sealer = Sealer(mapped.pages)
-        headroom = Headroom(file: mapped.dataFile, pageSize: mapped.pages.pageSize)
+        journal.close(isNeedless: false)
+        journal = Journal(mapped.pages, path: directory.journalPath)
         isLost = false
         mayBeRenumbered = true
         hasFailed = true
@@ -158,15 +156,19 @@ import TraylogPlatform
 
     /// Notes that a commit failed.
     func doubt() {
-        isSound = false
         hasFailed = true
-        sealer.forget()
+        journal.forget()
     }
 
-    /// Makes the file at least as long as its header says, and ready for the next commits, after a commit.
-    func prepareGrowth() {
-        let state = mapState()
-        headroom.extend(behind: state.lastPage, mapBytes: state.sizeBytes)
+    /// Makes the file at least as long as its header says, after a commit.
+    ///
+    /// LMDB leaves out pages that one transaction took and gave up again, and readers take a short file for a truncated
+    /// one. It becomes longer without using space. A failure does no harm: the next opening looks closer at a short file.
+    func coverLastPage() {
+        let needed = (mapState().lastPage + 1) * pageSizeBytes
+        guard knownBytes < needed, let size = dataFile.size else { return }
+        if size < needed { try? dataFile.setSize(Int64(needed)) }
+        knownBytes = max(Int(size), needed)
     }
 }
 

@@ -237,7 +237,7 @@ struct StoreDirectory: Sendable {
 
     private func removeFiles(of environment: EnvironmentDirectory) {
         let files = (try? Files.names(in: environment.path)) ?? []
-        for file in files where file.hasPrefix("data.mdb") || file == "lock.mdb" {
+        for file in files where file.hasPrefix("data.mdb") || ["journal", "lock.mdb"].contains(file) {
             try? Files.remove("\(environment.path)/\(file)")
         }
     }

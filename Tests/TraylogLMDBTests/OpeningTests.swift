@@ -259,4 +259,18 @@ import TraylogPlatform
             try body(path)
         }
     }
+
+    /// A power cut before the names of a rewrite were on disk: its data file may hold anything.
+    @Test func aRewriteThatHadNotBegunIsTakenAway() throws {
+        try withPath { path in
+            try openWriter(path).close()
+            try FileManager.default.createDirectory(atPath: path + "/data-2", withIntermediateDirectories: false)
+            for name in ["data.mdb", "journal"] {
+                try Data(repeating: 0, count: 20_000).write(to: URL(filePath: path + "/data-2/" + name))
+            }
+            let next = try openWriter(path)
+            defer { next.close() }
+            #expect(leftovers(in: path) == [])
+        }
+    }
 }

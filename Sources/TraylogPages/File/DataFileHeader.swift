@@ -18,7 +18,11 @@ import TraylogPlatform
 /// | 128 | root page of the table of tables, u64 |
 /// | 136 | last page, u64 |
 /// | 144 | transaction, u64 |
-/// | 152 | behind LMDB's fields: Traylog's own, see ``Seal`` |
+/// | 152 | behind LMDB's fields, where LMDB leaves the page alone: the mark, u64. The complement of the commit's number, if it
+///   is pending; its number, if it was taken back; else 0 |
+/// | 160 | in the first page the number of the journal, 16 bytes; see ``JournalLayout`` |
+///
+/// All that is in the same 512 bytes, which a disk writes together.
 package struct DataFileHeader: Sendable {
     static let magic: UInt32 = 0xBEEF_C0DE
     static let byteCount = 160
@@ -29,7 +33,7 @@ package struct DataFileHeader: Sendable {
     var freeListRoot: UInt64
     /// Of the table of tables.
     var root: UInt64
-    /// Whether the commit counts only with its ``Seal``.
+    /// Whether the commit may not be on disk: it counts if the journal has it.
     package var isPending: Bool
 
     /// The smallest size of a file in which all pages exist; nil when the numbers are absurd.
@@ -92,7 +96,7 @@ package struct DataFileHeader: Sendable {
             transaction: transaction,
             freeListRoot: page.integer(at: 80, as: UInt64.self),
             root: page.integer(at: 128, as: UInt64.self),
-            isPending: page.integer(at: Seal.markOffset, as: UInt64.self) == ~transaction)
+            isPending: page.integer(at: MetaPage.mark.lowerBound, as: UInt64.self) == ~transaction)
     }
 }
 
@@ -126,6 +130,11 @@ struct MetaPage {
     static let contents = 40..<144
     /// The transaction.
     static let numberOffset = 144
+    /// All fields of LMDB's.
+    static let fields = 16..<152
+    /// Ours behind them; see ``DataFileHeader``.
+    static let mark = 152..<160
+    static let journal = 160..<176
 
     /// Nil when it makes no sense; see ``DataFileHeader`` for the offsets.
     init?(_ page: Page) {

@@ -11,7 +11,7 @@
  * and, for writes and acknowledgements, `count` bytes. `number` counts the events from 0; the end of a sync has that of
  * its beginning, the end of a synchronous write that of the write.
  *
- * The store's data file is DIRECTORY/store/data-N/data.mdb, where DIRECTORY/store/CURRENT names data-N. A compaction fills
+ * The store's data file is DIRECTORY/store/data-N/data.mdb, with its journal beside it, where DIRECTORY/store/CURRENT names data-N. A compaction fills
  * another environment and renames CURRENT.new. N is the environment of an event; data-1.new, which becomes data-1 when a
  * new store is whole, counts as 0. Making, renaming and removing these names are events as well, and syncs of directories.
  *
@@ -38,7 +38,7 @@
 #include <unistd.h>
 
 enum kind { created = 1, truncated, written, write_synced, sync_begun, sync_ended, acknowledged, renamed, removed };
-enum name { none, data_file, folder, acknowledgements, store_folder, next_file, current_file };
+enum name { none, data_file, folder, acknowledgements, store_folder, next_file, current_file, journal_file };
 
 struct file {
 	enum name name;
@@ -112,12 +112,13 @@ static struct file named(const char *path)
 	}
 	if (!*end) file.name = folder;
 	if (!strcmp(end, "/data.mdb")) file.name = data_file;
+	if (!strcmp(end, "/journal")) file.name = journal_file;
 	return file;
 }
 
 static int is_data(struct file file)
 {
-	return file.name == data_file || file.name == next_file || file.name == current_file;
+	return file.name == data_file || file.name == journal_file || file.name == next_file || file.name == current_file;
 }
 
 static struct file opened(int descriptor)
@@ -190,7 +191,8 @@ static int recorded_open(int folder, const char *path, int flags, va_list *argum
 	int isCreating = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
 	mode_t mode = isCreating ? va_arg(*arguments, mode_t) : 0;
 	struct file file = named(path);
-	if (isCreating && is_data(file))
+	/* A journal that is there is opened, not made. */
+	if (isCreating && is_data(file) && !(file.name == journal_file && !access(path, F_OK)))
 		note(flags & O_TRUNC ? truncated : created, file, 0, NULL, 0, UINT64_MAX);
 	return (int)syscall(SYS_openat, folder, path, flags, mode);
 }
@@ -331,7 +333,8 @@ EXPORTED int rename(const char *from, const char *to)
 EXPORTED int unlink(const char *path)
 {
 	struct file file = named(path);
-	if (file.name == data_file || file.name == next_file) return recorded_name(removed, file, path, NULL);
+	if (file.name == data_file || file.name == journal_file || file.name == next_file)
+		return recorded_name(removed, file, path, NULL);
 	refuse_name(path);
 	return (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
 }

@@ -10,6 +10,8 @@ package enum StoreFiles {
 
     package static func data(of store: String) -> String { environment(of: store) + "/data.mdb" }
 
+    package static func journal(of store: String) -> String { environment(of: store) + "/journal" }
+
     package static func lock(of store: String) -> String { environment(of: store) + "/lock.mdb" }
 
     /// What a replacement that did not come to its end has left.

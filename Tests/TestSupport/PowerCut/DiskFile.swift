@@ -43,13 +43,6 @@ package struct DiskFile: Sendable {
         for index in pending.indices where pending[index].number == number { pending[index].isKept = true }
     }
 
-    /// Keeps what was written to the two pages of the header.
-    mutating func keepHeader(before number: Int) {
-        for index in pending.indices where pending[index].number < number && pending[index].end <= 8_192 {
-            pending[index].isKept = true
-        }
-    }
-
     package mutating func keepAll(before number: Int) {
         guard exists || kept != nil else { return }
         var content = kept ?? Data()

@@ -6,94 +6,112 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     case none
     /// Syncs do nothing, from the first acknowledgement on.
     case syncsIgnored
-    /// Syncs cover the header alone, from the first acknowledgement on: seals arrive before the pages that they list.
-    case headerSyncedAlone
-    /// An opening counts the newest commit without looking at its seal.
-    case sealUnchecked
-    /// A seal leaves out every second page.
-    case sealIncomplete
-    /// Seals lie behind the last page, where the next commit writes.
-    case sealBehindLastPage
+    /// The same for syncs of the journal alone, and of the data file alone.
+    case journalUnsynced, dataUnsynced
+    /// An opening counts the newest commit without looking whether the journal has it.
+    case pendingCounted
+    /// An opening does not look at the journal.
+    case journalIgnored
+    /// An opening takes the journal for older than the data file, if the newest commit of that is not pending.
+    case journalTakenForOlder
+    /// An entry of the journal leaves out every second page.
+    case entryIncomplete
 
-    /// What an engine with the fault would have written.
-    func write(_ bytes: Data, at offset: Int, to file: DiskFile) -> (bytes: Data, offset: Int) {
-        guard self == .sealIncomplete || self == .sealBehindLastPage, Seal.offsets.contains(offset) else {
-            return (bytes, offset)
+    func lets(syncOf file: RecordedEvent.File) -> Bool {
+        switch (self, file) {
+        case (.syncsIgnored, _), (.journalUnsynced, .journal), (.dataUnsynced, .data): false
+        default: true
         }
-        var random = SeededRandom(seed: 0)
-        let file = file.cut(.everything, &random) ?? Data()
-        let seal = Seal(page: offset / Seal.pageSize)
-        guard self == .sealIncomplete else { return (bytes, seal.placeBehindLastPage(of: file)) }
-        return (seal.withEverySecondPage(of: bytes, in: file), offset)
     }
 
-    /// Lets the engine as it is see what one with the fault would make of a file.
-    func prepareOpening(of path: String) throws {
-        guard self == .sealUnchecked || self == .sealBehindLastPage,
-            var file = FileManager.default.contents(atPath: path),
-            let seal = Seal(ofPendingCommitIn: file)
-        else { return }
-        if self == .sealUnchecked {
-            file.replaceSubrange(seal.markRange, with: Data(count: 8))
-        } else {
-            let place = seal.placeBehindLastPage(of: file)
-            let bytes = place < file.count ? file[place..<min(place + Seal.maximumBytes, file.count)] : Data()
-            file.replaceSubrange(seal.range, with: bytes + Data(count: Seal.maximumBytes - bytes.count))
+    /// What an engine with the fault would have written.
+    func write(_ bytes: Data, at offset: Int, to file: RecordedEvent.File) -> Data {
+        guard self == .entryIncomplete, case .journal = file else { return bytes }
+        let start = offset == 0 ? JournalEntry.blockBytes : 0
+        // All else are zeros behind the last entry.
+        guard bytes.count > start, let entry = JournalEntry(bytes[(bytes.startIndex + start)...]) else { return bytes }
+        return bytes.prefix(start) + entry.withEverySecondPage
+    }
+
+    /// Lets the engine as it is see what one with the fault would make of a store.
+    func prepareOpening(of store: String) throws {
+        let path = StoreFiles.data(of: store)
+        switch self {
+        case .journalIgnored:
+            try? FileManager.default.removeItem(atPath: StoreFiles.journal(of: store))
+        case .journalTakenForOlder:
+            guard let file = FileManager.default.contents(atPath: path), DataHeader(pendingIn: file) == nil else { return }
+            try? FileManager.default.removeItem(atPath: StoreFiles.journal(of: store))
+        case .pendingCounted:
+            guard var file = FileManager.default.contents(atPath: path), let header = DataHeader(pendingIn: file) else {
+                return
+            }
+            file.replaceSubrange(header.markRange, with: Data(count: 8))
+            try file.write(to: URL(filePath: path))
+        default: break
         }
-        try file.write(to: URL(filePath: path))
     }
 }
 
-/// The seal in one of the two pages of a file's header; see `Docs/format.md`.
-private struct Seal {
-    static let pageSize = 4_096
-    static let offsets = [512, pageSize + 512]
-    static let maximumBytes = 16 + 4 * 256
-
-    private let start: Int
-
-    init(page: Int) { start = page * Seal.pageSize }
+/// The page of a data file's header that has its newest commit; see `Docs/format.md`.
+private struct DataHeader {
+    let start: Int
 
     /// Nil when the newest commit is not pending.
-    init?(ofPendingCommitIn file: Data) {
-        guard file.count >= 2 * Seal.pageSize else { return nil }
-        let (first, second) = (Seal(page: 0), Seal(page: 1))
-        self = first.commit(in: file) > second.commit(in: file) ? first : second
-        guard file.number(markRange.lowerBound) == ~commit(in: file) else { return nil }
+    init?(pendingIn file: Data) {
+        guard file.count >= 8_192 else { return nil }
+        start = file.number(144) > file.number(4_096 + 144) ? 0 : 4_096
+        guard file.number(start + 152) == ~file.number(start + 144) else { return nil }
     }
 
     var markRange: Range<Int> { start + 152..<start + 160 }
+}
 
-    var range: Range<Int> { start + 512..<start + 512 + Seal.maximumBytes }
+/// The entry of one commit in a journal; see `Docs/format.md`.
+private struct JournalEntry {
+    static let blockBytes = 4_096
+    private static let headBytes = 176
+    private static let rowBytes = 16
 
-    func placeBehindLastPage(of file: Data) -> Int { Int(file.number(start + 136) + 1) * Seal.pageSize }
+    private let bytes: Data
 
-    func withEverySecondPage(of seal: Data, in file: Data) -> Data {
-        let seal = Data(seal)
-        let numbers = stride(from: 16, to: seal.count, by: 8).map { seal[$0..<$0 + 4] }
-        var incomplete = Data(count: 4)
-        unsafe withUnsafeBytes(of: UInt32(numbers.count)) { unsafe incomplete.append(contentsOf: $0) }
-        incomplete += seal[8..<16]
-        for number in numbers { incomplete += number }
-        var checksum = Seal.checksum(0, incomplete[4...])
-        checksum = Seal.checksum(checksum, file[(start + 16)..<(start + 152)])
-        for number in numbers {
-            let page = number.reversed().reduce(0) { $0 << 8 | Int($1) } * Seal.pageSize
-            checksum = Seal.checksum(checksum, file[page..<page + Seal.pageSize])
-        }
-        unsafe withUnsafeBytes(of: checksum) { unsafe incomplete.replaceSubrange(0..<4, with: $0) }
-        return incomplete
+    /// Nil for what is none.
+    init?(_ bytes: Data) {
+        guard bytes.count >= JournalEntry.headBytes, bytes.number(0) >> 32 >= JournalEntry.headBytes else { return nil }
+        self.bytes = Data(bytes)
     }
 
-    private func commit(in file: Data) -> UInt64 { file.number(start + 144) }
-
-    private static func checksum(_ seed: UInt32, _ bytes: Data) -> UInt32 {
-        unsafe bytes.withUnsafeBytes { unsafe traylog_crc32c(seed, $0.baseAddress, $0.count) }
+    var withEverySecondPage: Data {
+        var rows = Data()
+        var content = Data()
+        let count = Int(bytes.number(32) & 0xFFFF_FFFF)
+        var place = JournalEntry.headBytes + count * JournalEntry.rowBytes
+        for index in 0..<count {
+            let row = JournalEntry.headBytes + index * JournalEntry.rowBytes
+            let sizes = bytes.number(row + 8)
+            let size = Int(sizes & 0xFFFF_FFFF) + Int(sizes >> 32)
+            if index.isMultiple(of: 2) {
+                rows += bytes[row..<row + JournalEntry.rowBytes]
+                content += bytes[place..<place + size]
+            }
+            place += size
+        }
+        var entry = bytes[..<JournalEntry.headBytes] + rows + content
+        entry.put(UInt32(entry.count), at: 4)
+        entry.put(UInt32(rows.count / JournalEntry.rowBytes), at: 32)
+        let checksum = unsafe entry.withUnsafeBytes { unsafe traylog_crc32c(0, $0.baseAddress! + 4, $0.count - 4) }
+        entry.put(checksum, at: 0)
+        return entry + Data(count: bytes.count - entry.count)
     }
 }
 
 extension Data {
     fileprivate func number(_ offset: Int) -> UInt64 {
         self[(startIndex + offset)..<(startIndex + offset + 8)].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    fileprivate mutating func put(_ number: UInt32, at offset: Int) {
+        let bytes = (0..<4).map { UInt8(truncatingIfNeeded: number >> UInt32(8 * $0)) }
+        replaceSubrange(startIndex + offset..<startIndex + offset + 4, with: bytes)
     }
 }

@@ -24,6 +24,11 @@ package struct PowerCutCheck {
         guard disk.data.cut(.everything, &random) == file else {
             throw Difference(path: ["all recorded writes"], expected: "the file of the store", found: "another one")
         }
+        // It is emptied when the store is closed.
+        let journal = FileManager.default.contents(atPath: StoreFiles.journal(of: recording.store)) ?? Data()
+        guard disk.journal.cut(.everything, &random) ?? Data() == journal else {
+            throw Difference(path: ["all recorded writes"], expected: "the journal", found: "another one")
+        }
         guard recording.workload != .outbox else {
             (log, commits) = ([], [])
             return
@@ -89,7 +94,7 @@ package struct PowerCutCheck {
         let store = recording.workload == .outbox ? directory + "/outbox" : directory
         try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: true)
         try disk.cut(Tear.random(&random), into: store, &random)
-        try fault.prepareOpening(of: StoreFiles.data(of: store))
+        try fault.prepareOpening(of: store)
     }
 
     private mutating func check(
@@ -98,7 +103,7 @@ package struct PowerCutCheck {
         var random = point.random
         let required = disk.requiredHead
         report.points += 1
-        if disk.data.hasUnsynced { report.torn += 1 }
+        if disk.data.hasUnsynced || disk.journal.hasUnsynced { report.torn += 1 }
         if required > 0 { report.acknowledged += 1 }
         report.events += required
         guard recording.workload != .outbox else {

@@ -6,6 +6,8 @@ package enum RecordedEvent: Sendable {
     package enum File: Hashable, Sendable {
         /// The data file of an environment, by its number; 0 for one that is not whole yet.
         case data(Int)
+        /// The journal beside it.
+        case journal(Int)
         /// The directory of an environment.
         case folder(Int)
         case storeFolder
@@ -81,6 +83,7 @@ extension RecordedEvent.File {
         case 2: self = .folder(environment)
         case 4: self = .storeFolder
         case 5: self = .next
+        case 7: self = .journal(environment)
         default: return nil
         }
     }

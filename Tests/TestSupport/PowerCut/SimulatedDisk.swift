@@ -23,29 +23,25 @@ package struct SimulatedDisk: Sendable {
     /// last commit wrote its meta page, and before the last sync.
     package var requiredHead: UInt64 { isRelaxed ? max(beforeLastCommit, synced) : acknowledged }
 
-    /// The data file that the recorded program used last.
+    /// The data file that the recorded program used last, and its journal.
     package var data: DiskFile { names[.data(names.inUse)] }
+    package var journal: DiskFile { names[.journal(names.inUse)] }
 
     package mutating func apply(_ event: RecordedEvent) throws {
         switch event {
         case .created(let file): names.make(file, number: events)
         case .truncated(let file, let bytes): names[file].truncate(to: bytes, number: events)
         case .written(let file, let offset, let bytes):
-            let write = fault.write(bytes, at: offset, to: names[file])
-            names[file].write(write.bytes, at: write.offset, number: events)
+            names[file].write(fault.write(bytes, at: offset, to: file), at: offset, number: events)
             if isInUse(file), isMetaPage(offset, bytes) { beforeLastCommit = acknowledged }
         case .writeSynced(let file, let write):
             if fault != .syncsIgnored || acknowledged == 0 { names[file].keepWrite(write) }
         case .syncBegun(let file): if isInUse(file) { beforeSync[events] = acknowledged }
         case .syncEnded(.storeFolder, let begin): names.keepAll(before: begin)
-        case .syncEnded(.folder, _): break
+        case .syncEnded(.folder(let environment), let begin): names.keepJournal(of: environment, before: begin)
         case .syncEnded(let file, let begin):
             if let head = beforeSync.removeValue(forKey: begin) { synced = max(synced, head) }
-            switch acknowledged == 0 ? .none : fault {
-            case .syncsIgnored: break
-            case .headerSyncedAlone: names[file].keepHeader(before: begin)
-            default: names[file].keepAll(before: begin)
-            }
+            if acknowledged == 0 || fault.lets(syncOf: file) { names[file].keepAll(before: begin) }
         case .renamed(let file): try names.rename(file, number: events)
         case .removed(let file): names.remove(file, number: events)
         case .acknowledged(let head): acknowledged = max(acknowledged, head)

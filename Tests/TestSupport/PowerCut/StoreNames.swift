@@ -8,6 +8,8 @@ struct StoreNames: Sendable {
         case folderRenamed
         case folderRemoved(Int)
         case dataRemoved(Int)
+        case journalMade(Int)
+        case journalRemoved(Int)
         case switched(DiskFile, to: Int)
     }
 
@@ -15,6 +17,7 @@ struct StoreNames: Sendable {
     private struct Names: Sendable {
         var folders: Set<Int> = []
         var removedData: Set<Int> = []
+        var journals: Set<Int> = []
         var current: DiskFile?
 
         mutating func apply(_ change: Change) {
@@ -27,6 +30,8 @@ struct StoreNames: Sendable {
                 folders.insert(1)
             case .folderRemoved(let number): folders.remove(number)
             case .dataRemoved(let number): removedData.insert(number)
+            case .journalMade(let number): journals.insert(number)
+            case .journalRemoved(let number): journals.remove(number)
             case .switched(let file, _): current = file
             }
         }
@@ -34,6 +39,7 @@ struct StoreNames: Sendable {
 
     /// The data file of each environment, by its number.
     private(set) var data: [Int: DiskFile] = [:]
+    private(set) var journals: [Int: DiskFile] = [:]
     private var next = DiskFile()
     private var kept = Names()
     private var pending: [(number: Int, change: Change)] = []
@@ -44,18 +50,24 @@ struct StoreNames: Sendable {
         get {
             switch file {
             case .data(let number): data[number] ?? DiskFile()
+            case .journal(let number): journals[number] ?? DiskFile()
             default: next
             }
         }
         set {
             switch file {
             case .data(let number): data[number] = newValue
+            case .journal(let number): journals[number] = newValue
             default: next = newValue
             }
         }
     }
 
     mutating func make(_ file: RecordedEvent.File, number: Int) {
+        if case .journal(let environment) = file {
+            journals[environment] = DiskFile()
+            pending.append((number, .journalMade(environment)))
+        }
         guard case .folder(let environment) = file else { return self[file].create() }
         data[environment] = DiskFile()
         pending.append((number, .folderMade(environment)))
@@ -80,6 +92,7 @@ struct StoreNames: Sendable {
     mutating func remove(_ file: RecordedEvent.File, number: Int) {
         switch file {
         case .data(let environment): pending.append((number, .dataRemoved(environment)))
+        case .journal(let environment): pending.append((number, .journalRemoved(environment)))
         case .folder(let environment): pending.append((number, .folderRemoved(environment)))
         default: next = DiskFile()
         }
@@ -89,6 +102,16 @@ struct StoreNames: Sendable {
     mutating func keepAll(before number: Int) {
         for change in pending where change.number < number { kept.apply(change.change) }
         pending.removeAll { $0.number < number }
+    }
+
+    /// The same for the directory of an environment, whose journal has a name of its own there.
+    mutating func keepJournal(of environment: Int, before number: Int) {
+        func isKept(_ pending: (number: Int, change: Change)) -> Bool {
+            guard case .journalMade(environment) = pending.change else { return false }
+            return pending.number < number
+        }
+        for change in pending where isKept(change) { kept.apply(change.change) }
+        pending.removeAll(where: isKept)
     }
 
     /// Writes what a power cut may leave of the names and of the files.
@@ -104,6 +127,9 @@ struct StoreNames: Sendable {
             let file = data[number] ?? (number == 0 ? data[1] : nil)
             if !names.removedData.contains(number) {
                 try file?.cut(tear, &random)?.write(to: URL(filePath: folder + "/data.mdb"))
+            }
+            if names.journals.contains(number) {
+                try journals[number]?.cut(tear, &random)?.write(to: URL(filePath: folder + "/journal"))
             }
             guard random.chance(20) else { continue }
             let filler = UInt8(truncatingIfNeeded: random.next())

@@ -27,6 +27,8 @@ func environmentDirectory(of store: String) -> String {
 
 func dataFile(of store: String) -> String { environmentDirectory(of: store) + "/data.mdb" }
 
+func journalFile(of store: String) -> String { environmentDirectory(of: store) + "/journal" }
+
 func lockFile(of store: String) -> String { environmentDirectory(of: store) + "/lock.mdb" }
 
 /// What a replacement that did not come to its end has left.

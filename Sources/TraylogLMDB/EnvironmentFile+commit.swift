@@ -1,12 +1,12 @@
 import CTraylogLMDB
 import TraylogPages
 
-/// One sync for a small commit: see ``Seal`` of TraylogPages, and record 0145.
+/// One sync for a small commit: see ``Journal`` of TraylogPages, and record 0196.
 extension EnvironmentFile {
-    /// Before LMDB commits: notes that the commit counts only with its seal, or takes such a note away that a failed commit
+    /// Before LMDB commits: notes that the commit will not be on disk at once, or takes such a note away that a failed commit
     /// of this number left.
-    func prepareCommit(_ number: UInt64, isSealed: Bool) throws(LMDBError) {
-        if isSealed || pages.isPending(number) { try pages.notePending(number, isSealed) }
+    func prepareCommit(_ number: UInt64, isPending: Bool) throws(LMDBError) {
+        if isPending || pages.isPending(number) { try pages.notePending(number, isPending) }
     }
 
     /// Lets LMDB commit without syncing, in the writer's turn.
@@ -20,12 +20,20 @@ extension EnvironmentFile {
 
     /// After LMDB has committed without syncing: makes the commit safe against power loss, and lets readers see it.
     ///
-    /// A commit of many pages costs two syncs, any other one.
+    /// One sync of the journal; two of the data file for a commit that the journal does not take.
     func makeSafe(_ number: UInt64) throws(LMDBError) {
-        let isSealed = try sealer.seal(number)
+        if try journal.write(number) { return try pages.notePending(number, false) }
+        try journal.prepareBeginning()
         try syncData()
         try pages.notePending(number, false)
-        if !isSealed { try syncData() }
+        try syncData()
+        journal.begin(after: number)
+    }
+
+    /// Before the last process leaves the file, or nothing more is written to it.
+    func closeJournal() {
+        let isNeedless = !journal.isNeeded || !hasFailed && (try? syncData()) != nil
+        journal.close(isNeedless: isNeedless)
     }
 
     /// Takes back what failed after LMDB had committed it: nobody was answered from it, and its pages may be lost.

@@ -5,18 +5,24 @@
 ///
 /// The lists are used again, so that a small commit asks for little memory.
 struct WrittenPages {
-    private(set) var numbers: [UInt64] = []
+    /// Branches and leaves.
+    private(set) var ofTrees: [UInt64] = []
+    /// Pages of large values, of which only the first one of each has a header.
+    private(set) var ofValues: [UInt64] = []
     /// The pages of one level of both trees, and what one of them becomes.
     private var here: [UInt64] = []
     private var there: [UInt64] = []
     private var spare: [UInt64] = []
+
+    var count: Int { ofTrees.count + ofValues.count }
 
     /// Finds them anew.
     ///
     /// - Returns: false when there are more than `limit`, or when a tree makes no sense.
     /// - Complexity: O(entries of the branches that were changed).
     mutating func find(of new: Snapshot, since old: Snapshot, limit: Int) throws(LMDBError) -> Bool {
-        numbers.removeAll(keepingCapacity: true)
+        ofTrees.removeAll(keepingCapacity: true)
+        ofValues.removeAll(keepingCapacity: true)
         guard add(new.freeList, since: old.freeList, new, limit), add(new.tables, since: old.tables, new, limit) else {
             return false
         }
@@ -39,8 +45,8 @@ struct WrittenPages {
             if let old, level == oldDepth { there.append(old.root) }
             if level <= new.depth {
                 if level <= oldDepth { leaveOutShared() }
-                numbers.append(contentsOf: here)
-                guard numbers.count <= limit, WrittenPages.descend(&here, &spare, level, new, snapshot) else {
+                ofTrees.append(contentsOf: here)
+                guard self.count <= limit, WrittenPages.descend(&here, &spare, level, new, snapshot) else {
                     return false
                 }
             }
@@ -58,8 +64,8 @@ struct WrittenPages {
         for first in here {
             guard first < pageCount else { return false }
             let count = UInt64(snapshot.pages.page(first).overflowPages)
-            guard count > 0, count <= pageCount - first, numbers.count + Int(count) <= limit else { return false }
-            numbers.append(contentsOf: first..<(first + count))
+            guard count > 0, count <= pageCount - first, self.count + Int(count) <= limit else { return false }
+            ofValues.append(contentsOf: first..<(first + count))
         }
         return true
     }

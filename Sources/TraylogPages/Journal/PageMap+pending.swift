@@ -1,7 +1,7 @@
 import TraylogPlatform
 
 extension PageMap {
-    /// Whether a commit counts only with its seal, because it may not be on disk.
+    /// Whether a commit may not be on disk, so that no answer may rest on it.
     @inline(__always)
     package func isPending(_ commit: UInt64) -> Bool { mark(of: commit) == ~commit && commit != confirmed }
 
@@ -11,7 +11,7 @@ extension PageMap {
     /// Notes that a commit is pending, or that it is on disk; for the one process that may write the file.
     package func notePending(_ commit: UInt64, _ isPending: Bool) throws(LMDBError) {
         try unsafe withUnsafeBytes(of: isPending ? ~commit : 0) { (mark) throws(LMDBError) in
-            unsafe try write(RawSpan(_unsafeBytes: mark), at: commit & 1, Seal.markOffset)
+            unsafe try write(RawSpan(_unsafeBytes: mark), at: commit & 1, MetaPage.mark.lowerBound)
         }
     }
 
@@ -41,5 +41,5 @@ extension PageMap {
     }
 
     @inline(__always)
-    private func mark(of commit: UInt64) -> UInt64? { page(commit & 1).number(at: Seal.markOffset) }
+    private func mark(of commit: UInt64) -> UInt64? { page(commit & 1).number(at: MetaPage.mark.lowerBound) }
 }
