@@ -45,7 +45,7 @@ import TraylogPlatform
         dataFile = mapped.dataFile
         pages = mapped.pages
         writeCheck = WriteCheck(mapped.pages)
-        journal = Journal(mapped.pages, path: directory.journalPath)
+        journal = mapped.journal
         databases = mapped.databases
         self.directory = directory
         self.claim = claim
@@ -92,7 +92,7 @@ import TraylogPlatform
         pages = mapped.pages
         writeCheck = WriteCheck(mapped.pages)
         journal.close(isNeedless: false)
-        journal = Journal(mapped.pages, path: directory.journalPath)
+        journal = mapped.journal
         isLost = false
         mayBeRenumbered = true
         hasFailed = true

@@ -11,6 +11,7 @@ struct MappedStore {
     let dataFile: FileDescriptor
     let pages: PageMap
     let databases: [String: Database]
+    let journal: Journal
 
     init(
         _ directory: EnvironmentDirectory, access: Environment.Access, databases names: [String],
@@ -38,6 +39,7 @@ struct MappedStore {
                 access == .readOnly
                 ? try unsafe Self.findDatabases(handle, pages, path: path, names: names)
                 : try unsafe Self.openDatabases(handle, pages, path: path, names: names)
+            journal = Journal(pages, path: directory.journalPath, capacityBytes: configuration.journalBytes)
             unsafe self.handle = handle
         } catch {
             unsafe mdb_env_close(handle)

@@ -53,6 +53,8 @@ public struct StoreOptions: Sendable {
     package var landmarkDistance = TrayState.defaultLandmarkDistance
     /// A state with more changed pages comes into the file in parts.
     package var stagedPages = 512
+    /// What the journal may become before it begins anew.
+    package var journalBytes = 8 << 20
 
     /// Makes one of its parts.
     public init() {}
@@ -62,6 +64,7 @@ extension Environment.Configuration {
     package init(_ options: StoreOptions) {
         self.init()
         mapSizeBytes = options.mapSizeBytes
+        journalBytes = options.journalBytes
         durability = options.durability == .relaxed ? .relaxed : .durable
     }
 }

@@ -11,6 +11,7 @@ import TraylogPlatform
 package final class Journal {
     private let pages: PageMap
     private let path: String
+    private let capacityBytes: Int
     private var new: Snapshot
     private var old: Snapshot
     private var written = WrittenPages()
@@ -29,9 +30,11 @@ package final class Journal {
     /// - Parameters:
     ///   - pages: of a data file that is open for writing.
     ///   - path: the journal, which need not be there.
-    package init(_ pages: PageMap, path: String) {
+    ///   - capacityBytes: a commit for which there is no room any more is the last before the journal begins anew.
+    package init(_ pages: PageMap, path: String, capacityBytes: Int) {
         self.pages = pages
         self.path = path
+        self.capacityBytes = min(capacityBytes, JournalLayout.capacityBytes)
         new = Snapshot(pages)
         old = Snapshot(pages)
     }
@@ -49,7 +52,7 @@ package final class Journal {
         bytes.removeAll(keepingCapacity: true)
         if end == 0 { appendHeader(number, after: last) }
         appendEntry(number, commit)
-        guard end + bytes.count <= JournalLayout.capacityBytes, let file = try? openFile(),
+        guard end + bytes.count <= capacityBytes, let file = try? openFile(),
             (try? file.write(RawSpan(_elements: bytes.span), at: Int64(end))) != nil
         else { return false }
         end += bytes.count
@@ -131,8 +134,8 @@ package final class Journal {
     ///
     /// A failure costs nothing: the next entry then makes the file longer, and tells if it cannot.
     private func fill(_ file: FileDescriptor) {
-        guard filled < end + Self.smallestFill / 2, end < JournalLayout.capacityBytes else { return }
-        let count = min(max(end, Self.smallestFill), Self.zeros.count, JournalLayout.capacityBytes - end)
+        guard filled < end + Self.smallestFill / 2, end < capacityBytes else { return }
+        let count = min(max(end, Self.smallestFill), Self.zeros.count, capacityBytes - end)
         let zeros = RawSpan(_elements: Self.zeros.span).extracting(first: count)
         if (try? file.write(zeros, at: Int64(end))) != nil { filled = end + count }
     }

@@ -33,7 +33,7 @@ enum JournalLayout {
     static let countOffset = 32
     static let fieldsOffset = 40
 
-    /// What the file may become at most. A commit that it has no room for is the last before the next header.
+    /// What the file may become at most.
     static let capacityBytes = 8 << 20
     /// A commit of more pages costs two syncs of the data file: writing its pages twice would cost as much.
     static let maximumPages = 64

@@ -138,6 +138,7 @@ extension StoreOptions {
         options.cacheBytes = 4_096
         options.landmarkDistance = 5
         options.stagedPages = 1
+        options.journalBytes = 128 << 10
         if isRelaxed { options.durability = .relaxed }
         return options
     }

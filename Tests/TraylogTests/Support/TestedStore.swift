@@ -18,6 +18,7 @@ final class TestedStore {
         // Small enough for a few events to reach it.
         settings.landmarkDistance = 6
         settings.stagedPages = 1
+        settings.journalBytes = 128 << 10
         if way == .evicted {
             settings.tailEvents = 4
             settings.cacheBytes = 1
