@@ -37,7 +37,7 @@ package enum Preflight {
         } catch {
             throw failure(error, path: path)
         }
-        // Whether it counts is found out with its seal.
+        // It is under way, and nobody looks at what it wrote.
         if header.isPending { return }
         // After the header, because a live file only grows.
         guard let size = file.size, let covered = header.coveredBytes else {

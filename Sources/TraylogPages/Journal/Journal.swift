@@ -2,10 +2,10 @@ import TraylogPlatform
 
 /// Makes small commits safe against power loss with one sync, of a file beside the data file.
 ///
-/// LMDB writes the pages of a commit to many places of the data file, without syncing it. The journal gets a copy of them in
-/// one place, and its sync is the one that the caller waits for. After a power cut ``JournalReplay`` writes what the journal
-/// has into the data file. From time to time, and with each commit that is too large, the data file is synced, and the
-/// journal begins anew.
+/// LMDB writes the pages of a commit to many places of the data file, without syncing it. The journal gets a copy of
+/// them in one place, and its sync is the one that the caller waits for. After a power cut ``JournalReplay`` writes what
+/// the journal has into the data file. From time to time, and with each commit that is too large, the data file is
+/// synced, and the journal begins anew.
 ///
 /// The one thread that writes the file uses it.
 package final class Journal {
@@ -41,8 +41,8 @@ package final class Journal {
 
     /// Writes and syncs the entry of a commit that LMDB has just made, without syncing it.
     ///
-    /// - Returns: false for a commit that gets none: its data file has to be synced, after ``prepareBeginning()``, and then
-    ///   the journal begins anew with ``begin(after:)``.
+    /// - Returns: false for a commit that gets none: the data file has to be synced, after ``prepareBeginning()``, and
+    ///   then the journal begins anew with ``begin(after:)``.
     /// - Throws: ``LMDBError`` when the sync fails.
     package func write(_ commit: UInt64) throws(LMDBError) -> Bool {
         guard let last, let number, last + 1 == commit,

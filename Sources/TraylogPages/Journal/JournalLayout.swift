@@ -1,8 +1,8 @@
 import CTraylogCRC
 
-/// The bytes of a journal: the pages that small commits wrote, commit after commit, each with one checksum over all of it.
+/// The bytes of a journal: the pages that small commits wrote, commit after commit, each with a checksum.
 ///
-/// The first block is the header; then come the entries, each in whole blocks. Integers are in host byte order, like LMDB's.
+/// The first block is the header; then come the entries, in whole blocks. Integers are in host byte order, like LMDB's.
 ///
 /// | header offset | what |
 /// |---|---|

@@ -2,8 +2,8 @@ import TraylogPlatform
 
 /// Makes a data file whole that a process left without closing it, before LMDB opens it.
 ///
-/// What the journal has is written into the data file, which may lack any part of it after a power cut, and is as it was
-/// after a process was killed. A pending commit that the journal lacks is taken back: nobody was answered from it.
+/// What the journal has is written into the data file, which may lack any part of it after a power cut. A pending commit
+/// that the journal lacks is taken back: nobody was answered from it.
 package struct JournalReplay {
     private let path: String
     private let journalPath: String

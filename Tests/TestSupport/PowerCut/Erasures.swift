@@ -47,9 +47,10 @@ enum Erasures {
         try expectSame(ofUser, try store.tray(of: "user").total, "items of the user")
     }
 
-    /// Nothing of an erased person is left in the file of a store that a writer opened.
+    /// Nothing of an erased person is left in the files of a store that a writer opened.
     static func checkFile(of store: String, _ log: [Event], head: UInt64) throws {
-        let file = try Data(contentsOf: URL(filePath: StoreFiles.data(of: store)))
+        let journal = FileManager.default.contents(atPath: StoreFiles.journal(of: store)) ?? Data()
+        let file = try Data(contentsOf: URL(filePath: StoreFiles.data(of: store))) + journal
         for (index, erasure) in log.filter({ $0.kind == .erased && !isRedacted($0) }).enumerated()
         where erasure.seq.rawValue <= head {
             try expectSame(

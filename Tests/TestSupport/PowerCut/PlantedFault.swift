@@ -40,7 +40,9 @@ package enum PlantedFault: String, CaseIterable, Sendable {
         case .journalIgnored:
             try? FileManager.default.removeItem(atPath: StoreFiles.journal(of: store))
         case .journalTakenForOlder:
-            guard let file = FileManager.default.contents(atPath: path), DataHeader(pendingIn: file) == nil else { return }
+            guard let file = FileManager.default.contents(atPath: path), DataHeader(pendingIn: file) == nil else {
+                return
+            }
             try? FileManager.default.removeItem(atPath: StoreFiles.journal(of: store))
         case .pendingCounted:
             guard var file = FileManager.default.contents(atPath: path), let header = DataHeader(pendingIn: file) else {
