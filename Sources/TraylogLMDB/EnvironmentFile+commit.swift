@@ -20,14 +20,13 @@ extension EnvironmentFile {
 
     /// After LMDB has committed without syncing: makes the commit safe against power loss, and lets readers see it.
     ///
-    /// One sync of the journal; two of the data file for a commit that the journal does not take.
+    /// One sync, of the journal or of the data file; two for a commit of many pages.
     func makeSafe(_ number: UInt64) throws(LMDBError) {
-        if try journal.write(number) { return try pages.notePending(number, false) }
-        try journal.prepareBeginning()
-        try syncData()
+        let proof = try journal.prove(number)
+        if proof != .entry { try syncData() }
         try pages.notePending(number, false)
-        try syncData()
-        journal.begin(after: number)
+        if proof == .none { try syncData() }
+        if proof != .entry { journal.begin(after: number) }
     }
 
     /// Before the last process leaves the file, or nothing more is written to it.

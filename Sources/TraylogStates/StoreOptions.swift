@@ -54,7 +54,7 @@ public struct StoreOptions: Sendable {
     /// A state with more changed pages comes into the file in parts.
     package var stagedPages = 512
     /// What the journal may become before it begins anew.
-    package var journalBytes = 8 << 20
+    package var journalBytes = 2 << 20
 
     /// Makes one of its parts.
     public init() {}

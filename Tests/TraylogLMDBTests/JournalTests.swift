@@ -52,15 +52,15 @@ import TraylogPlatform
             var newest: UInt64 = 0
             var sizes: Set<Int64> = []
             for key in UInt64(1)...120 {
-                // Some 60 pages each.
+                // Some 30 pages each.
                 newest = try environment.write { transaction in
-                    try transaction.append(environment.database("log"), key, Array(repeating: 7, count: 200_000))
+                    try transaction.append(environment.database("log"), key, Array(repeating: 7, count: 100_000))
                     return transaction.id
                 }
                 sizes.insert((try? FileStatus(path: journalFile(of: path)))?.size ?? 0)
             }
             let largest = sizes.max() ?? 0
-            #expect(largest <= 8 << 20 && largest > 7 << 20)
+            #expect(largest <= 2 << 20 && largest > 15 << 17)
             let data = try Data(contentsOf: URL(filePath: dataFile(of: path)))
             let journal = JournalBytes(try Data(contentsOf: URL(filePath: journalFile(of: path))))
             #expect(journal.commits.last == newest && journal.commits.count < 60)
@@ -74,18 +74,19 @@ import TraylogPlatform
             let reader = try openReader(copy)
             defer { reader.close() }
             #expect(try reader.keys("log").count == 120)
-            #expect(try reader.value("log", 120) == Array(repeating: 7, count: 200_000))
+            #expect(try reader.value("log", 120) == Array(repeating: 7, count: 100_000))
             #expect(try reader.checkPages().isEmpty)
         }
     }
 
-    @Test func aCommitOfManyPagesEndsTheJournal() throws {
+    @Test(arguments: [UInt64(250), 1_000])
+    func aCommitOfManyPagesEndsTheJournal(rows: UInt64) throws {
         try withPath { path in
             let environment = try openWriter(path)
             defer { environment.close() }
             for _ in 0..<20 { try environment.addRow() }
             let newest = try environment.write { transaction in
-                for key in UInt64(100)...400 {
+                for key in 100...(99 + rows) {
                     try transaction.append(environment.database("log"), key, Array(repeating: 7, count: 3_000))
                 }
                 return transaction.id

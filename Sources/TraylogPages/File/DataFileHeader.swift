@@ -22,7 +22,7 @@ import TraylogPlatform
 ///   is pending; its number, if it was taken back; else 0 |
 /// | 160 | in the first page the number of the journal, 16 bytes; see ``JournalLayout`` |
 ///
-/// All that is in the same 512 bytes, which a disk writes together.
+/// All that is in the same 512 bytes, which a disk writes together. A ``Seal`` may follow.
 package struct DataFileHeader: Sendable {
     static let magic: UInt32 = 0xBEEF_C0DE
     static let byteCount = 160
@@ -33,7 +33,7 @@ package struct DataFileHeader: Sendable {
     var freeListRoot: UInt64
     /// Of the table of tables.
     var root: UInt64
-    /// Whether the commit may not be on disk: it counts if the journal has it.
+    /// Whether the commit may not be on disk: it counts if the journal has it, or if its seal fits.
     package var isPending: Bool
 
     /// The smallest size of a file in which all pages exist; nil when the numbers are absurd.

@@ -39,16 +39,37 @@ package final class Journal {
         old = Snapshot(pages)
     }
 
-    /// Writes and syncs the entry of a commit that LMDB has just made, without syncing it.
+    /// What tells after a power cut whether a commit is whole.
+    package enum Proof {
+        /// Its entry in the journal, which is on disk.
+        case entry
+        /// The ``Seal`` in its page of the header, which one sync of the data file makes safe together with the commit.
+        case seal
+        /// Nothing but two syncs of the data file.
+        case none
+    }
+
+    /// Writes the proof for a commit that LMDB has just made, without syncing it.
     ///
-    /// - Returns: false for a commit that gets none: the data file has to be synced, after ``prepareBeginning()``, and
-    ///   then the journal begins anew with ``begin(after:)``.
-    /// - Throws: ``LMDBError`` when the sync fails.
-    package func write(_ commit: UInt64) throws(LMDBError) -> Bool {
-        guard let last, let number, last + 1 == commit,
-            case .whole = try new.load(commit), try shows(last),
-            try written.find(of: new, since: old, limit: JournalLayout.maximumPages)
-        else { return false }
+    /// Where it is no entry, the caller syncs the data file, and then the journal begins anew with ``begin(after:)``.
+    ///
+    /// - Throws: ``LMDBError`` when a sync of the journal or a write to the data file fails.
+    package func prove(_ commit: UInt64) throws(LMDBError) -> Proof {
+        if number == nil { try giveNumber() }
+        guard case .whole = try new.load(commit), try shows(commit - 1),
+            try written.find(of: new, since: old, limit: Seal.maximumPages)
+        else { return .none }
+        let proof: Proof = try writeEntry(commit) ? .entry : try writeSeal(commit) ? .seal : .none
+        swap(&new, &old)
+        return proof
+    }
+
+    /// - Returns: false for a commit that gets none: the first one, one of many pages, one that there is no room for, and
+    ///   any when the file cannot be written.
+    private func writeEntry(_ commit: UInt64) throws(LMDBError) -> Bool {
+        guard let last, let number, last + 1 == commit, written.count <= JournalLayout.maximumPages else {
+            return false
+        }
         bytes.removeAll(keepingCapacity: true)
         if end == 0 { appendHeader(number, after: last) }
         appendEntry(number, commit)
@@ -59,17 +80,24 @@ package final class Journal {
         fill(file)
         try LMDBError.attempt("sync", path, file: file, file.syncData())
         self.last = commit
-        swap(&new, &old)
         return true
     }
 
-    /// Gives the data file the number of the journal, if it has not got it, before a sync of it.
+    /// - Returns: false for a commit that gets none.
+    private func writeSeal(_ commit: UInt64) throws(LMDBError) -> Bool {
+        guard Seal.make(commit, written.ofTrees + written.ofValues, in: pages, &bytes) else { return false }
+        let seal = bytes
+        try pages.write(RawSpan(_elements: seal.span), at: commit & 1, Seal.offset)
+        return true
+    }
+
+    /// Gives the data file the number of a new journal, before a sync of it.
     ///
     /// All commits before the newest one are in the data file, on disk.
-    package func prepareBeginning() throws(LMDBError) {
-        guard number == nil, let new = JournalNumber(SystemRandom.bytes(count: JournalNumber.byteCount)) else { return }
+    private func giveNumber() throws(LMDBError) {
+        guard let new = JournalNumber(SystemRandom.bytes(count: JournalNumber.byteCount)) else { return }
         try pages.write(RawSpan(_elements: new.bytes.span), at: 0, MetaPage.journal.lowerBound)
-        number = new
+        (number, last) = (new, nil)
     }
 
     /// The data file is on disk through a commit: what the journal has is not needed any more.

@@ -32,7 +32,8 @@ struct JournalContents {
     init?(path: String, number: JournalNumber) {
         guard let file = try? FileDescriptor(opening: path, .reading) else { return nil }
         defer { file.close() }
-        guard let bytes = try? file.read(JournalLayout.capacityBytes, at: 0), bytes.count > JournalLayout.headBytes,
+        guard let size = file.size, size > JournalLayout.headBytes,
+            let bytes = try? file.read(min(Int(size), JournalLayout.capacityBytes), at: 0),
             let header = JournalPart(bytes, 0, JournalLayout.headBytes), header.isWhole,
             header.integer(4, UInt32.self) == JournalLayout.magic, header.number == number.bytes
         else { return nil }
@@ -61,7 +62,7 @@ struct JournalContents {
     private mutating func take(_ start: Int, _ number: JournalNumber) -> Int? {
         guard let head = JournalPart(bytes, start, JournalLayout.headBytes),
             head.number == number.bytes,
-            head.integer(JournalLayout.commitOffset, UInt64.self) == newest + 1,
+            head.integer(JournalLayout.commitOffset, UInt64.self) == newest &+ 1,
             let entry = JournalPart(bytes, start, Int(head.integer(4, UInt32.self))), entry.isWhole
         else { return nil }
         let count = Int(head.integer(JournalLayout.countOffset, UInt32.self))
@@ -81,7 +82,7 @@ struct JournalContents {
         }
         for (page, image) in added { images[page] = image }
         before = last
-        last = Commit(number: newest + 1, place: start + JournalLayout.fieldsOffset)
+        last = Commit(number: newest &+ 1, place: start + JournalLayout.fieldsOffset)
         return start + JournalLayout.wholeBlocks(entry.count)
     }
 

@@ -34,9 +34,10 @@ enum JournalLayout {
     static let fieldsOffset = 40
 
     /// What the file may become at most.
-    static let capacityBytes = 8 << 20
-    /// A commit of more pages costs two syncs of the data file: writing its pages twice would cost as much.
-    static let maximumPages = 64
+    static let capacityBytes = 2 << 20
+    /// A commit of more pages has a ``Seal`` instead: writing its pages twice would cost more than the places of the data
+    /// file do.
+    static let maximumPages = 32
 
     static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
         guard let base = bytes.baseAddress, bytes.count > 4 else { return 0 }

@@ -3,12 +3,15 @@ import TraylogPlatform
 /// Makes a data file whole that a process left without closing it, before LMDB opens it.
 ///
 /// What the journal has is written into the data file, which may lack any part of it after a power cut. A pending commit
-/// that the journal lacks is taken back: nobody was answered from it.
+/// that has neither an entry nor a seal that fits is taken back: nobody was answered from it.
 package struct JournalReplay {
     private let path: String
     private let journalPath: String
     private let file: FileDescriptor
+    private let header: RawHeader
     private let contents: JournalContents?
+    /// The pages in the seal of the newest commit, if that is pending and the seal fits.
+    private let sealed: Set<UInt64>?
     /// Whether other processes have the file open, so that it is whole as they see it.
     private let isShared: Bool
 
@@ -30,9 +33,9 @@ package struct JournalReplay {
         guard let file = try? FileDescriptor(opening: path, .reading) else { return nil }
         defer { file.close() }
         let isShared = readers.isOpenElsewhere
-        guard isWriter || !isShared else { return nil }
-        let replay = JournalReplay(path, journalPath, file, isShared: isShared)
-        guard replay.isNeeded else { return nil }
+        guard isWriter || !isShared, let header = RawHeader(file) else { return nil }
+        let replay = try JournalReplay(path, journalPath, file, header, isShared: isShared)
+        guard replay.contents != nil || header.pending != nil else { return nil }
         do throws(LMDBError) {
             let writable = try LMDBError.attempt("open", path, FileDescriptor(opening: path, .readingAndWriting))
             defer { writable.close() }
@@ -44,57 +47,50 @@ package struct JournalReplay {
         }
     }
 
-    private init(_ path: String, _ journalPath: String, _ file: FileDescriptor, isShared: Bool) {
+    private init(
+        _ path: String, _ journalPath: String, _ file: FileDescriptor, _ header: RawHeader, isShared: Bool
+    ) throws(LMDBError) {
         self.path = path
         self.journalPath = journalPath
         self.file = file
+        self.header = header
         self.isShared = isShared
-        contents = Self.contents(journalPath, of: file)
+        contents = Self.contents(journalPath, header)
+        // All commits before a sealed one have to be there.
+        if let pending = header.pending, pending == (contents?.newest ?? pending &- 1) &+ 1, let size = file.size {
+            let pages = try PageMap(
+                file, path: path, byteCount: Int(size), pageSize: header.pageSize, tableNames: [])
+            sealed = Seal.pages(of: pending, in: pages).map { Set($0) }
+        } else {
+            sealed = nil
+        }
     }
 
     /// The journal, if it is that of the file and newer than that.
-    private static func contents(_ path: String, of file: FileDescriptor) -> JournalContents? {
-        guard let first = FileBytes(file, at: 0, count: MetaPage.journal.upperBound),
-            let number = JournalNumber(first.bytes[MetaPage.journal]),
-            let contents = JournalContents(path: path, number: number), !contents.isEmpty,
-            let second = FileBytes(file, at: Int64(contents.pageSize), count: MetaPage.journal.upperBound)
+    private static func contents(_ path: String, _ header: RawHeader) -> JournalContents? {
+        guard let number = header.journal, let contents = JournalContents(path: path, number: number),
+            !contents.isEmpty, contents.pageSize == header.pageSize,
+            // A commit that is not in the journal, and on disk, came after it: so did all that is in the journal.
+            header.newest >= contents.base, header.newestOnDisk <= contents.newest
         else { return nil }
-        var newest: UInt64 = 0
-        var newestOnDisk: UInt64 = 0
-        for page in [first, second] {
-            let commit = page.integer(at: MetaPage.numberOffset, as: UInt64.self)
-            let mark = page.integer(at: MetaPage.mark.lowerBound, as: UInt64.self)
-            newest = max(newest, commit)
-            if mark != ~commit { newestOnDisk = max(newestOnDisk, mark == commit ? commit - min(commit, 1) : commit) }
-        }
-        // A commit that is not in the journal, and on disk, came after it: so did all that is in the journal.
-        guard newest >= contents.base, newestOnDisk <= contents.newest else { return nil }
         return contents
     }
 
-    /// The newest commit of the file, if it is pending.
-    private var pending: DataFileHeader? {
-        guard let header = try? DataFileHeader.read(file), header.isPending else { return nil }
-        return header
-    }
-
-    private var isNeeded: Bool { contents != nil || pending != nil }
-
     private func run(_ file: FileDescriptor) throws(LMDBError) {
         if let contents {
-            for page in contents.pages {
-                try write(contents.page(page), at: Int64(page) * Int64(contents.pageSize), file)
+            // A page that a sealed commit wrote over is none of the commits before any more.
+            for page in contents.pages where !isSealed(page) {
+                try write(contents.page(page), at: Int64(page) * Int64(header.pageSize), file)
             }
             // Where nobody has the file open, nobody knows of a later commit. The header may show any two of before.
             if !isShared {
-                for (commit, fields) in contents.fields {
-                    let page = Int64(commit & 1) * Int64(contents.pageSize)
-                    try write(fields, at: page + Int64(MetaPage.fields.lowerBound), file)
+                for (commit, fields) in contents.fields where sealed == nil || commit == contents.newest {
+                    try write(fields, at: place(of: commit, MetaPage.fields.lowerBound), file)
                 }
             }
             try sync(file)
         }
-        if let pending { try settle(pending, file) }
+        if let pending = header.pending, isShared || contents == nil || sealed != nil { try settle(pending, file) }
         // It is of no more use, and to leave it does no harm.
         if let journal = try? FileDescriptor(opening: journalPath, .readingAndWriting) {
             try? journal.setSize(0)
@@ -102,38 +98,58 @@ package struct JournalReplay {
         }
     }
 
+    private func isSealed(_ page: UInt64) -> Bool { sealed?.contains(page) ?? false }
+
     /// Shows that the newest commit counts, or takes it back.
-    private func settle(_ header: DataFileHeader, _ file: FileDescriptor) throws(LMDBError) {
-        let commit = header.transaction
-        let place = Int64(commit & 1) * Int64(header.pageSize)
-        if contents?.newest == commit {
+    private func settle(_ commit: UInt64, _ file: FileDescriptor) throws(LMDBError) {
+        guard let size = file.size else { return }
+        let pages = try PageMap(file, path: path, byteCount: Int(size), pageSize: header.pageSize, tableNames: [])
+        if sealed != nil || contents?.newest == commit {
+            // A process that died may have left it to the system, which tells only once of a page that it could not write.
+            for number in (sealed ?? []).union([commit & 1]) {
+                let page = pages.page(number)
+                let bytes = (0..<header.pageSize).map { page.byte(at: $0) }
+                try write(bytes, at: Int64(number) * Int64(header.pageSize), file)
+            }
+            try sync(file)
             try write(
-                Array(repeating: 0, count: MetaPage.mark.count), at: place + Int64(MetaPage.mark.lowerBound), file)
+                Array(repeating: 0, count: MetaPage.mark.count), at: place(of: commit, MetaPage.mark.lowerBound), file)
         } else {
-            guard let size = file.size else { return }
-            let pages = try PageMap(
-                file, path: path, byteCount: Int(size), pageSize: header.pageSize, tableNames: [])
             let fields = pages.fieldsOfOther(commit, number: commit, mark: commit)
-            try write(fields, at: place + Int64(MetaPage.contents.lowerBound), file)
+            try write(fields, at: place(of: commit, MetaPage.contents.lowerBound), file)
             try sync(file)
         }
     }
 
-    /// For a reader who cannot write the file: it has to hold already what the journal has.
+    /// For a reader who cannot write the file: it has to hold already what the journal has, or the last commits may be
+    /// left out.
     private func confirm() throws(LMDBError) -> UInt64? {
-        guard let contents else { return nil }
-        let isWhole = contents.pages.allSatisfy { number in
-            let page = try? file.read(contents.pageSize, at: Int64(number) * Int64(contents.pageSize))
-            return page.map { contents.isSame(number, as: $0) } ?? false
+        let isWhole =
+            contents?.pages.allSatisfy { number in
+                if isSealed(number) { return true }
+                let page = try? file.read(header.pageSize, at: Int64(number) * Int64(header.pageSize))
+                return page.map { contents?.isSame(number, as: $0) ?? false } ?? false
+            } ?? true
+        let counts = sealed != nil || contents != nil && contents?.newest == header.pending
+        guard isWhole, contents == nil || (try? DataFileHeader.read(file)) != nil else { throw journalIsNeeded }
+        if counts || contents != nil, (try? sync(file)) == nil {
+            guard contents == nil else { throw journalIsNeeded }
+            return nil
         }
-        guard isWhole, (try? DataFileHeader.read(file)) != nil, (try? sync(file)) != nil else {
-            throw LMDBError(
-                .permissionDenied, operation: "open", path: path,
-                message:
-                    "The store was not closed, and its newest commits are in its journal: open it once as somebody who may "
-                    + "write it, for reading or writing.")
-        }
-        return pending?.transaction == contents.newest ? contents.newest : nil
+        return counts ? header.pending : nil
+    }
+
+    private var journalIsNeeded: LMDBError {
+        LMDBError(
+            .permissionDenied, operation: "open", path: path,
+            message:
+                "The store was not closed, and its newest commits are in its journal: open it once as somebody who may "
+                + "write it, for reading or writing.")
+    }
+
+    /// A place in the page of the header that a commit has.
+    private func place(of commit: UInt64, _ offset: Int) -> Int64 {
+        Int64(commit & 1) * Int64(header.pageSize) + Int64(offset)
     }
 
     private func write(_ bytes: [UInt8], at place: Int64, _ file: FileDescriptor) throws(LMDBError) {
@@ -142,5 +158,41 @@ package struct JournalReplay {
 
     private func sync(_ file: FileDescriptor) throws(LMDBError) {
         try LMDBError.attempt("sync", path, file: file, file.syncData())
+    }
+}
+
+/// The two pages of a header as they are, which a power cut may have left as of any two commits.
+private struct RawHeader {
+    let pageSize: Int
+    /// The number of the journal.
+    let journal: JournalNumber?
+    let newest: UInt64
+    /// The newest commit that is not pending; that before one that was taken back.
+    let newestOnDisk: UInt64
+    /// The newest commit, if it is pending.
+    let pending: UInt64?
+
+    /// Nil for what is no header.
+    init?(_ file: FileDescriptor) {
+        guard let first = FileBytes(file, at: 0, count: MetaPage.journal.upperBound) else { return nil }
+        pageSize = Int(first.integer(at: 40, as: UInt32.self))
+        guard (512...65_536).contains(pageSize), pageSize & (pageSize - 1) == 0,
+            let second = FileBytes(file, at: Int64(pageSize), count: MetaPage.journal.upperBound)
+        else { return nil }
+        journal = JournalNumber(first.bytes[MetaPage.journal])
+        var newestOnDisk: UInt64 = 0
+        var commits: [(number: UInt64, isPending: Bool)] = []
+        for page in [first, second] {
+            guard page.integer(at: 16, as: UInt32.self) == DataFileHeader.magic else { return nil }
+            let commit = page.integer(at: MetaPage.numberOffset, as: UInt64.self)
+            let mark = page.integer(at: MetaPage.mark.lowerBound, as: UInt64.self)
+            commits.append((commit, mark == ~commit))
+            guard mark != ~commit else { continue }
+            newestOnDisk = max(newestOnDisk, mark == commit ? commit - min(commit, 1) : commit)
+        }
+        self.newestOnDisk = newestOnDisk
+        let last = commits[0].number > commits[1].number ? commits[0] : commits[1]
+        newest = last.number
+        pending = last.isPending ? last.number : nil
     }
 }

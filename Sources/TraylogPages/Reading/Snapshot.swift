@@ -190,12 +190,12 @@
                 .missingDatabase, operation: "read", path: pages.path,
                 message: "The file has no \(pages.words(for: .named(database.index))): restore a backup.")
         }
-        records[database.index] = record
         return record
     }
 
     /// The record of a table; nil when the file has none of that name.
     package func tableRecord(_ index: Int) throws(LMDBError) -> TableRecord? {
+        if let record = records[index] { return record }
         guard let tables else { return nil }
         let name = pages.tableNames[index]
         let place: Place? = unsafe try name.span.withUnsafeBytes { (name) throws(LMDBError) in
@@ -207,6 +207,7 @@
             let record = TableRecord(
                 place.leaf, at: value.offset, name: .named(index), flags: 0, pageCount: pageCount)
         else { throw pages.error(.record, page: place.leaf.number, .tables) }
+        records[index] = record
         return record
     }
 }

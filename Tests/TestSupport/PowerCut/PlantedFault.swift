@@ -14,8 +14,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     case journalIgnored
     /// An opening takes the journal for older than the data file, if the newest commit of that is not pending.
     case journalTakenForOlder
-    /// An entry of the journal leaves out every second page.
-    case entryIncomplete
+    /// An entry of the journal, or a seal, leaves out every second page.
+    case entryIncomplete, sealIncomplete
 
     func lets(syncOf file: RecordedEvent.File) -> Bool {
         switch (self, file) {
@@ -25,7 +25,12 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     }
 
     /// What an engine with the fault would have written.
-    func write(_ bytes: Data, at offset: Int, to file: RecordedEvent.File) -> Data {
+    func write(_ bytes: Data, at offset: Int, to file: RecordedEvent.File, _ disk: DiskFile) -> Data {
+        if self == .sealIncomplete, case .data = file, Seal.offsets.contains(offset) {
+            var random = SeededRandom(seed: 0)
+            return Seal(page: offset / Seal.pageSize).withEverySecondPage(
+                of: bytes, in: disk.cut(.everything, &random) ?? Data())
+        }
         guard self == .entryIncomplete, case .journal = file else { return bytes }
         let start = offset == 0 ? JournalEntry.blockBytes : 0
         // All else are zeros behind the last entry.
@@ -67,6 +72,36 @@ private struct DataHeader {
     }
 
     var markRange: Range<Int> { start + 152..<start + 160 }
+}
+
+/// The seal in one of the two pages of a file's header; see `Docs/format.md`.
+private struct Seal {
+    static let pageSize = 4_096
+    static let offsets = [512, pageSize + 512]
+
+    private let start: Int
+
+    init(page: Int) { start = page * Seal.pageSize }
+
+    func withEverySecondPage(of seal: Data, in file: Data) -> Data {
+        let seal = Data(seal)
+        let numbers = stride(from: 16, to: seal.count, by: 8).map { seal[$0..<$0 + 4] }
+        var incomplete = Data(count: 8) + seal[8..<16]
+        incomplete.put(UInt32(numbers.count), at: 4)
+        for number in numbers { incomplete += number }
+        var checksum = Seal.checksum(0, incomplete[4...])
+        checksum = Seal.checksum(checksum, file[(start + 16)..<(start + 152)])
+        for number in numbers {
+            let page = number.reversed().reduce(0) { $0 << 8 | Int($1) } * Seal.pageSize
+            checksum = Seal.checksum(checksum, file[page..<page + Seal.pageSize])
+        }
+        incomplete.put(checksum, at: 0)
+        return incomplete
+    }
+
+    private static func checksum(_ seed: UInt32, _ bytes: Data) -> UInt32 {
+        unsafe bytes.withUnsafeBytes { unsafe traylog_crc32c(seed, $0.baseAddress, $0.count) }
+    }
 }
 
 /// The entry of one commit in a journal; see `Docs/format.md`.

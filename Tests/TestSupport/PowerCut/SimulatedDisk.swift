@@ -32,7 +32,7 @@ package struct SimulatedDisk: Sendable {
         case .created(let file): names.make(file, number: events)
         case .truncated(let file, let bytes): names[file].truncate(to: bytes, number: events)
         case .written(let file, let offset, let bytes):
-            names[file].write(fault.write(bytes, at: offset, to: file), at: offset, number: events)
+            names[file].write(fault.write(bytes, at: offset, to: file, names[file]), at: offset, number: events)
             if isInUse(file), isMetaPage(offset, bytes) { beforeLastCommit = acknowledged }
         case .writeSynced(let file, let write):
             if fault != .syncsIgnored || acknowledged == 0 { names[file].keepWrite(write) }

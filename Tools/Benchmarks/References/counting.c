@@ -3,7 +3,8 @@
  *
  *   LD_PRELOAD=…/counting.so PROGRAM …
  *
- * The program finds `traylog_counts` by dlsym: allocations, bytes allocated, bytes written to files, and syncs. A sync
+ * The program finds `traylog_counts` by dlsym: allocations, bytes allocated, bytes written to files, syncs, and pages that
+ * syncs had to write: those of the file that were written to since its last sync, each once. A sync
  * is fdatasync, fsync, msync(MS_SYNC), or a write through a descriptor opened with O_DSYNC.
  */
 #define _GNU_SOURCE
@@ -19,11 +20,14 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { descriptors = 65536, counter_count = 4 };
-enum { allocations, allocated_bytes, written_bytes, syncs };
+enum { descriptors = 65536, counter_count = 5 };
+enum { allocations, allocated_bytes, written_bytes, syncs, synced_pages };
+/* Of the files with the first numbers, and of each the pages that a sync has to write; larger files share the bits. */
+enum { files = 256, page_bytes = 4096, words = 4096 };
 
 static _Atomic uint64_t counters[counter_count];
 static _Atomic unsigned char synchronous[descriptors];
+static _Atomic uint64_t unsynced[files][words];
 
 void traylog_counts(uint64_t *into)
 {
@@ -109,9 +113,25 @@ int open64(const char *path, int flags, ...)
 	return note_file(real(path, flags, mode), flags);
 }
 
-static ssize_t note_write(int file, ssize_t written)
+static void note_pages(int file, off_t offset, ssize_t count)
+{
+	if (file < 0 || file >= files || offset < 0) return;
+	for (off_t page = offset / page_bytes; page <= (offset + count - 1) / page_bytes; page++)
+		atomic_fetch_or(&unsynced[file][page / 64 % words], UINT64_C(1) << page % 64);
+}
+
+static void note_sync(int file)
+{
+	add(syncs, 1);
+	if (file < 0 || file >= files) return;
+	for (int word = 0; word < words; word++)
+		if (unsynced[file][word]) add(synced_pages, (uint64_t)__builtin_popcountll(atomic_exchange(&unsynced[file][word], 0)));
+}
+
+static ssize_t note_write(int file, ssize_t written, off_t offset)
 {
 	if (written <= 0) return written;
+	note_pages(file, offset < 0 ? lseek(file, 0, SEEK_CUR) - written : offset, written);
 	add(written_bytes, (uint64_t)written);
 	if (file >= 0 && file < descriptors && synchronous[file]) add(syncs, 1);
 	return written;
@@ -120,50 +140,50 @@ static ssize_t note_write(int file, ssize_t written)
 ssize_t pwrite(int file, const void *bytes, size_t count, off_t offset)
 {
 	REAL(pwrite);
-	return note_write(file, real(file, bytes, count, offset));
+	return note_write(file, real(file, bytes, count, offset), offset);
 }
 
 ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t offset)
 {
 	REAL(pwrite64);
-	return note_write(file, real(file, bytes, count, offset));
+	return note_write(file, real(file, bytes, count, offset), offset);
 }
 
 ssize_t pwritev(int file, const struct iovec *parts, int count, off_t offset)
 {
 	REAL(pwritev);
-	return note_write(file, real(file, parts, count, offset));
+	return note_write(file, real(file, parts, count, offset), offset);
 }
 
 ssize_t pwritev64(int file, const struct iovec *parts, int count, off64_t offset)
 {
 	REAL(pwritev64);
-	return note_write(file, real(file, parts, count, offset));
+	return note_write(file, real(file, parts, count, offset), offset);
 }
 
 ssize_t write(int file, const void *bytes, size_t count)
 {
 	REAL(write);
-	return note_write(file, real(file, bytes, count));
+	return note_write(file, real(file, bytes, count), -1);
 }
 
 ssize_t writev(int file, const struct iovec *parts, int count)
 {
 	REAL(writev);
-	return note_write(file, real(file, parts, count));
+	return note_write(file, real(file, parts, count), -1);
 }
 
 int fdatasync(int file)
 {
 	REAL(fdatasync);
-	add(syncs, 1);
+	note_sync(file);
 	return real(file);
 }
 
 int fsync(int file)
 {
 	REAL(fsync);
-	add(syncs, 1);
+	note_sync(file);
 	return real(file);
 }
 

@@ -84,7 +84,8 @@ struct CountRun {
             for command in commands { _ = try store.perform(command) }
         }
         counts["single: allocations per event"] = single.allocations
-        counts["single: pages per event"] = single.writtenBytes / Self.pageBytes
+        counts["single: pages written per event"] = single.writtenBytes / Self.pageBytes
+        counts["single: pages synced per event"] = single.syncedPages
         counts["single: syncs per event"] = single.syncs
     }
 }
