@@ -172,6 +172,7 @@ import TraylogPlatform
                 environment.close()
                 let file = try FileHandle(forUpdating: URL(filePath: dataFile(of: left.path)))
                 try file.write(~(taken + 1), at: headerPage(taken + 1) + 152)
+                try file.write(0, at: headerPage(taken + 1) + 520)
                 try file.close()
                 let reader = try openReader(left.path)
                 #expect(try reader.rows() == left.newest - 1)

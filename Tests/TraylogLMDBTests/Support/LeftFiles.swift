@@ -134,6 +134,13 @@ extension Data {
         }
     }
 
+    /// The pages in a commit's seal; none if there is no such seal.
+    func sealed(_ commit: UInt64) -> [Int] {
+        let place = headerPage(commit) + 512
+        guard number(place + 8) == commit else { return [] }
+        return (0..<Int(number(place) >> 32)).map { Int(number(place + 16 + 4 * $0) & 0xFFFF_FFFF) }
+    }
+
     /// A page of the header that is of a later commit shows that it may not be on disk.
     func markedPending(above commit: UInt64) -> Data {
         var data = self
