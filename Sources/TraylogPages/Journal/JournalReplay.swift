@@ -121,30 +121,35 @@ package struct JournalReplay {
         }
     }
 
-    /// For a reader who cannot write the file: it has to hold already what the journal has, or the last commits may be
-    /// left out.
+    /// For a reader who cannot write the file: it has to hold already what the journal has.
+    ///
+    /// A pending commit is shown only once it is on disk, in one of the two files.
     private func confirm() throws(LMDBError) -> UInt64? {
-        let isWhole =
-            contents?.pages.allSatisfy { number in
+        if let contents {
+            let isWhole = contents.pages.allSatisfy { number in
                 if isSealed(number) { return true }
                 let page = try? file.read(header.pageSize, at: Int64(number) * Int64(header.pageSize))
-                return page.map { contents?.isSame(number, as: $0) ?? false } ?? false
-            } ?? true
-        let counts = sealed != nil || contents != nil && contents?.newest == header.pending
-        guard isWhole, contents == nil || (try? DataFileHeader.read(file)) != nil else { throw journalIsNeeded }
-        if counts || contents != nil, (try? sync(file)) == nil {
-            guard contents == nil else { throw journalIsNeeded }
-            return nil
+                return page.map { contents.isSame(number, as: $0) } ?? false
+            }
+            guard isWhole, (try? DataFileHeader.read(file)) != nil else {
+                throw LMDBError(
+                    .permissionDenied, operation: "open", path: path,
+                    message:
+                        "The store was not closed, and its newest commits are in its journal: open it once as somebody "
+                        + "who may write it, for reading or writing.")
+            }
         }
-        return counts ? header.pending : nil
-    }
-
-    private var journalIsNeeded: LMDBError {
-        LMDBError(
-            .permissionDenied, operation: "open", path: path,
-            message:
-                "The store was not closed, and its newest commits are in its journal: open it once as somebody who may "
-                + "write it, for reading or writing.")
+        let isOnDisk: Bool
+        if sealed != nil {
+            isOnDisk = (try? sync(file)) != nil
+        } else if contents?.newest == header.pending, let journal = try? FileDescriptor(opening: journalPath, .reading)
+        {
+            isOnDisk = (try? sync(journal)) != nil
+            journal.close()
+        } else {
+            isOnDisk = false
+        }
+        return isOnDisk ? header.pending : nil
     }
 
     /// A place in the page of the header that a commit has.
