@@ -120,6 +120,17 @@ import TraylogPlatform
             }
             try JournalBytes.put(pending, journal.bytes, in: copy)
             try expectSound(copy, newest - 1)
+            // The next commit has begun, so this one is on disk, even if its mark and the journal are those of before.
+            let rows = try environment.everything()
+            try environment.write { try $0.put(environment.database("index"), Array("next".utf8), [1]) }
+            var next = try Data(contentsOf: URL(filePath: dataFile(of: path)))
+            for commit in [newest, newest + 1] { next.put(~commit, at: headerPage(commit) + 152) }
+            next.put(0, at: headerPage(newest + 1) + 520)
+            try JournalBytes.put(next, journal.bytes, in: copy)
+            let afterwards = try openReader(copy)
+            defer { afterwards.close() }
+            #expect(try afterwards.everything() == rows)
+            #expect(try afterwards.checkPages().isEmpty)
         }
     }
 

@@ -172,7 +172,7 @@ private struct RawHeader {
     /// The number of the journal.
     let journal: JournalNumber?
     let newest: UInt64
-    /// The newest commit that is not pending; that before one that was taken back.
+    /// The newest commit that is on disk for certain, the journal included; that before one that was taken back.
     let newestOnDisk: UInt64
     /// The newest commit, if it is pending.
     let pending: UInt64?
@@ -185,19 +185,23 @@ private struct RawHeader {
             let second = FileBytes(file, at: Int64(pageSize), count: MetaPage.journal.upperBound)
         else { return nil }
         journal = JournalNumber(first.bytes[MetaPage.journal])
-        var newestOnDisk: UInt64 = 0
-        var commits: [(number: UInt64, isPending: Bool)] = []
-        for page in [first, second] {
-            guard page.integer(at: 16, as: UInt32.self) == DataFileHeader.magic else { return nil }
-            let commit = page.integer(at: MetaPage.numberOffset, as: UInt64.self)
-            let mark = page.integer(at: MetaPage.mark.lowerBound, as: UInt64.self)
-            commits.append((commit, mark == ~commit))
-            guard mark != ~commit else { continue }
-            newestOnDisk = max(newestOnDisk, mark == commit ? commit - min(commit, 1) : commit)
+        let commits = [first, second].map {
+            (
+                number: $0.integer(at: MetaPage.numberOffset, as: UInt64.self),
+                mark: $0.integer(at: MetaPage.mark.lowerBound, as: UInt64.self)
+            )
         }
-        self.newestOnDisk = newestOnDisk
+        guard [first, second].allSatisfy({ $0.integer(at: 16, as: UInt32.self) == DataFileHeader.magic }) else {
+            return nil
+        }
         let last = commits[0].number > commits[1].number ? commits[0] : commits[1]
         newest = last.number
-        pending = last.isPending ? last.number : nil
+        pending = last.mark == ~last.number ? last.number : nil
+        // A commit begins after the one before is on disk, so the mark of any but the newest does not matter.
+        newestOnDisk =
+            commits.map { commit in
+                if commit.mark == commit.number, commit.number > 0 { return commit.number - 1 }
+                return commit.mark == ~commit.number && commit.number == last.number ? 0 : commit.number
+            }.max() ?? 0
     }
 }
