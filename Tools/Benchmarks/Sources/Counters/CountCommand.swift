@@ -32,17 +32,21 @@ struct CountCommand: ParsableCommand {
             print(try CountRun(directory: counting).run().json)
             return
         }
-        let counts = try leastOfThree()
-        if update { return try write(counts) }
+        if update { return try write(least(within: nil)) }
         let limits = try Figures(json: Data(contentsOf: URL(fileURLWithPath: expected)))
+        let counts = try least(within: limits)
         let failures = counts.values.keys.sorted().filter { name in report(name, counts, limits) }
         guard failures.isEmpty, counts.values.count == limits.values.count else { throw ExitCode(1) }
     }
 
-    /// A round of flushing may come in between on a slow machine, and adds to the counts.
-    private func leastOfThree() throws -> Figures {
+    /// The least of three runs, and of up to nine as long as one is too high: on a slow machine a round of flushing may come
+    /// in between, and adds to the counts.
+    private func least(within limits: Figures?) throws -> Figures {
         var least: Figures?
-        for _ in 0..<3 {
+        for run in 0..<9 {
+            if run >= 3, let counts = least?.values, limits?.values.allSatisfy({ !isTooHigh(counts[$0], $1) }) ?? true {
+                break
+            }
             let directory = try RunDirectory(under: directory)
             defer { directory.remove() }
             let program = Program(
@@ -61,12 +65,14 @@ struct CountCommand: ParsableCommand {
             print("\(name): \(count), and nothing is expected")
             return true
         }
-        let isTooHigh = count > limit * 1.1 + 0.02
+        let isTooHigh = isTooHigh(count, limit)
         let isMuchLower = count < limit * 0.7 - 0.02
         let remark = isTooHigh ? ": TOO HIGH" : isMuchLower ? ": much lower; --update" : ""
         print("\(name): \(String(format: "%.3f", count)), expected \(String(format: "%.3f", limit))\(remark)")
         return isTooHigh
     }
+
+    private func isTooHigh(_ count: Double?, _ limit: Double) -> Bool { (count ?? 0) > limit * 1.1 + 0.02 }
 
     private func write(_ counts: Figures) throws {
         let members = counts.values.keys.sorted().map { name in
