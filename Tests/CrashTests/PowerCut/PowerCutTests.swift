@@ -60,7 +60,9 @@ struct PowerCutTests {
 struct PowerCutDetectionTests {
     @Test(arguments: PlantedFault.allCases.filter { $0 != .none })
     func aPlantedFaultIsFound(fault: PlantedFault) throws {
-        try Recorder.withRecording(.batches, isRelaxed: false, seed: 1, steps: 60) { recorder in
+        // Each opening begins with a sealed commit, and with another journal.
+        let workload: PowerCutWorkload = [.syncsIgnored, .journalUnsynced].contains(fault) ? .batches : .reopening
+        try Recorder.withRecording(workload, isRelaxed: false, seed: 1, steps: 60) { recorder in
             let sound = try recorder.checked(40)
             #expect(sound.succeeded, "\(sound.lastLine)")
             // Lost in silence, or named as damage, or LMDB fell over its own pages. All points end at the first that fails.
