@@ -32,7 +32,7 @@ extension Environment {
         package var allowRemoteFileSystem = false
         /// Whether a missing directory (0700) and data file (0600) are created; for ``Access/readWrite`` only.
         package var creates = true
-        /// What the journal may become before it begins anew, at most 2 MiB.
+        /// The size at which the journal begins anew, at most 2 MiB.
         package var journalBytes = 2 << 20
 
         package init(

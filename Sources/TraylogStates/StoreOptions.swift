@@ -53,7 +53,7 @@ public struct StoreOptions: Sendable {
     package var landmarkDistance = TrayState.defaultLandmarkDistance
     /// A state with more changed pages comes into the file in parts.
     package var stagedPages = 512
-    /// What the journal may become before it begins anew.
+    /// The size at which the journal begins anew.
     package var journalBytes = 2 << 20
 
     /// Makes one of its parts.

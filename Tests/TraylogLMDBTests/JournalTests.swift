@@ -5,7 +5,7 @@ import TraylogPlatform
 @testable import TraylogLMDB
 @testable import TraylogPages
 
-/// What the journal has, and when it begins anew.
+/// The journal as a writer makes it, and when it begins anew.
 @Suite struct JournalTests {
     @Test func aClosedStoreNeedsNoJournal() throws {
         try withPath { path in

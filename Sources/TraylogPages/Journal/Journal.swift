@@ -18,7 +18,7 @@ package final class Journal {
     private var bytes: [UInt8] = []
     private var file: FileDescriptor?
 
-    /// What the data file has as well, on disk; nil when the next commit has to see to that.
+    /// Stands in the data file, too; nil when the next commit has to write it there.
     private var number: JournalNumber?
     /// The commit that the next entry follows; nil when the data file is not known to be on disk through any.
     private var last: UInt64?
@@ -39,7 +39,7 @@ package final class Journal {
         old = Snapshot(pages)
     }
 
-    /// What tells after a power cut whether a commit is whole.
+    /// The proof, after a power cut, that a commit is whole.
     package enum Proof {
         /// Its entry in the journal, which is on disk.
         case entry

@@ -33,7 +33,7 @@ enum JournalLayout {
     static let countOffset = 32
     static let fieldsOffset = 40
 
-    /// What the file may become at most.
+    /// The largest size of the file.
     static let capacityBytes = 2 << 20
     /// A commit of more pages has a ``Seal`` instead: writing its pages twice would cost more than the places of the data
     /// file do.

@@ -2,7 +2,7 @@ import TraylogPlatform
 
 /// Makes a data file whole that a process left without closing it, before LMDB opens it.
 ///
-/// What the journal has is written into the data file, which may lack any part of it after a power cut. A pending commit
+/// The pages in the journal are written into the data file, which may lack any of them after a power cut. A pending commit
 /// that has neither an entry nor a seal that fits is taken back: nobody was answered from it.
 package struct JournalReplay {
     private let path: String
