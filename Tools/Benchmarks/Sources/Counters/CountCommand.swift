@@ -39,12 +39,12 @@ struct CountCommand: ParsableCommand {
         guard failures.isEmpty, counts.values.count == limits.values.count else { throw ExitCode(1) }
     }
 
-    /// The least of three runs, and of up to nine as long as one is too high: on a slow machine a round of flushing may come
-    /// in between, and adds to the counts.
+    /// The least of up to three runs, of only one if nothing in it is too high: a round of flushing that comes in between on a
+    /// slow machine adds to the counts.
     private func least(within limits: Figures?) throws -> Figures {
         var least: Figures?
-        for run in 0..<9 {
-            if run >= 3, let counts = least?.values, limits?.values.allSatisfy({ !isTooHigh(counts[$0], $1) }) ?? true {
+        for _ in 0..<3 {
+            if let counts = least?.values, let limits, limits.values.allSatisfy({ !isTooHigh(counts[$0], $1) }) {
                 break
             }
             let directory = try RunDirectory(under: directory)

@@ -144,6 +144,7 @@ struct GrowthRun {
     }
 
     private func lookBack(_ store: BlockingStore) throws -> [Cost] {
+        try waitForStates(store)
         let head = try store.head().rawValue
         let own = Array(try store.history(of: Self.user, newestFirst: true, limit: 121).events.reversed())
         return [
@@ -190,7 +191,7 @@ struct GrowthRun {
         let receipt = try store.perform(Command(user: nil, .broadcast(topic: "everybody", Content(title: "News"))))
         guard let item = receipt.seq else { throw BenchError("the broadcast was not stored") }
         try performForAll(.snooze(.seq(item), until: until))
-        letStatesBeStored()
+        try waitForStates(store)
         return try cost("tick, a broadcast snoozed by as many users, each", 1, divisor: count, store) { _ in
             _ = try store.tick(now: until)
         }
@@ -200,14 +201,14 @@ struct GrowthRun {
     private func widen(_ store: BlockingStore) throws -> [Cost] {
         let count = max(items / 100, 1)
         _ = try store.perform((0..<count).map { command(.mute(.thread("muted-\($0)"))) })
-        letStatesBeStored()
+        try waitForStates(store)
         let muted = try cost("`notify`, then `tray`, with a mute for 100 items", 50, store) { _ in
             _ = try store.perform(command(.notify(Content(thread: "thread-1", title: "New"))))
             _ = try store.tray(of: Self.user)
         }
         _ = try store.perform((0..<count).map { command(.subscribe(topic: "topic-\($0)")) })
         _ = try store.tray(of: Self.user)
-        letStatesBeStored()
+        try waitForStates(store)
         let subscribed = try cost("broadcast, then `tray`, with a topic for 100 items", 20, store) { index in
             let content = Content(title: "News")
             _ = try store.perform(Command(user: nil, .broadcast(topic: "topic-\(index % count)", content)))
@@ -218,7 +219,7 @@ struct GrowthRun {
 
     /// As many users as the tray has items come to the store, in transactions of 1,000.
     private func meetNewUsers(_ store: BlockingStore) throws -> Cost {
-        letStatesBeStored()
+        try waitForStates(store)
         return try cost("`notify` of as many new users, each", 1, divisor: items, store) { _ in
             for start in stride(from: 0, to: items, by: Self.batch) {
                 let users = start..<min(start + Self.batch, items)
@@ -227,8 +228,11 @@ struct GrowthRun {
         }
     }
 
-    /// Waits until no flush of what was just made runs beside what is measured.
-    private func letStatesBeStored() { if watchesOthers { Thread.sleep(forTimeInterval: 2) } }
+    /// Waits until everything is stored, so that no flush runs beside what is measured, and no look back finds more or less
+    /// stored than the run before.
+    private func waitForStates(_ store: BlockingStore) throws {
+        while try store.statistics().unflushed > 0 { Thread.sleep(forTimeInterval: 0.05) }
+    }
 
     private func cost(
         _ name: String, _ count: Int, divisor: Int = 1, _ store: BlockingStore, _ body: (Int) throws -> Void
