@@ -27,11 +27,6 @@ static inline unsigned long traylog_file_system_type(const char *path) {
     return statfs(path, &answer) == 0 ? (unsigned long)answer.f_type : 0;
 }
 
-static inline unsigned long traylog_file_system_type_of(int descriptor) {
-    struct statfs answer;
-    return fstatfs(descriptor, &answer) == 0 ? (unsigned long)answer.f_type : 0;
-}
-
 // Asks the processor to bring a line of memory near, without waiting for it.
 static inline void traylog_prefetch(const void *address) { __builtin_prefetch(address); }
 

@@ -9,7 +9,7 @@ import TraylogPlatform
 @safe
 @usableFromInline final class EnvironmentFile: @unchecked Sendable {
     // @unchecked: the fields are constants but for those of an opening, which change only while the gate holds every
-    // use back, and for `hasFailed`, which changes in the writer's turn and is read there and when no
+    // use back, and for `isSound` and `hasFailed`, which change in the writer's turn and are read there and when no
     // transaction is left. LMDB's environment may be used by all threads (MDB_NOTLS), and the gate keeps all that before its closing.
     @usableFromInline private(set) var handle: OpaquePointer
     /// The data file as LMDB opened it; closed with the environment.
@@ -26,6 +26,8 @@ import TraylogPlatform
     private(set) var journal: Journal
     /// The file is known to have so many bytes; it only grows.
     private var knownBytes = 0
+    /// Whether no commit failed so far.
+    private var isSound = true
     /// The last commit failed, and may be pending.
     var hasFailed = false
     let databases: [String: Database]
@@ -59,9 +61,8 @@ import TraylogPlatform
     func close(_ openLock: OpenLock?) {
         // Without the lock, libraries from 0.9.26 to 0.9.31 break a process that opens the store right now.
         let isLocked = openLock?.tryAcquire() ?? false
-        // After a commit that failed, the file may have a newer last page than LMDB knows of. A reader's descriptor
-        // takes nothing away.
         try? takeBackFailed()
+        endAtLastPage()
         if !isLost { closeJournal() }
         giveUp()
         if isLocked { openLock?.release() }
@@ -156,19 +157,34 @@ import TraylogPlatform
 
     /// Notes that a commit failed.
     func doubt() {
-        hasFailed = true
+        (hasFailed, isSound) = (true, false)
         journal.forget()
     }
 
-    /// Makes the file at least as long as its header says, after a commit.
+    /// Makes the file at least as long as its header says, after a commit, and then by some more.
     ///
     /// LMDB leaves out pages that one transaction took and gave up again, and readers take a short file for a truncated
-    /// one. It becomes longer without using space. A failure does no harm: the next opening looks closer at a short file.
+    /// one. With the rest, few commits change the file's length: on some file systems a sync of the journal waits for the new
+    /// length of a file beside it, too. No space is used. A failure does no harm: the next opening looks closer at a short file.
     func coverLastPage() {
-        let needed = (mapState().lastPage + 1) * pageSizeBytes
+        let state = mapState()
+        let needed = (state.lastPage + 1) * pageSizeBytes
         guard knownBytes < needed, let size = dataFile.size else { return }
-        if size < needed { try? dataFile.setSize(Int64(needed)) }
-        knownBytes = max(Int(size), needed)
+        let room = min(max(needed / 8, Self.roomBytes.lowerBound), Self.roomBytes.upperBound)
+        let length = max(needed, min(needed + room, state.sizeBytes, FileSystem.sizeLimit))
+        if size < length { try? dataFile.setSize(Int64(length)) }
+        knownBytes = max(Int(size), length)
+    }
+
+    private static let roomBytes = (64 << 10)...(1 << 20)
+
+    /// Makes the file as long as its header says, at the end.
+    ///
+    /// After a commit that failed it may have a newer last page than LMDB knows of. A reader's descriptor changes nothing.
+    private func endAtLastPage() {
+        guard isSound, !isLost else { return }
+        let needed = Int64((mapState().lastPage + 1) * pageSizeBytes)
+        if let size = dataFile.size, size > needed { try? dataFile.setSize(needed) }
     }
 }
 

@@ -154,7 +154,7 @@ package final class Writer: Sendable {
     /// - Returns: how many requests are there then.
     func gather(_ quorum: Int, nanoseconds: Int) -> Int {
         queue.withLock { $0.quorum = quorum }
-        queue.wait(timeoutNanoseconds: nanoseconds, until: \.isReady, { _ in })
+        queue.wait(timeoutNanoseconds: nanoseconds, until: { $0.isReady }, { _ in })
         return queue.withLock { queue in
             queue.quorum = 1
             return queue.appends.count
@@ -172,7 +172,7 @@ package final class Writer: Sendable {
     /// - Parameter milliseconds: how long; nil for ever.
     /// - Returns: nil when there was none for so long.
     func next(within milliseconds: Int?) -> Work? {
-        queue.wait(timeoutMilliseconds: milliseconds, until: \.isReady, { $0.take() })
+        queue.wait(timeoutMilliseconds: milliseconds, until: { $0.isReady }, { $0.take() })
     }
 }
 

@@ -30,12 +30,6 @@ package enum FileSystem {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// Whether blocks of a file that are written again stay where they are: ext2 to ext4, and XFS.
-    package static func overwritesInPlace(_ file: FileDescriptor) -> Bool {
-        let type = traylog_file_system_type_of(file.number)
-        return type == 0xEF53 || type == 0x5846_5342
-    }
-
     /// The name of the network or user-space file system under `path`; nil for a local one.
     ///
     /// LMDB needs coherent shared maps and byte-range locks, which these do not give.
