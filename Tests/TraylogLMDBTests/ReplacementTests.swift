@@ -205,7 +205,9 @@ import TraylogPlatform
             }
             let target = environment.directory + "-copy"
             let hasReplaced = Monitor(false)
-            let copying = try environment.copyStore(to: target, table: "log") { _, _ in
+            let copying = try environment.copyStore(to: target, table: "log") { written, _ in
+                // Before, it may still be looking at the file's pages.
+                guard written > 0 else { return }
                 let isFirst = hasReplaced.withLock { done in
                     defer { done = true }
                     return !done
