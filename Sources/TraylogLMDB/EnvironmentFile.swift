@@ -171,7 +171,8 @@ import TraylogPlatform
         let needed = (state.lastPage + 1) * pageSizeBytes
         guard knownBytes < needed, let size = dataFile.size else { return }
         let room = min(max(needed / 8, Self.roomBytes.lowerBound), Self.roomBytes.upperBound)
-        let length = max(needed, min(needed + room, state.sizeBytes, FileSystem.sizeLimit))
+        let limit = min(needed + room, state.sizeBytes, FileSystem.sizeLimit)
+        let length = max(needed, limit - limit % pageSizeBytes)
         if size < length { try? dataFile.setSize(Int64(length)) }
         knownBytes = max(Int(size), length)
     }
