@@ -29,6 +29,11 @@ WANTED = {
     ("big", "append-1m"): 0.66, ("big", "badge-1m"): 0.5, ("big", "page-1m"): 0.5, ("big", "page-deep-1m"): 0.5,
     ("big", "threads-1m"): 0.5, ("big", "as-of-1m"): 0.5,
 }
+# The same where each sync takes a millisecond longer.
+WANTED_WITH_DELAY = {
+    ("concurrent-1", "sqlite"): 0.95, ("concurrent-64", "sqlite"): 1.5, ("concurrent-64", "postgres"): 1.5,
+    ("concurrent-64", "redis"): 1.5,
+}
 
 
 def rows(directory, name):
@@ -170,7 +175,8 @@ def table(found):
     head = "| case | reference | ours | theirs | unit | times better | asked for | syncs/s |\n|---|---|--:|--:|---|--:|--:|--:|"
     lines = [head]
     for row in found:
-        wanted = WANTED.get((row["case"], row["reference"]), "")
+        goals = WANTED_WITH_DELAY if row.get("syncDelay", 0) else WANTED
+        wanted = goals.get((row["case"], row["reference"]), "")
         spread = f' ± {row["oursSpread"] / 2:.0f} %' if row["runs"] > 1 else ""
         cells = [
             row["case"], row["reference"], short(row["ours"]) + spread, short(row["theirs"]), row["unit"],
