@@ -165,7 +165,8 @@ import TraylogPlatform
     ///
     /// LMDB leaves out pages that one transaction took and gave up again, and readers take a short file for a truncated
     /// one. With the rest, few commits change the file's length: on some file systems a sync of the journal waits for the new
-    /// length of a file beside it, too. No space is used. A failure does no harm: the next opening looks closer at a short file.
+    /// length of a file beside it, too. No space is used. A failure does no harm: it is tried again with
+    /// the next commit, and an opening looks closer at a short file.
     func coverLastPage() {
         let state = mapState()
         let needed = (state.lastPage + 1) * pageSizeBytes
@@ -173,8 +174,8 @@ import TraylogPlatform
         let room = min(max(needed / 8, Self.roomBytes.lowerBound), Self.roomBytes.upperBound)
         let limit = min(needed + room, state.sizeBytes, FileSystem.sizeLimit)
         let length = max(needed, limit - limit % pageSizeBytes)
-        if size < length { try? dataFile.setSize(Int64(length)) }
-        knownBytes = max(Int(size), length)
+        let isLonger = size >= length || (try? dataFile.setSize(Int64(length))) != nil
+        knownBytes = isLonger ? max(Int(size), length) : Int(size)
     }
 
     private static let roomBytes = (64 << 10)...(1 << 20)
