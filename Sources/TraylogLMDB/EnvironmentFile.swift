@@ -9,8 +9,8 @@ import TraylogPlatform
 @safe
 @usableFromInline final class EnvironmentFile: @unchecked Sendable {
     // @unchecked: the fields are constants but for those of an opening, which change only while the gate holds every
-    // use back, and for `isSound` and `hasFailed`, which change in the writer's turn and are read there and when no
-    // transaction is left. LMDB's environment may be used by all threads (MDB_NOTLS), and the gate keeps all that before its closing.
+    // use back, and for those that the writer changes in its turn, which are read there and when no transaction is
+    // left. LMDB's environment may be used by all threads (MDB_NOTLS), and the gate keeps all that before its closing.
     @usableFromInline private(set) var handle: OpaquePointer
     /// The data file as LMDB opened it; closed with the environment.
     private(set) var dataFile: FileDescriptor
@@ -165,8 +165,8 @@ import TraylogPlatform
     ///
     /// LMDB leaves out pages that one transaction took and gave up again, and readers take a short file for a truncated
     /// one. With the rest, few commits change the file's length: on some file systems a sync of the journal waits for the new
-    /// length of a file beside it, too. No space is used. A failure does no harm: it is tried again with
-    /// the next commit, and an opening looks closer at a short file.
+    /// length of a file beside it, too. No space is used. A failure does no harm: the next commit that takes new pages tries
+    /// again, and an opening looks closer at a short file.
     func coverLastPage() {
         let state = mapState()
         let needed = (state.lastPage + 1) * pageSizeBytes

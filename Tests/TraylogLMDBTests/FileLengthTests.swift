@@ -43,6 +43,10 @@ import TraylogPlatform
         try withEnvironment { environment in
             for round in 0..<20 { try append(10, bytes: 200, from: UInt64(round * 10 + 1), to: environment) }
             let bytes = try environment.information().fileBytes
+            var status = stat()
+            #expect(unsafe stat(dataFile(of: environment.directory), &status) == 0)
+            // The system counts blocks of 512 bytes.
+            #expect(Int(status.st_blocks) * 512 < Int(status.st_size))
             let content = try Data(contentsOf: URL(filePath: dataFile(of: environment.directory)))
             #expect(content.count > bytes)
             #expect(content[bytes...].allSatisfy { $0 == 0 })

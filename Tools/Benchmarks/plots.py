@@ -175,7 +175,7 @@ def table(found):
     head = "| case | reference | ours | theirs | unit | times better | asked for | syncs/s |\n|---|---|--:|--:|---|--:|--:|--:|"
     lines = [head]
     for row in found:
-        goals = WANTED_WITH_DELAY if row.get("syncDelay", 0) else WANTED
+        goals = WANTED_WITH_DELAY if row.get("syncDelay") else WANTED
         wanted = goals.get((row["case"], row["reference"]), "")
         spread = f' ± {row["oursSpread"] / 2:.0f} %' if row["runs"] > 1 else ""
         cells = [
