@@ -32,9 +32,10 @@ extension Environment {
         }
     }
 
-    /// The data file of the store in `directory`, for reading it without LMDB.
-    package static func dataPath(of directory: String) throws(LMDBError) -> String {
-        try StoreDirectory(path: directory).environment().dataPath
+    /// The data file of the store in `directory` and the journal beside it, for reading them without LMDB.
+    package static func paths(of directory: String) throws(LMDBError) -> (data: String, journal: String) {
+        let environment = try StoreDirectory(path: directory).environment()
+        return (environment.dataPath, environment.journalPath)
     }
 
     /// - Throws: ``LMDBError/Code/unsupportedLibrary`` unless liblmdb is of the 0.9 series.

@@ -15,6 +15,7 @@ struct OutboxSalvage {
     private var next: String { path + ".new" }
     private static let keptName = ".damaged-"
     static let dataName = "data.mdb"
+    private static let journalName = "journal"
     static let code = "damaged"
 
     /// Takes the place of the outbox, where a process was killed between two renames.
@@ -74,9 +75,9 @@ struct OutboxSalvage {
         var found: [UInt64: [UInt8]] = [:]
         do {
             for name in try Files.names(in: path).sorted() {
-                let file = "\(path)/\(name)/\(Self.dataName)"
-                guard Files.exists(file) else { continue }
-                try scan(file, &found)
+                let directory = "\(path)/\(name)"
+                guard Files.exists("\(directory)/\(Self.dataName)") else { continue }
+                try scan(directory, &found)
             }
         } catch {
             throw DeviceFailure(.inputOutput, "\(path) is damaged, and cannot be read: \(error)")
@@ -98,17 +99,17 @@ struct OutboxSalvage {
         return rows
     }
 
-    private func scan(_ path: String, _ found: inout [UInt64: [UInt8]]) throws {
-        let file = try FileDescriptor(opening: path, .reading)
+    private func scan(_ directory: String, _ found: inout [UInt64: [UInt8]]) throws {
+        let file = try FileDescriptor(opening: "\(directory)/\(Self.dataName)", .reading)
         defer { file.close() }
-        let scan = LeafScan(file)
+        let scan = LeafScan(file, journal: "\(directory)/\(Self.journalName)")
         try scan.forEachEntry { page, entry in
             guard entry.key.count == 8 else { return }
             let number = LMDBStorage.number(page.extracting(entry.key))
             let value: [UInt8]
             if let count = entry.largeByteCount {
                 guard count <= Self.rowLimit else { return }
-                value = try scan.bytes(at: entry.offset, count: count)
+                value = try scan.bytes(at: entry.place, count: count)
             } else {
                 value = LMDBStorage.bytes(page.extracting(entry.value))
             }

@@ -3,7 +3,7 @@ import TraylogLMDB
 import TraylogPages
 import TraylogPlatform
 
-/// The events in the pages of a store's data file, found one by one, for a file whose tables are damaged.
+/// The events in the pages of a store's data file and of its journal, found one by one, for a file whose tables are damaged.
 ///
 /// A record carries a checksum over its seq and its bytes, so a page needs no tree to be believed. Older copies of a page hold the
 /// same records. An event that was written and never committed may be found, too, where the committed one is lost and the
@@ -13,7 +13,7 @@ import TraylogPlatform
 package struct SalvagedLog {
     private struct Place {
         var seq: UInt64
-        var offset: UInt64
+        var value: LeafScan.Place
         var byteCount: UInt32
         /// The record's checksum; of a chunk its index.
         var mark: UInt32
@@ -35,16 +35,16 @@ package struct SalvagedLog {
     /// Of LMDB's record of a table, and where the number of its rows stands in it.
     private static let (tableBytes, rowCountOffset) = (48, 32)
 
-    /// Reads the whole file.
+    /// Reads the whole file, and its journal.
     ///
     /// - Parameters:
     ///   - directory: that of the store.
     ///   - wanted: the key of a row of another table, whose values are looked for, too.
     /// - Throws: ``LMDBError``, ``SystemError``.
     package init(store directory: String, wanted: [UInt8]) throws {
-        let path = try Environment.dataPath(of: directory)
+        let (path, journal) = try Environment.paths(of: directory)
         file = OpenFile(try LMDBError.attempt("open", path, FileDescriptor(opening: path, .reading)))
-        scan = LeafScan(file.descriptor)
+        scan = LeafScan(file.descriptor, journal: journal)
         let fileBytes = UInt64(max(file.descriptor.size ?? 0, 0))
         var (records, chunks, values, rowCount): ([Place], [Place], [[UInt8]], UInt64) = ([], [], [], 0)
         try scan.forEachEntry { page, entry in
@@ -56,7 +56,7 @@ package struct SalvagedLog {
                 guard seq > 0, seq <= Seq.highest, Self.isRecord(seq, record) else { return }
                 records.append(
                     Place(
-                        seq: seq, offset: entry.offset, byteCount: UInt32(record.byteCount),
+                        seq: seq, value: entry.place, byteCount: UInt32(record.byteCount),
                         mark: record.littleEndian(at: 0)))
             case RecordCodec.chunkKeyBytes:
                 let seq = key.littleEndian(at: 0, as: UInt64.self).byteSwapped
@@ -64,7 +64,7 @@ package struct SalvagedLog {
                 guard seq > 0, seq <= Seq.highest, count <= RecordCodec.chunkBytes else { return }
                 chunks.append(
                     Place(
-                        seq: seq, offset: entry.offset, byteCount: UInt32(count),
+                        seq: seq, value: entry.place, byteCount: UInt32(count),
                         mark: UInt32(key.littleEndian(at: 8, as: UInt16.self).byteSwapped)))
             case wanted.count
             where entry.largeByteCount == nil && key.hasSameBytes(as: RawSpan(_elements: wanted.span)):
@@ -79,8 +79,8 @@ package struct SalvagedLog {
             default: break
             }
         }
-        records.sort { ($0.seq, $0.mark, $0.offset) < ($1.seq, $1.mark, $1.offset) }
-        chunks.sort { ($0.seq, $0.mark, $0.offset) < ($1.seq, $1.mark, $1.offset) }
+        records.sort { ($0.seq, $0.mark, $0.value) < ($1.seq, $1.mark, $1.value) }
+        chunks.sort { ($0.seq, $0.mark, $0.value) < ($1.seq, $1.mark, $1.value) }
         (self.records, self.chunks, self.values, self.rowCount) = (records, chunks, values, rowCount)
     }
 
@@ -95,7 +95,7 @@ package struct SalvagedLog {
     package func event(_ seq: UInt64) throws -> (header: RecordHeader, payload: [UInt8]?)? {
         let found = Self.places(of: seq, in: records)
         guard let place = found.first, found.allSatisfy({ $0.mark == place.mark }) else { return nil }
-        let bytes = try scan.bytes(at: place.offset, count: Int(place.byteCount))
+        let bytes = try scan.bytes(at: place.value, count: Int(place.byteCount))
         let record = RawSpan(_elements: bytes.span)
         guard Self.isRecord(seq, record) else { return nil }
         let header = try RecordHeader.read(record, seq: seq)
@@ -117,7 +117,7 @@ package struct SalvagedLog {
             let size = RecordCodec.chunkRange(index, of: byteCount).count
             var contents: [[UInt8]] = []
             for place in all where place.mark == UInt32(index) && Int(place.byteCount) == size {
-                let content = try scan.bytes(at: place.offset, count: size)
+                let content = try scan.bytes(at: place.value, count: size)
                 if content.count == size, !contents.contains(content) { contents.append(content) }
             }
             guard !contents.isEmpty else { return nil }

@@ -1,10 +1,26 @@
 import TraylogPlatform
 
-/// The leaf pages of a data file, wherever they are, without the trees that lead to them.
+/// The leaf pages of a data file and of its journal, wherever they are, without the trees that lead to them.
 ///
 /// For a file that is damaged: every page is looked at for itself, those of older commits included, and trusted no
-/// further than its bytes are there.
+/// further than its bytes are there. After a power cut the pages of the newest commits may be in the journal alone.
 package struct LeafScan {
+    /// Where a value begins.
+    package struct Place: Comparable {
+        private static let journal: UInt64 = 1 << 63
+        private let bits: UInt64
+
+        fileprivate init(offset: UInt64, isInJournal: Bool) {
+            bits = offset & ~Self.journal | (isInJournal ? Self.journal : 0)
+        }
+
+        /// In the data file, of which the journal has newer pages.
+        fileprivate var offset: UInt64 { bits & ~Self.journal }
+        fileprivate var isInJournal: Bool { bits & Self.journal != 0 }
+
+        package static func < (one: Place, other: Place) -> Bool { one.bits < other.bits }
+    }
+
     /// One entry of a leaf.
     package struct Entry {
         /// In the page.
@@ -13,31 +29,44 @@ package struct LeafScan {
         package let value: Range<Int>
         /// The size of a value that has pages of its own; nil for one that is in the leaf.
         package let largeByteCount: Int?
-        /// Where the value is in the file; for a large one, on its first page.
-        package let offset: UInt64
+        /// Where the value is; for a large one, on its first page.
+        package let place: Place
     }
 
     private static let bytesAtOnce = 4 << 20
     private static let usualPageSize = 4_096
 
     private let file: FileDescriptor
+    private let journal: JournalContents?
     private let pageSize: Int
     private let byteCount: UInt64
 
-    /// - Parameter file: stays the caller's.
-    package init(_ file: FileDescriptor) {
+    /// - Parameters:
+    ///   - file: stays the caller's.
+    ///   - journalPath: the journal beside it, if there is one.
+    package init(_ file: FileDescriptor, journal journalPath: String) {
         self.file = file
         let header = try? DataFileHeader.read(file)
-        pageSize = header?.pageSize ?? Self.usualPageSize
+        let journal = Self.journal(journalPath, of: file)
+        pageSize = header?.pageSize ?? journal?.pageSize ?? Self.usualPageSize
+        self.journal = journal?.pageSize == pageSize ? journal : nil
         let size = UInt64(max(file.size ?? 0, 0))
         // Nothing behind the last page was ever committed.
         byteCount = min(size, header?.coveredBytes.map(UInt64.init) ?? size)
     }
 
+    /// That of the file as far as its first page tells.
+    private static func journal(_ path: String, of file: FileDescriptor) -> JournalContents? {
+        guard let first = FileBytes(file, at: 0, count: MetaPage.journal.upperBound),
+            first.integer(at: 16, as: UInt32.self) == DataFileHeader.magic
+        else { return JournalContents(path: path) }
+        return JournalNumber(first.bytes[MetaPage.journal]).flatMap { JournalContents(path: path, number: $0) }
+    }
+
     /// Visits the entries of all pages that look like leaves.
     ///
     /// - Throws: what reading throws, and what `body` throws.
-    /// - Complexity: reads the file once.
+    /// - Complexity: reads both files once.
     package func forEachEntry(_ body: (_ page: RawSpan, Entry) throws -> Void) throws {
         var offset = UInt64(0)
         while offset < byteCount {
@@ -46,19 +75,38 @@ package struct LeafScan {
             let all = RawSpan(_elements: bytes.span)
             for index in 0..<bytes.count / pageSize {
                 let start = index * pageSize
-                try visit(all.extracting(start..<start + pageSize), at: offset + UInt64(start), body)
+                let place = Place(offset: offset + UInt64(start), isInJournal: false)
+                try visit(all.extracting(start..<start + pageSize), at: place, body)
             }
             offset += UInt64(bytes.count / pageSize * pageSize)
         }
+        guard let journal else { return }
+        for number in journal.pages {
+            let page = journal.page(number)
+            let place = Place(offset: number * UInt64(pageSize), isInJournal: true)
+            try visit(RawSpan(_elements: page.span), at: place, body)
+        }
     }
 
-    /// Bytes of the file; fewer where it ends.
-    package func bytes(at offset: UInt64, count: Int) throws -> [UInt8] {
-        guard let offset = Int64(exactly: offset) else { return [] }
-        return try file.read(count, at: offset)
+    /// Bytes of a value; fewer where the file ends.
+    package func bytes(at place: Place, count: Int) throws -> [UInt8] {
+        guard place.isInJournal, let journal else { return try file.read(count, at: Int64(place.offset)) }
+        // An older page of the file leads to older pages of the file, one of the journal to the newest ones.
+        var (bytes, offset): ([UInt8], UInt64) = ([], place.offset)
+        while bytes.count < count {
+            let (number, start) = (offset / UInt64(pageSize), Int(offset % UInt64(pageSize)))
+            let length = min(count - bytes.count, pageSize - start)
+            let newest = journal.page(number)
+            let part =
+                newest.isEmpty ? try file.read(length, at: Int64(offset)) : Array(newest[start..<start + length])
+            guard !part.isEmpty else { break }
+            bytes += part
+            offset += UInt64(part.count)
+        }
+        return bytes
     }
 
-    private func visit(_ page: RawSpan, at start: UInt64, _ body: (_ page: RawSpan, Entry) throws -> Void) throws {
+    private func visit(_ page: RawSpan, at start: Place, _ body: (_ page: RawSpan, Entry) throws -> Void) throws {
         guard page.integer(at: 10, as: UInt16.self) & 0xF == PageLayout.leaf else { return }
         let lower = Int(page.integer(at: 12, as: UInt16.self))
         guard lower >= PageLayout.headerBytes, lower <= pageSize else { return }
@@ -71,17 +119,19 @@ package struct LeafScan {
             let value = key + Int(page.integer(at: node + 6, as: UInt16.self))
             let end = value + (isLarge ? 8 : byteCount)
             guard value <= pageSize, end <= pageSize else { continue }
-            var offset = start + UInt64(value)
+            var offset = start.offset + UInt64(value)
             if isLarge {
                 let (first, overflows) = page.integer(at: value, as: UInt64.self).multipliedReportingOverflow(
                     by: UInt64(pageSize))
-                guard !overflows, first < self.byteCount else { continue }
+                // What only the journal has may lie behind the end of the file.
+                guard !overflows, first < (start.isInJournal ? 1 << 62 : self.byteCount) else { continue }
                 offset = first + UInt64(PageLayout.headerBytes)
             }
             try body(
                 page,
                 Entry(
-                    key: key..<value, value: value..<end, largeByteCount: isLarge ? byteCount : nil, offset: offset))
+                    key: key..<value, value: value..<end, largeByteCount: isLarge ? byteCount : nil,
+                    place: Place(offset: offset, isInJournal: start.isInJournal)))
         }
     }
 }

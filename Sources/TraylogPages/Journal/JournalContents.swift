@@ -27,15 +27,16 @@ struct JournalContents {
 
     /// - Parameters:
     ///   - path: the journal.
-    ///   - number: that of the data file.
+    ///   - number: that of the data file; nil takes the journal of any.
     /// - Returns: nil when there is none, or that of another data file.
-    init?(path: String, number: JournalNumber) {
+    init?(path: String, number: JournalNumber? = nil) {
         guard let file = try? FileDescriptor(opening: path, .reading) else { return nil }
         defer { file.close() }
         guard let size = file.size, size > JournalLayout.headBytes,
             let bytes = try? file.read(min(Int(size), JournalLayout.capacityBytes), at: 0),
             let header = JournalPart(bytes, 0, JournalLayout.headBytes), header.isWhole,
-            header.integer(4, UInt32.self) == JournalLayout.magic, header.number == number.bytes
+            header.integer(4, UInt32.self) == JournalLayout.magic, let own = JournalNumber(header.number),
+            own == number ?? own
         else { return nil }
         let pageSize = Int(header.integer(JournalLayout.countOffset, UInt32.self))
         guard (512...65_536).contains(pageSize), pageSize & (pageSize - 1) == 0 else { return nil }
@@ -44,7 +45,7 @@ struct JournalContents {
         base = header.integer(JournalLayout.commitOffset, UInt64.self)
         last = Commit(number: base, place: JournalLayout.fieldsOffset)
         var place = JournalLayout.blockBytes
-        while let next = take(place, number) { place = next }
+        while let next = take(place, own) { place = next }
     }
 
     /// The newest commit that is whole.
