@@ -10,12 +10,17 @@ struct GroupDecision: Sendable {
     /// Commands between two looks at the clock.
     private static let stride = 16
 
-    private let requests: [AppendRequest]
+    private(set) var requests: [AppendRequest] = []
+    /// Of all requests.
+    private(set) var commands = 0
+    private(set) var payloadBytes = 0
     /// The bytes that the records of the transaction may have.
     private let limit: Int
     private let directory: String
     /// An outcome for each of the first requests, as many as fit; in the end at least one.
     private(set) var outcomes: [AppendRequest.Outcome] = []
+    /// The time of the events of the requests that were added last.
+    private(set) var now = Timestamp(milliseconds: .min)
     /// The request in turn: its first event, and its commands that are decided.
     private var start: UInt64 = 0
     private var results: [Result<Receipt, Refusal>] = []
@@ -25,13 +30,25 @@ struct GroupDecision: Sendable {
     /// How long a turn of the lock lasts, and one more command.
     private let nanosecondsPerTurn: Int64
 
-    init(_ requests: [AppendRequest], limit: Int, directory: String, nanosecondsPerTurn: Int64 = 2_000_000) {
-        self.requests = requests
+    init(limit: Int, directory: String, nanosecondsPerTurn: Int64 = 2_000_000) {
         self.limit = limit
         self.directory = directory
         self.nanosecondsPerTurn = nanosecondsPerTurn
-        outcomes.reserveCapacity(requests.count)
     }
+
+    /// Adds requests that come after those decided so far.
+    mutating func add(_ requests: [AppendRequest], now: Timestamp) {
+        self.requests += requests
+        outcomes.reserveCapacity(self.requests.count)
+        for request in requests {
+            commands += request.prepared.commands.count
+            payloadBytes += request.prepared.payloads.count
+        }
+        self.now = now
+    }
+
+    /// Whether all requests are in the transaction, so that more may come.
+    var hasRoom: Bool { outcomes.count == requests.count }
 
     /// Decides for one turn of the lock.
     ///
@@ -39,6 +56,7 @@ struct GroupDecision: Sendable {
     /// - Returns: whether all is decided.
     mutating func proceed(_ memory: inout WriterMemory) -> Bool {
         let end = SystemClock.monotonicNanoseconds() + nanosecondsPerTurn
+        memory.transaction.moveOn(to: now)
         while outcomes.count < requests.count {
             guard let outcome = decide(requests[outcomes.count], until: end, &memory) else { return false }
             results = []

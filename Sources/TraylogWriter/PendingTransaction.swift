@@ -33,9 +33,14 @@ struct PendingTransaction {
         settled.removeAll()
         source = nil
         mayEndWaiting = false
-        // A clock that steps back is clamped, so that times never decrease along the log.
-        self.now = max(now, store.head.recordedAt)
+        self.now = store.head.recordedAt
+        moveOn(to: now)
     }
+
+    /// Sets the time of the events that follow.
+    ///
+    /// A clock that steps back is clamped, so that times never decrease along the log.
+    mutating func moveOn(to now: Timestamp) { self.now = max(self.now, now) }
 
     /// The values to write; nil when there are none.
     ///

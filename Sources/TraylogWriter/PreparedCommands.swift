@@ -46,7 +46,8 @@ package struct PreparedCommands: Sendable {
     package init(_ commands: [Command], hasher: IdentityHasher) {
         self.commands = commands
         entries.reserveCapacity(commands.count)
-        payloads.reserveCapacity(commands.count * 192 + PreparedCommands.largePayload)
+        // A lone payload gets just the room that it may need: little memory comes and goes much faster.
+        if commands.count > 1 { payloads.reserveCapacity(commands.count * 192 + PreparedCommands.largePayload) }
         if commands.count >= PreparedCommands.saltedCommands { drawSalts() }
         for index in commands.indices {
             do throws(Refusal) {
@@ -106,7 +107,7 @@ package struct PreparedCommands: Sendable {
         // What becomes due is noted by the longer way.
         if content.expiresAt == nil { entry.notice = CompactFact(fact) }
         if entry.notice == nil { facts[index] = fact }
-        payloads.growGeometrically(for: PreparedCommands.largePayload)
+        if commands.count > 1 { payloads.growGeometrically(for: PreparedCommands.largePayload) }
         entry.payloadStart = payloads.count
         PayloadEncoder.append(
             user: user, key: key, actor: actor, device: device, commandFingerprint: entry.fingerprint,

@@ -42,22 +42,25 @@ package final class Writer: Sendable {
                 return .task(tasks.remove(at: nextTask))
             }
             isTaskNext = true
-            if appends.isEmpty { return .close }
-            let group = Array(appends.prefix(groupCount))
-            appends.removeFirst(group.count)
-            return .append(group)
+            return appends.isEmpty ? .close : .append(takeAppends())
         }
 
-        /// How many of the first requests go into one transaction.
-        private var groupCount: Int {
-            var commands = 0
-            var bytes = 0
-            for (index, request) in appends.enumerated() {
+        /// Takes the first requests that fit into one transaction: at least one, unless something is in it already.
+        ///
+        /// - Parameters:
+        ///   - commands: that are in it.
+        ///   - bytes: of their payloads.
+        mutating func takeAppends(besides commands: Int = 0, _ bytes: Int = 0) -> [AppendRequest] {
+            let isEmpty = commands == 0
+            var (commands, bytes) = (commands, bytes)
+            let end = appends.firstIndex { request in
                 commands += request.prepared.commands.count
                 bytes += request.prepared.payloads.count
-                if index > 0, commands > groupCommands || bytes > groupBytes { return index }
+                return commands > groupCommands || bytes > groupBytes
             }
-            return appends.count
+            let count = end.map { $0 == 0 && isEmpty ? 1 : $0 } ?? appends.count
+            defer { appends.removeFirst(count) }
+            return Array(appends.prefix(count))
         }
     }
 
@@ -151,14 +154,27 @@ package final class Writer: Sendable {
 
     /// Waits until so many requests to append are there, or something else, or the time has passed.
     ///
-    /// - Returns: how many requests are there then.
-    func gather(_ quorum: Int, nanoseconds: Int) -> Int {
-        queue.withLock { $0.quorum = quorum }
-        queue.wait(timeoutNanoseconds: nanoseconds, until: { $0.isReady }, { _ in })
-        return queue.withLock { queue in
-            queue.quorum = 1
-            return queue.appends.count
+    /// - Returns: whether there is something before the time has passed.
+    func gather(_ quorum: Int, nanoseconds: Int) -> Bool {
+        gather(quorum, nanoseconds) { $0.isReady }
+    }
+
+    /// The same, and takes the requests that are there then, as far as they fit into a transaction.
+    ///
+    /// - Parameters:
+    ///   - commands: that are in it already.
+    ///   - bytes: of their payloads.
+    func gather(_ quorum: Int, nanoseconds: Int, besides commands: Int, _ bytes: Int) -> [AppendRequest] {
+        gather(quorum, nanoseconds) { $0.takeAppends(besides: commands, bytes) }
+    }
+
+    private func gather<R>(_ quorum: Int, _ nanoseconds: Int, _ body: (inout Queue) -> sending R) -> sending R {
+        func end(_ queue: inout sending Queue) -> sending R {
+            defer { queue.quorum = 1 }
+            return body(&queue)
         }
+        queue.withLock { $0.quorum = quorum }
+        return queue.wait(timeoutNanoseconds: nanoseconds, until: { $0.isReady }, end) ?? queue.withLock(end)
     }
 
     /// Lets requests wait for the next group, before all others.

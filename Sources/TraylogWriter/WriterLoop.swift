@@ -39,6 +39,8 @@ package struct WriterLoop {
     private var tick: TickRun?
     private var isTickNext = false
     private var rhythm = GroupRhythm()
+    /// The requests to wait for with the next transaction, and for how long at a time.
+    private var gathering: (quorum: Int, nanoseconds: Int)?
     /// Stored states are behind the log.
     private var hasUnstored: Bool
     /// So far behind that they and the callers take turns.
@@ -91,7 +93,7 @@ package struct WriterLoop {
             switch nextStep() {
             case .work(.append(let requests)): append(requests)
             case .work(.task(let task)):
-                rhythm.pause()
+                pause()
                 task.run(&self)
             case .tick: tickByItself()
             case .store: storeSlice()
@@ -115,17 +117,25 @@ package struct WriterLoop {
             let idle = idleStep
             let timeout = idle.map { min($0.milliseconds, due ?? .max) } ?? due
             if let work = writer.next(within: timeout) { return .work(work) }
-            rhythm.pause()
+            pause()
             if let idle, idle.milliseconds == timeout { return idle.step }
         }
     }
 
     /// Waits a little for the callers that were just answered to come back.
     ///
-    /// Without it the first ones back would get a commit of their own, and all others would wait for two.
+    /// Without it the first ones back would get a commit of their own, and all others would wait for two. The first half of
+    /// them is decided while the others come.
     private mutating func gather() {
-        guard let (quorum, nanoseconds) = rhythm.wait else { return }
-        rhythm.noteGathered(writer.gather(quorum, nanoseconds: nanoseconds))
+        gathering = rhythm.wait
+        guard let (quorum, nanoseconds) = gathering else { return }
+        if !writer.gather(max(quorum / 2, 1), nanoseconds: nanoseconds) { gathering?.nanoseconds = 0 }
+    }
+
+    /// Waits for nobody with the next transaction.
+    private mutating func pause() {
+        rhythm.pause()
+        gathering = nil
     }
 
     /// The step to take when nobody comes for a while; nil for none.
@@ -179,34 +189,52 @@ package struct WriterLoop {
     private mutating func append(_ requests: [AppendRequest]) {
         isStoring = false
         let start = SystemClock.monotonicNanoseconds()
-        let commands = requests.reduce(0) { $0 + $1.prepared.commands.count }
         turn = requests.first.map { ($0.since, start) }
         defer { turn = nil }
-        let outcomes = outcomes(of: requests, commands)
+        var decision = GroupDecision(limit: logOfRecord?.largestGroupBytes ?? .max, directory: directory)
+        decision.add(requests, now: now)
+        let outcomes = outcomes(of: &decision)
         rhythm.note(
-            jobs: requests.count, commands: commands, waiting: writer.waiting,
+            jobs: outcomes.count, commands: decision.commands, waiting: writer.waiting,
             nanoseconds: Int(SystemClock.monotonicNanoseconds() - start))
-        for (request, outcome) in zip(requests, outcomes) { request.answer(outcome) }
+        for (request, outcome) in zip(decision.requests, outcomes) { request.answer(outcome) }
     }
 
-    private mutating func outcomes(of requests: [AppendRequest], _ commands: Int) -> [AppendRequest.Outcome] {
-        let now = now
-        var count = requests.count
+    private mutating func outcomes(of decision: inout GroupDecision) -> [AppendRequest.Outcome] {
+        var count = decision.requests.count
         do {
             try recover()
-            let (directory, limit) = (directory, logOfRecord?.largestGroupBytes ?? .max)
-            var decision = GroupDecision(requests, limit: limit, directory: directory)
-            memory.withLock { $0.begin(events: commands, now: now) }
-            while !memory.withLock({ decision.proceed(&$0) }) { memory.letOthersIn() }
+            let events = max(decision.commands, gathering?.quorum ?? 0)
+            memory.withLock { $0.begin(events: events, now: decision.now) }
+            decide(&decision)
+            if gatherRest(&decision) { decide(&decision) }
             count = decision.outcomes.count
-            writer.putBack(requests[count...])
+            writer.putBack(decision.requests[count...])
             try confirmAnswers()
             try commit()
             return decision.outcomes
         } catch {
             let failure = TraylogError(error, in: directory)
-            return requests[..<count].map { _ in .failure(failure) }
+            return decision.requests[..<count].map { _ in .failure(failure) }
         }
+    }
+
+    private func decide(_ decision: inout GroupDecision) {
+        while !memory.withLock({ decision.proceed(&$0) }) { memory.letOthersIn() }
+    }
+
+    /// Waits for the rest of the callers, and adds the requests that came while those before were decided.
+    ///
+    /// - Returns: whether there are any.
+    private mutating func gatherRest(_ decision: inout GroupDecision) -> Bool {
+        guard let (quorum, nanoseconds) = gathering.take() else { return false }
+        defer { rhythm.noteGathered(decision.requests.count) }
+        let missing = quorum - decision.requests.count
+        guard missing > 0, decision.hasRoom else { return false }
+        let rest = writer.gather(
+            missing, nanoseconds: nanoseconds, besides: decision.commands, decision.payloadBytes)
+        decision.add(rest, now: now)
+        return !rest.isEmpty
     }
 
     /// Makes the transaction durable, then visible.

@@ -115,8 +115,9 @@ import TraylogPlatform
                 let commands = (1...100).map { Command(user: "busy", .mark(.read, [.seq(Seq(UInt64($0)))])) }
                 let request = AppendRequest(PreparedCommands(commands, hasher: hasher), mode: .atomic) { _ in }
                 let turns = try store.writer.perform { loop in
-                    var decision = GroupDecision([request], limit: .max, directory: path, nanosecondsPerTurn: 0)
+                    var decision = GroupDecision(limit: .max, directory: path, nanosecondsPerTurn: 0)
                     let (memory, now) = (loop.memory, loop.now)
+                    decision.add([request], now: now)
                     memory.withLock { $0.begin(events: 100, now: now) }
                     var turns = 1
                     while !memory.withLock({ decision.proceed(&$0) }) {
@@ -151,8 +152,9 @@ import TraylogPlatform
                     PreparedCommands([notify("other")], hasher: hasher), mode: .atomic
                 ) { _ in }
                 try store.writer.perform { loop in
-                    var decision = GroupDecision([refused, good], limit: .max, directory: path, nanosecondsPerTurn: 0)
+                    var decision = GroupDecision(limit: .max, directory: path, nanosecondsPerTurn: 0)
                     let (memory, now) = (loop.memory, loop.now)
+                    decision.add([refused, good], now: now)
                     memory.withLock { $0.begin(events: 102, now: now) }
                     while !memory.withLock({ decision.proceed(&$0) }) {}
                     try loop.commit()
