@@ -185,7 +185,7 @@ extension Store {
     ///   the store knows (after a power loss in between, the command's ``Command/key`` tells).
     @discardableResult
     public func perform(_ command: Command) async throws(TraylogError) -> Receipt {
-        try await perform([command])[0]
+        try await outcome(of: [command], .atomic).receipt()
     }
 
     /// Performs all commands as one transaction: all are stored, or (when one is refused) none.
@@ -270,10 +270,20 @@ extension Store {
 extension AppendRequest.Outcome {
     /// The receipts of an atomic request, in which nothing was refused.
     func receipts() throws(TraylogError) -> [Receipt] {
+        let results = try get()
         var receipts: [Receipt] = []
-        for result in try get() {
-            do throws(Refusal) { receipts.append(try result.get()) } catch { throw .refused(error) }
+        receipts.reserveCapacity(results.count)
+        do throws(Refusal) {
+            for result in results { receipts.append(try result.get()) }
+        } catch {
+            throw .refused(error)
         }
         return receipts
+    }
+
+    /// The receipt of a request with one command.
+    func receipt() throws(TraylogError) -> Receipt {
+        let results = try get()
+        do throws(Refusal) { return try results[0].get() } catch { throw .refused(error) }
     }
 }

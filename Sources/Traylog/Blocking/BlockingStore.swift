@@ -31,7 +31,9 @@ public struct BlockingStore: BlockingQueries {
     /// - Throws: ``TraylogError/refused(_:)``; ``TraylogError/failed(_:)``, after which nothing was stored as far as
     ///   the store knows (after a power loss in between, the command's ``Command/key`` tells).
     @discardableResult
-    public func perform(_ command: Command) throws(TraylogError) -> Receipt { try perform([command])[0] }
+    public func perform(_ command: Command) throws(TraylogError) -> Receipt {
+        try outcome(of: [command], .atomic).receipt()
+    }
 
     /// Performs all commands as one transaction: all are stored, or (when one is refused) none.
     ///
