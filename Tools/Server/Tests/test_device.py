@@ -73,7 +73,9 @@ class DeviceTests(unittest.TestCase):
             proxy.stop()
             mark = device.ask("mark", **{"as": "archived", "items": [2]})["id"]
             message = device.ask("send", to="bob", lane="text", content={"title": "Hi"})["id"]
-            device.until(lambda: any(event.get("status") == "offline" for event in device.events))
+            # What is being sent when the program is killed would be listed as interrupted.
+            device.until(lambda: any(event.get("status") == "offline" for event in device.events) and all(
+                device.states(entry)[-1] == "queued" for entry in (mark, message)))
             self.assertEqual(device.ask("tray")["total"], 2)
             device.kill()
             directory = device.directory
