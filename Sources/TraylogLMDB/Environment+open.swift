@@ -32,6 +32,9 @@ extension Environment {
         }
     }
 
+    /// The names of the data file and of the journal, in the directory of an environment.
+    package static let (dataName, journalName) = ("data.mdb", "journal")
+
     /// The data file of the store in `directory` and the journal beside it, for reading them without LMDB.
     package static func paths(of directory: String) throws(LMDBError) -> (data: String, journal: String) {
         let environment = try StoreDirectory(path: directory).environment()

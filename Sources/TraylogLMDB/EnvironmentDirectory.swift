@@ -13,9 +13,9 @@ struct EnvironmentDirectory: Hashable, Sendable {
 }
 
 extension EnvironmentDirectory {
-    var dataPath: String { path + "/data.mdb" }
+    var dataPath: String { "\(path)/\(Environment.dataName)" }
     /// The newest commits, which the data file may not have on disk; missing until the first one.
-    var journalPath: String { path + "/journal" }
+    var journalPath: String { "\(path)/\(Environment.journalName)" }
     /// Never to be opened by us while the store is open: closing it would drop LMDB's locks in this process.
     var lockPath: String { path + "/lock.mdb" }
 

@@ -14,8 +14,6 @@ struct OutboxSalvage {
 
     private var next: String { path + ".new" }
     private static let keptName = ".damaged-"
-    static let dataName = "data.mdb"
-    private static let journalName = "journal"
     static let code = "damaged"
 
     /// Takes the place of the outbox, where a process was killed between two renames.
@@ -76,7 +74,7 @@ struct OutboxSalvage {
         do {
             for name in try Files.names(in: path).sorted() {
                 let directory = "\(path)/\(name)"
-                guard Files.exists("\(directory)/\(Self.dataName)") else { continue }
+                guard Files.exists("\(directory)/\(Environment.dataName)") else { continue }
                 try scan(directory, &found)
             }
         } catch {
@@ -100,9 +98,9 @@ struct OutboxSalvage {
     }
 
     private func scan(_ directory: String, _ found: inout [UInt64: [UInt8]]) throws {
-        let file = try FileDescriptor(opening: "\(directory)/\(Self.dataName)", .reading)
+        let file = try FileDescriptor(opening: "\(directory)/\(Environment.dataName)", .reading)
         defer { file.close() }
-        let scan = LeafScan(file, journal: "\(directory)/\(Self.journalName)")
+        let scan = LeafScan(file, journal: "\(directory)/\(Environment.journalName)")
         try scan.forEachEntry { page, entry in
             guard entry.key.count == 8 else { return }
             let number = LMDBStorage.number(page.extracting(entry.key))

@@ -6,8 +6,8 @@ import TraylogDomain
 @testable import Traylog
 @testable import TraylogPages
 
-/// What is left after a power cut of a store whose header is damaged, too, so that nobody can open it: the newest commits
-/// are in the journal alone.
+/// A power cut left the newest commits in the journal alone, and the header is damaged, too: nobody can open the store, and an
+/// export has to find them there.
 @Suite struct JournalSalvageTests {
     /// Which page of the header is lost: the first one has the number of the journal.
     enum Header: CaseIterable {

@@ -16,12 +16,11 @@ import TraylogPlatform
     }
 
     /// A writer without a thread, whose part the test plays.
-    private func withWriter(_ body: (Writer, StoreLock) throws -> Void) throws {
+    private func withWriter(_ body: (Writer) throws -> Void) throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store in
-                let source = try #require(store.queries.source as? LiveSource)
                 let environment = try store.writer.perform { $0.environment }
-                try body(Writer(directory: path, environment: environment), source.memory)
+                try body(Writer(directory: path, environment: environment))
             }
         }
     }
@@ -86,7 +85,7 @@ import TraylogPlatform
     }
 
     @Test func theWriterWaitsForAsManyAsItIsTold() throws {
-        try withWriter { writer, _ in
+        try withWriter { writer in
             #expect(!writer.gather(1, nanoseconds: 1_000))
             writer.append(request(hasher, [notify("ann")]))
             #expect(!writer.gather(2, nanoseconds: 1_000))
@@ -101,7 +100,7 @@ import TraylogPlatform
     }
 
     @Test func aTaskEndsTheWaiting() throws {
-        try withWriter { writer, _ in
+        try withWriter { writer in
             writer.perform({ _ in }, answer: { _ in })
             #expect(writer.gather(9, nanoseconds: 60_000_000_000))
             #expect(writer.gather(9, nanoseconds: 60_000_000_000, besides: 1, 0).isEmpty)
@@ -109,7 +108,7 @@ import TraylogPlatform
     }
 
     @Test func aTransactionTakesWhatFits() throws {
-        try withWriter { writer, _ in
+        try withWriter { writer in
             for _ in 0..<3 { writer.append(request(hasher, [notify("ann"), notify("bob")])) }
             #expect(writer.gather(1, nanoseconds: 0, besides: Writer.groupCommands - 1, 0).isEmpty)
             #expect(writer.gather(1, nanoseconds: 0, besides: Writer.groupCommands - 4, 0).count == 2)

@@ -75,7 +75,7 @@ class DeviceTests(unittest.TestCase):
             message = device.ask("send", to="bob", lane="text", content={"title": "Hi"})["id"]
             # What is being sent when the program is killed would be listed as interrupted.
             device.until(lambda: any(event.get("status") == "offline" for event in device.events) and all(
-                device.states(entry)[-1] == "queued" for entry in (mark, message)))
+                device.states(entry)[-1:] == ["queued"] for entry in (mark, message)))
             self.assertEqual(device.ask("tray")["total"], 2)
             device.kill()
             directory = device.directory
