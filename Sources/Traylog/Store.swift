@@ -144,11 +144,11 @@ public final class Store: TrayQueries {
         let source = LiveSource(
             directory: directory, environment: environment, tables: tables, memory: memory, hasher: hasher)
         let thread = OSThread.start(name: "traylog-writer") {
-            var loop = WriterLoop(
+            WriterLoop(
                 writer, directory: directory, environment: environment, tables: tables, memory: memory,
                 listener: Announcer(directory: directory, hub: hub, projections: projections, head: head),
-                options: options, logOfRecord: logOfRecord)
-            loop.run()
+                options: options, logOfRecord: logOfRecord
+            ).run()
         }
         return Store(
             directory: directory, environment: environment,

@@ -4,8 +4,8 @@ import TraylogDomain
 public protocol StoreObserver: Sendable {
     /// Takes note of something that has just happened.
     ///
-    /// Called on threads of the store, often on the one that writes: everybody waits until it returns. Do not call the store
-    /// from here.
+    /// Called on threads of the store, or on that of a caller who writes by itself (``Store/blocking``), often while a transaction
+    /// ends: everybody waits until it returns. Do not call the store from here.
     func observe(_ activity: StoreActivity)
 }
 

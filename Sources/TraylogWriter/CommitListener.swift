@@ -1,7 +1,7 @@
 import TraylogDomain
 
-/// Whom the writer tells of its commits, on its own thread.
-package protocol CommitListener {
+/// Whom the writer tells of its commits, on the thread that writes.
+package protocol CommitListener: Sendable {
     /// Whether anybody wants to know whose trays a commit changes. Asked under the lock that publishes the commit.
     var wantsTouched: Bool { get }
     /// Events through `head` are visible.

@@ -5,6 +5,8 @@
 struct GroupRhythm {
     /// The figures of the last group, while none was skipped since.
     private var last: (jobs: Int, commands: Int, waiting: Int, nanoseconds: Int)?
+    /// Nobody has asked since the last group.
+    private var isNew = false
     /// The share of those answered who came back in time, in 1/256; a running mean.
     private var returning = 256
     /// Groups since somebody was waited for.
@@ -26,6 +28,7 @@ struct GroupRhythm {
     ///   - nanoseconds: how long it took.
     mutating func note(jobs: Int, commands: Int, waiting: Int, nanoseconds: Int) {
         last = (jobs, commands, waiting, nanoseconds)
+        isNew = true
         unwaited += 1
     }
 
@@ -34,9 +37,10 @@ struct GroupRhythm {
         last = nil
     }
 
-    /// How many jobs to wait for and how long; nil for not at all.
-    var wait: (quorum: Int, nanoseconds: Int)? {
-        guard let last, last.jobs + last.waiting > 1, last.commands <= GroupRhythm.smallGroup else { return nil }
+    /// How many jobs to wait for and how long, once after each group; nil for not at all.
+    mutating func nextWait() -> (quorum: Int, nanoseconds: Int)? {
+        defer { isNew = false }
+        guard isNew, let last, last.jobs + last.waiting > 1, last.commands <= GroupRhythm.smallGroup else { return nil }
         guard returning >= 128 || unwaited >= GroupRhythm.groupsBetweenTrials else { return nil }
         return (last.jobs + last.waiting, last.nanoseconds / GroupRhythm.patience)
     }

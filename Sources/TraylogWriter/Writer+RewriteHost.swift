@@ -106,7 +106,7 @@ extension WriterLoop {
         let memory = memory
         let result = Result {
             try environment.replace(
-                by: successor, beforeRename: { finished = try fill(takeCapture(), agree(on:)) },
+                by: successor, beforeRename: { finished = try fill(takeCapture()) { try agree(on: $0) } },
                 exchange: { goOn in
                     guard let finished else { preconditionFailure("a file is filled before it is used") }
                     let touched = memory.withLock { memory in

@@ -2,9 +2,10 @@ import TraylogDomain
 import TraylogLMDB
 import TraylogPlatform
 
-/// Hands work to the one thread that writes, ``WriterLoop``; safe to use from any thread.
+/// Hands work to whoever writes; safe to use from any thread.
 ///
-/// There are requests to append, which share transactions, and tasks, each of which has the thread for itself.
+/// There are requests to append, which share transactions, and tasks, each of which has the loop for itself. The writer's
+/// thread has the ``WriterLoop``. While it rests, a thread that waits for its append anyway may have it.
 package final class Writer: Sendable {
     /// Commands that share a transaction at most, and bytes of their payloads, as far as those are known before; one
     /// request may be larger.
@@ -20,53 +21,9 @@ package final class Writer: Sendable {
         case close
     }
 
-    private struct Queue {
-        var appends: [AppendRequest] = []
-        var tasks: [WriterTask] = []
-        /// Tasks that change tables by themselves wait until the data file was replaced.
-        var holdsWrites = false
-        var isClosing = false
-        /// How many requests to append the thread waits for, while it waits for a group.
-        var quorum = 1
-        /// Tasks and groups take turns.
-        var isTaskNext = true
-
-        /// Whether it is time for the thread to look.
-        var isReady: Bool { appends.count >= quorum || nextTask != nil || isClosing }
-
-        private var nextTask: Int? { tasks.firstIndex { !holdsWrites || !$0.isWrite } }
-
-        mutating func take() -> Work {
-            if let nextTask, isTaskNext || appends.isEmpty {
-                isTaskNext = false
-                return .task(tasks.remove(at: nextTask))
-            }
-            isTaskNext = true
-            return appends.isEmpty ? .close : .append(takeAppends())
-        }
-
-        /// Takes the first requests that fit into one transaction: at least one, unless something is in it already.
-        ///
-        /// - Parameters:
-        ///   - commands: that are in it.
-        ///   - bytes: of their payloads.
-        mutating func takeAppends(besides commands: Int = 0, _ bytes: Int = 0) -> [AppendRequest] {
-            let isEmpty = commands == 0
-            var (commands, bytes) = (commands, bytes)
-            let end = appends.firstIndex { request in
-                commands += request.prepared.commands.count
-                bytes += request.prepared.payloads.count
-                return commands > groupCommands || bytes > groupBytes
-            }
-            let count = end.map { $0 == 0 && isEmpty ? 1 : $0 } ?? appends.count
-            defer { appends.removeFirst(count) }
-            return Array(appends.prefix(count))
-        }
-    }
-
     private let directory: String
     private let environment: Environment
-    private let queue = Monitor(Queue())
+    private let queue = Monitor(WriterQueue())
 
     package init(directory: String, environment: Environment) {
         self.directory = directory
@@ -75,9 +32,24 @@ package final class Writer: Sendable {
 
     // MARK: For callers
 
-    /// Hands commands over; they are answered once, on the writer's thread.
+    /// Hands commands over; they are answered once, on the thread that writes.
     package func append(_ request: AppendRequest) {
         if let problem = enqueue({ $0.appends.append(request) }) { request.answer(.failure(problem)) }
+    }
+
+    /// Performs commands on the calling thread if nobody else is here; hands them over if not.
+    ///
+    /// Two threads that wake each other for one append take 40 µs for that alone. It may take as long as the disk does.
+    package func appendHere(_ request: AppendRequest) {
+        guard !environment.isInherited, var loop = queue.withLock({ $0.lend() }) else { return append(request) }
+        loop.append([request])
+        takeBack(loop)
+    }
+
+    private func takeBack(_ loop: consuming WriterLoop) {
+        let time = loop.nextTime
+        var loop: WriterLoop? = loop
+        if queue.withLock({ $0.takeBack(&loop, lookingAt: time) }) { queue.signalAll() }
     }
 
     /// Has `body` run on the writer's thread, between two transactions; it is answered there, once.
@@ -131,19 +103,20 @@ package final class Writer: Sendable {
     }
 
     /// - Returns: why nobody would answer.
-    private func enqueue(_ add: (inout Queue) -> Void) -> TraylogError? {
+    private func enqueue(_ add: (inout WriterQueue) -> Void) -> TraylogError? {
         do {
             // A fork leaves the thread, and whoever holds the lock, with the parent.
             try environment.checkProcess("write")
         } catch {
             return TraylogError(error, in: directory)
         }
-        let (isOpen, isReady) = queue.withLock { queue in
+        let (isOpen, mustSignal) = queue.withLock { queue in
             if !queue.isClosing { add(&queue) }
-            return (!queue.isClosing, queue.isReady)
+            // A caller who has the loop will look.
+            return (!queue.isClosing, queue.isReady && !queue.isLent)
         }
         guard isOpen else { return .closed(directory) }
-        if isReady { queue.signalAll() }
+        if mustSignal { queue.signalAll() }
         return nil
     }
 
@@ -168,8 +141,8 @@ package final class Writer: Sendable {
         gather(quorum, nanoseconds) { $0.takeAppends(besides: commands, bytes) }
     }
 
-    private func gather<R>(_ quorum: Int, _ nanoseconds: Int, _ body: (inout Queue) -> sending R) -> sending R {
-        func end(_ queue: inout sending Queue) -> sending R {
+    private func gather<R>(_ quorum: Int, _ nanoseconds: Int, _ body: (inout WriterQueue) -> sending R) -> sending R {
+        func end(_ queue: inout sending WriterQueue) -> sending R {
             defer { queue.quorum = 1 }
             return body(&queue)
         }
@@ -183,12 +156,23 @@ package final class Writer: Sendable {
         queue.withLock { $0.appends.insert(contentsOf: requests, at: 0) }
     }
 
-    /// Waits for work.
+    /// The next work; nil when there is none.
+    func next() -> Work? { queue.withLock { $0.isReady ? $0.take() : nil } }
+
+    /// Waits until there is work, or for a time; meanwhile callers may have the loop.
     ///
-    /// - Parameter milliseconds: how long; nil for ever.
-    /// - Returns: nil when there was none for so long.
-    func next(within milliseconds: Int?) -> Work? {
-        queue.wait(timeoutMilliseconds: milliseconds, until: { $0.isReady }, { $0.take() })
+    /// - Parameter time: by the monotonic clock. A caller may leave the loop with an earlier one.
+    func rest(_ loop: consuming WriterLoop, until time: Int64) -> WriterLoop {
+        var loop: WriterLoop? = loop
+        queue.withLock { $0.rest(&loop, until: time) }
+        let nanoseconds = time == .max ? nil : Int(max(time - SystemClock.monotonicNanoseconds(), 0))
+        let back = queue.wait(timeoutNanoseconds: nanoseconds, until: { $0.wantsThread }, { $0.wake() })
+        if let back { return back }
+        queue.withLock { $0.mustLook = true }
+        let late = queue.wait(timeoutNanoseconds: nil, until: { $0.wantsThread }, { $0.wake() })
+        guard var late else { preconditionFailure("A wait without a time limit ended.") }
+        late.pause()
+        return late
     }
 }
 
@@ -218,7 +202,7 @@ package final class AppendRequest: Sendable {
     }
 }
 
-/// Something that only the writer's thread may do, between two transactions.
+/// Something that only who has the loop may do, between two transactions.
 struct WriterTask: Sendable {
     /// Whether it has to wait while the data file is being replaced.
     let isWrite: Bool

@@ -3,16 +3,17 @@ import TraylogLMDB
 import TraylogPlatform
 import TraylogStates
 
-/// The thread that writes: takes what waits, decides, commits once for all, answers everybody.
+/// What the thread that writes does: takes what waits, decides, commits once for all, answers everybody.
 ///
-/// While it waits for the disk, the next group gathers in the queue, and the packer makes the next slice.
-package struct WriterLoop {
+/// While it waits for the disk, the next group gathers in the queue, and the packer makes the next slice. There is one loop,
+/// and who has it writes: the writer's thread or, while that one rests, a caller (``Writer/appendHere(_:)``).
+package struct WriterLoop: ~Copyable, Sendable {
     /// How long the store must be idle before everything unflushed is written.
-    private static let idleMilliseconds = 200
+    private static let idleNanoseconds: Int64 = 200_000_000
     /// The same for what a relaxed commit left to the system.
-    private static let relaxedMilliseconds = 50
+    private static let relaxedNanoseconds: Int64 = 50_000_000
     /// How long to sleep at most while something will be due: after that the clock is looked at anew.
-    private static let clockMilliseconds = 10_000
+    private static let clockMilliseconds: Int64 = 10_000
     /// Before a tick that failed is tried again.
     private static let tickRetryMilliseconds: Int64 = 10_000
 
@@ -49,6 +50,8 @@ package struct WriterLoop {
     private var hasUnsynced = false
     /// The store is idle and being brought up to the log.
     private var isStoring = false
+    /// When the last step ended, by the monotonic clock.
+    private var idleSince = SystemClock.monotonicNanoseconds()
 
     package init(
         _ writer: Writer, directory: String, environment: Environment, tables: Tables, memory: StoreLock,
@@ -82,11 +85,13 @@ package struct WriterLoop {
         case store
         /// Nobody came: make sure of what a relaxed commit left to the system.
         case sync
+        /// There is nothing to do before a time, by the monotonic clock.
+        case rest(until: Int64)
     }
 
     /// The thread's life.
-    package mutating func run() {
-        let memory = memory
+    package consuming func run() {
+        let (memory, writer) = (memory, writer)
         let packer = OSThread.start(name: "traylog-packer") { WriterLoop.pack(memory) }
         defer { packer.join() }
         while true {
@@ -98,62 +103,65 @@ package struct WriterLoop {
             case .tick: tickByItself()
             case .store: storeSlice()
             case .sync: sync()
+            case .rest(let time):
+                self = writer.rest(self, until: time)
+                continue
             case .work(.close): return close()
             }
+            idleSince = SystemClock.monotonicNanoseconds()
         }
     }
 
     private mutating func nextStep() -> Step {
         if isFarBehind, !isStoring { return .store }
         gather()
-        while true {
-            let due = millisecondsUntilDue
-            if due == 0 || tick != nil {
-                // A tick of many items takes turns with all other work.
-                isTickNext.toggle()
-                if !isTickNext, let work = writer.next(within: 0) { return .work(work) }
-                return .tick
-            }
-            let idle = idleStep
-            let timeout = idle.map { min($0.milliseconds, due ?? .max) } ?? due
-            if let work = writer.next(within: timeout) { return .work(work) }
-            pause()
-            if let idle, idle.milliseconds == timeout { return idle.step }
+        if tick != nil || dueTime == 0 {
+            // A tick of many items takes turns with all other work.
+            isTickNext.toggle()
+            if !isTickNext, let work = writer.next() { return .work(work) }
+            return .tick
         }
+        if let work = writer.next() { return .work(work) }
+        if let idle = idleStep, idle.time <= SystemClock.monotonicNanoseconds() { return idle.step }
+        return .rest(until: nextTime)
     }
+
+    /// When there is something to do that nobody asks for, by the monotonic clock; 0 for at once.
+    var nextTime: Int64 { isFarBehind && !isStoring ? 0 : min(idleStep?.time ?? .max, dueTime) }
 
     /// Waits a little for the callers that were just answered to come back.
     ///
     /// Without it the first ones back would get a commit of their own, and all others would wait for two. The first half of
     /// them is decided while the others come.
     private mutating func gather() {
-        gathering = rhythm.wait
+        gathering = rhythm.nextWait()
         guard let (quorum, nanoseconds) = gathering else { return }
         if !writer.gather(max(quorum / 2, 1), nanoseconds: nanoseconds) { gathering?.nanoseconds = 0 }
     }
 
     /// Waits for nobody with the next transaction.
-    private mutating func pause() {
+    mutating func pause() {
         rhythm.pause()
         gathering = nil
     }
 
-    /// The step to take when nobody comes for a while; nil for none.
-    private var idleStep: (step: Step, milliseconds: Int)? {
-        if hasUnsynced && isRelaxed { return (.sync, WriterLoop.relaxedMilliseconds) }
+    /// The step to take when nobody comes until a time, by the monotonic clock; nil for none.
+    private var idleStep: (step: Step, time: Int64)? {
+        if hasUnsynced && isRelaxed { return (.sync, idleSince + WriterLoop.relaxedNanoseconds) }
         guard hasUnstored else { return nil }
-        return (.store, isStoring ? 0 : WriterLoop.idleMilliseconds)
+        return (.store, isStoring ? 0 : idleSince + WriterLoop.idleNanoseconds)
     }
 
-    /// How long until the next tick that the store makes by itself; not for ever, because the clock may be set.
-    private var millisecondsUntilDue: Int? {
-        guard ticksByItself, let due = nextDue?.milliseconds else { return nil }
+    /// When to look for the next tick that the store makes by itself, by the monotonic clock; 0 for at once.
+    private var dueTime: Int64 {
+        guard ticksByItself, let due = nextDue?.milliseconds else { return .max }
         let now = now.milliseconds
         // Any time may stand here: the earliest one says that something that waited is to be looked at.
         guard due > now else { return 0 }
-        let distance = due.subtractingReportingOverflow(now)
-        let limit = WriterLoop.clockMilliseconds
-        return distance.overflow ? limit : Int(min(distance.partialValue, Int64(limit)))
+        let (distance, overflows) = due.subtractingReportingOverflow(now)
+        // Not too late, because the clock of what is due may be set.
+        let milliseconds = overflows ? WriterLoop.clockMilliseconds : min(distance, WriterLoop.clockMilliseconds)
+        return SystemClock.monotonicNanoseconds() + milliseconds * 1_000_000
     }
 
     /// The life of a second thread: makes slices while the writer waits for the disk, and does what takes long without the
@@ -186,7 +194,7 @@ package struct WriterLoop {
     // MARK: Appending
 
     /// Performs requests as one transaction, and answers them when it is durable.
-    private mutating func append(_ requests: [AppendRequest]) {
+    mutating func append(_ requests: [AppendRequest]) {
         isStoring = false
         let start = SystemClock.monotonicNanoseconds()
         turn = requests.first.map { ($0.since, start) }
@@ -194,9 +202,10 @@ package struct WriterLoop {
         var decision = GroupDecision(limit: logOfRecord?.largestGroupBytes ?? .max, directory: directory)
         decision.add(requests, now: now)
         let outcomes = outcomes(of: &decision)
+        idleSince = SystemClock.monotonicNanoseconds()
         rhythm.note(
             jobs: outcomes.count, commands: decision.commands, waiting: writer.waiting,
-            nanoseconds: Int(SystemClock.monotonicNanoseconds() - start))
+            nanoseconds: Int(idleSince - start))
         for (request, outcome) in zip(decision.requests, outcomes) { request.answer(outcome) }
     }
 

@@ -7,6 +7,8 @@ extension Store {
     ///
     /// A task that makes one holds up a thread that other tasks wait for: a thousand tasks that block for their commands come to
     /// a few hundred commands a second, where `await` shares one sync among all of them.
+    ///
+    /// A thread that appends while nobody else does writes by itself, without waking another one.
     public var blocking: BlockingStore { BlockingStore(store: self) }
 }
 
@@ -66,7 +68,7 @@ public struct BlockingStore: BlockingQueries {
     private func outcome(of commands: [Command], _ mode: AppendRequest.Mode) -> AppendRequest.Outcome {
         var prepared = PreparedCommands(commands, hasher: store.hasher)
         if prepared.hasUndo { prepared.prepareUndos(queries.source) }
-        return Waiting.outcome { store.writer.append(AppendRequest(prepared, mode: mode, answer: $0)) }
+        return Waiting.outcome { store.writer.appendHere(AppendRequest(prepared, mode: mode, answer: $0)) }
     }
 
     /// Brings the stored states up to the log and gives the store free, as ``Store/close()`` does.

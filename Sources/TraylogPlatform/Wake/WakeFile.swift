@@ -2,33 +2,33 @@
 ///
 /// LMDB's own files change before a commit can be read, so that watching them wakes too early; this one changes
 /// after it. It is a hint and nothing else: a write that fails is forgotten, because whoever waits looks at the log
-/// now and then in any case. Used by the writer's thread alone.
-package final class WakeFile {
+/// now and then in any case.
+package final class WakeFile: Sendable {
     private let directory: String
-    private var file: FileDescriptor?
+    private let file = Monitor<FileDescriptor?>(nil)
 
     /// Opens or creates the file, if that is possible.
     package init(directory: String) {
         self.directory = directory
-        reopen()
+        file.withLock { reopen(&$0) }
     }
 
     deinit {
-        file?.close()
+        file.withLock { $0?.close() }
     }
 
     static func path(in directory: String) -> String { directory + "/wake" }
 
     /// Says that the log reaches to `head`, after the commit; some microseconds.
     package func announce(_ head: UInt64) {
-        if isGone { reopen() }
-        unsafe withUnsafeBytes(of: head.littleEndian) { bytes in unsafe try? file?.write(bytes.bytes, at: 0) }
+        file.withLock { file in
+            // It was never there, or somebody deleted or replaced it.
+            if (file?.nameCount ?? 0) == 0 { reopen(&file) }
+            unsafe withUnsafeBytes(of: head.littleEndian) { bytes in unsafe try? file?.write(bytes.bytes, at: 0) }
+        }
     }
 
-    /// The file was never there, or somebody deleted or replaced it.
-    private var isGone: Bool { (file?.nameCount ?? 0) == 0 }
-
-    private func reopen() {
+    private func reopen(_ file: inout FileDescriptor?) {
         file?.close()
         let owner = try? FileStatus(path: directory)
         file = try? FileDescriptor(openingOrCreating: Self.path(in: directory), owner: owner)

@@ -103,10 +103,8 @@ import Traylog
         try await store.perform((0..<50).map { .notify("ann", title: "\($0)") })
         try await store.perform(.markAll(.deleted, of: "ann"))
         try await store.notify("bob", title: "1")
-        let dropped = try await notes.first { activity -> UInt64? in
-            if case .compacted(let dropped, _, _) = activity { dropped } else { nil }
-        }
-        #expect(dropped > 0)
+        // On a slow machine the first one may come before there is anything to drop.
+        try await notes.first { if case .compacted(let dropped, _, _) = $0, dropped > 0 { () } else { nil } }
         await store.close()
     }
 

@@ -5,6 +5,8 @@ enum BenchCase: String, CaseIterable, Sendable, ExpressibleByArgument {
     case bulk100k = "bulk-100k"
     case bulk1m = "bulk-1m"
     case bulkKeys = "bulk-keys"
+    case blocking1 = "blocking-1"
+    case blocking8 = "blocking-8"
     case concurrent1 = "concurrent-1"
     case concurrent8 = "concurrent-8"
     case concurrent64 = "concurrent-64"

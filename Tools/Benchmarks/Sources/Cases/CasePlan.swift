@@ -19,8 +19,8 @@ extension BenchCase {
     var plan: CasePlan {
         switch self {
         case .bulk100k, .bulk1m, .bulkKeys: bulkPlan
-        case .concurrent1: callersPlan(1, events: 10_000)
-        case .concurrent8: callersPlan(8, events: 50_000)
+        case .concurrent1, .blocking1: callersPlan(1, events: 10_000)
+        case .concurrent8, .blocking8: callersPlan(8, events: 50_000)
         case .concurrent64: callersPlan(64, events: 200_000)
         case .concurrent512: callersPlan(512, events: 400_000)
         case .badge, .page, .pageDeep, .threads, .asOf: queryPlan

@@ -1,10 +1,15 @@
+import Foundation
 import Traylog
 
-/// Single appends, each durable before its caller goes on, by many tasks.
+/// Single appends, each durable before its caller goes on, by many tasks or threads.
 struct CallersMeasure {
     let setup: Setup
+    let isBlocking: Bool
 
-    init(_ setup: Setup) { self.setup = setup }
+    init(_ setup: Setup, isBlocking: Bool = false) {
+        self.setup = setup
+        self.isBlocking = isBlocking
+    }
 
     func run() async throws -> Figures {
         let store = try Store.open(setup.directory)
@@ -25,21 +30,46 @@ struct CallersMeasure {
 
     /// The microseconds of each append.
     private func append(_ commands: [Command], to store: Store) async throws -> [Double] {
-        let (callers, events) = (setup.callers, setup.events)
+        let (setup, isBlocking) = (setup, isBlocking)
         return try await withThrowingTaskGroup(of: [Double].self) { group in
-            for caller in 0..<callers {
+            for caller in 0..<setup.callers {
                 group.addTask {
-                    var latencies: [Double] = []
-                    latencies.reserveCapacity(events / callers + 1)
-                    for index in stride(from: caller, to: events, by: callers) {
-                        let watch = Stopwatch()
-                        _ = try await store.perform(commands[index % commands.count])
-                        latencies.append(watch.microseconds)
+                    guard isBlocking else { return try await Self.append(commands, of: caller, setup, to: store) }
+                    return try await withCheckedThrowingContinuation { continuation in
+                        Thread.detachNewThread {
+                            continuation.resume(
+                                with: Result { try Self.append(commands, of: caller, setup, to: store.blocking) })
+                        }
                     }
-                    return latencies
                 }
             }
             return try await group.reduce(into: []) { $0 += $1 }
         }
+    }
+
+    private static func append(
+        _ commands: [Command], of caller: Int, _ setup: Setup, to store: Store
+    ) async throws -> [Double] {
+        var latencies: [Double] = []
+        latencies.reserveCapacity(setup.events / setup.callers + 1)
+        for index in stride(from: caller, to: setup.events, by: setup.callers) {
+            let watch = Stopwatch()
+            _ = try await store.perform(commands[index % commands.count])
+            latencies.append(watch.microseconds)
+        }
+        return latencies
+    }
+
+    private static func append(
+        _ commands: [Command], of caller: Int, _ setup: Setup, to store: BlockingStore
+    ) throws -> [Double] {
+        var latencies: [Double] = []
+        latencies.reserveCapacity(setup.events / setup.callers + 1)
+        for index in stride(from: caller, to: setup.events, by: setup.callers) {
+            let watch = Stopwatch()
+            _ = try store.perform(commands[index % commands.count])
+            latencies.append(watch.microseconds)
+        }
+        return latencies
     }
 }

@@ -28,6 +28,7 @@ struct Measure: AsyncParsableCommand {
         case .bulk100k, .bulk1m: try await BulkMeasure(setup).run()
         case .bulkKeys: try await BulkMeasure(setup, hasKeys: true).run()
         case .concurrent1, .concurrent8, .concurrent64, .concurrent512: try await CallersMeasure(setup).run()
+        case .blocking1, .blocking8: try await CallersMeasure(setup, isBlocking: true).run()
         case .badge, .page, .pageDeep, .threads, .asOf: try QueryMeasure(setup).run(benchCase)
         case .markAll: try MarkAllMeasure(setup).run()
         case .broadcast: try BroadcastMeasure(setup).run()
