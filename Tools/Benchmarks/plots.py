@@ -19,6 +19,7 @@ WANTED = {
     ("bulk-100k", "lmdb-log"): 0.5, ("bulk-100k", "lmdb-naive"): 8, ("bulk-100k", "sqlite"): 8,
     ("bulk-100k", "postgres"): 10, ("bulk-100k", "redis"): 6, ("bulk-100k", "umadb"): 10,
     ("bulk-1m", "lmdb-log"): 0.4, ("bulk-keys", "bulk-100k"): 0.5,
+    ("blocking-1", "sqlite"): 1, ("blocking-1", "redis"): 1.1,
     ("concurrent-1", "sqlite"): 1, ("concurrent-1", "redis"): 1.1, ("concurrent-8", "sqlite"): 1.5, ("concurrent-8", "redis"): 1.5,
     ("concurrent-64", "lmdb-log"): 0.9, ("concurrent-64", "sqlite"): 3, ("concurrent-64", "postgres"): 3,
     ("concurrent-64", "redis"): 2.5, ("concurrent-64", "umadb"): 6,
@@ -31,7 +32,7 @@ WANTED = {
 }
 # The same where each sync takes a millisecond longer.
 WANTED_WITH_DELAY = {
-    ("concurrent-1", "sqlite"): 0.95, ("concurrent-64", "sqlite"): 1.5, ("concurrent-64", "postgres"): 1.5,
+    ("blocking-1", "sqlite"): 0.95, ("concurrent-1", "sqlite"): 0.95, ("concurrent-64", "sqlite"): 1.5, ("concurrent-64", "postgres"): 1.5,
     ("concurrent-64", "redis"): 1.5,
 }
 
