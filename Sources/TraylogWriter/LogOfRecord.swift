@@ -33,7 +33,7 @@ public protocol LogOfRecord: Sendable {
 }
 
 extension LogOfRecord {
-    /// Blocks the thread of the writer while the log works.
+    /// Blocks the thread that writes while the log works.
     fileprivate func wait<Value: Sendable>(
         _ body: @escaping @Sendable () async throws(StoreFailure) -> Value
     ) throws(TraylogError) -> Value {
