@@ -7,6 +7,8 @@ struct GroupRhythm {
     private var last: (jobs: Int, commands: Int, waiting: Int, nanoseconds: Int)?
     /// Nobody has asked since the last group.
     private var isNew = false
+    /// The next group was waited for.
+    private var waits = false
     /// The share of those answered who came back in time, in 1/256; a running mean.
     private var returning = 256
     /// Groups since somebody was waited for.
@@ -27,14 +29,18 @@ struct GroupRhythm {
     ///   - waiting: jobs that came meanwhile.
     ///   - nanoseconds: how long it took.
     mutating func note(jobs: Int, commands: Int, waiting: Int, nanoseconds: Int) {
-        last = (jobs, commands, waiting, nanoseconds)
-        isNew = true
         unwaited += 1
+        if let last, waits {
+            returning += (256 * max(jobs - last.waiting, 0) / last.jobs - returning) / 8
+            unwaited = 1
+        }
+        last = (jobs, commands, waiting, nanoseconds)
+        (isNew, waits) = (true, false)
     }
 
     /// Nobody was there for a while.
     mutating func pause() {
-        last = nil
+        (last, waits) = (nil, false)
     }
 
     /// How many jobs to wait for and how long, once after each group; nil for not at all.
@@ -42,13 +48,7 @@ struct GroupRhythm {
         defer { isNew = false }
         guard isNew, let last, last.jobs + last.waiting > 1, last.commands <= GroupRhythm.smallGroup else { return nil }
         guard returning >= 128 || unwaited >= GroupRhythm.groupsBetweenTrials else { return nil }
+        waits = true
         return (last.jobs + last.waiting, last.nanoseconds / GroupRhythm.patience)
-    }
-
-    /// So many jobs were there after the waiting.
-    mutating func noteGathered(_ count: Int) {
-        guard let last else { return }
-        returning += (256 * max(count - last.waiting, 0) / last.jobs - returning) / 8
-        unwaited = 0
     }
 }

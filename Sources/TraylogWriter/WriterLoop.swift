@@ -134,8 +134,8 @@ package struct WriterLoop: ~Copyable, Sendable {
     /// Without it the first ones back would get a commit of their own, and all others would wait for two. The first half of
     /// them is decided while the others come.
     private mutating func gather() {
-        gathering = rhythm.nextWait()
-        guard let (quorum, nanoseconds) = gathering else { return }
+        guard let (quorum, nanoseconds) = rhythm.nextWait() else { return }
+        gathering = (quorum, nanoseconds)
         if !writer.gather(max(quorum / 2, 1), nanoseconds: nanoseconds) { gathering?.nanoseconds = 0 }
     }
 
@@ -237,7 +237,6 @@ package struct WriterLoop: ~Copyable, Sendable {
     /// - Returns: whether there are any.
     private mutating func gatherRest(_ decision: inout GroupDecision) -> Bool {
         guard let (quorum, nanoseconds) = gathering.take() else { return false }
-        defer { rhythm.noteGathered(decision.requests.count) }
         let missing = quorum - decision.requests.count
         guard missing > 0, decision.hasRoom else { return false }
         let rest = writer.gather(
