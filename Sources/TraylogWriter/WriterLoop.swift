@@ -6,7 +6,7 @@ import TraylogStates
 /// What the thread that writes does: takes what waits, decides, commits once for all, answers everybody.
 ///
 /// While it waits for the disk, the next group gathers in the queue, and the packer makes the next slice. There is one loop,
-/// and who has it writes: the writer's thread or, while that one rests, a caller (``Writer/appendHere(_:)``).
+/// and whoever has it writes: the writer's thread or, while that one rests, a caller (``Writer/appendHere(_:)``).
 package struct WriterLoop: ~Copyable, Sendable {
     /// How long the store must be idle before everything unflushed is written.
     private static let idleNanoseconds: Int64 = 200_000_000
