@@ -60,21 +60,28 @@ struct PowerCutTests {
 struct PowerCutDetectionTests {
     @Test(arguments: PlantedFault.allCases.filter { $0 != .none })
     func aPlantedFaultIsFound(fault: PlantedFault) throws {
+        // A cut has to tear a page that the fault concerns. Of some histories none does.
+        var seed: UInt64 = 1
+        while try !finds(fault, seed: seed), seed < 8 { seed += 1 }
+        #expect(seed < 8)
+    }
+
+    private func finds(_ fault: PlantedFault, seed: UInt64) throws -> Bool {
         // Each opening begins with a sealed commit, and with another journal.
         let workload: PowerCutWorkload = [.syncsIgnored, .journalUnsynced].contains(fault) ? .batches : .reopening
-        try Recorder.withRecording(workload, isRelaxed: false, seed: 1, steps: 60) { recorder in
-            let sound = try recorder.checked(40)
-            #expect(sound.succeeded, "\(sound.lastLine)")
-            // Lost in silence, or named as damage, or LMDB fell over its own pages. All points end at the first that fails.
-            let runs =
-                fault == .syncsIgnored
-                ? try recorder.points(in: sound).suffix(30).map { try recorder.check($0, fault: fault) }
-                : [try recorder.checked(2_000, fault: fault)]
-            #expect(runs.contains { !$0.succeeded })
-            if fault == .syncsIgnored {
-                #expect(runs.contains { $0.output.contains("which was acknowledged") })
-            }
+        let ignoresSyncs = fault == .syncsIgnored
+        let runs = try Recorder.withRecording(workload, isRelaxed: false, seed: seed, steps: 60) { recorder in
+            try cuts(of: recorder, fault)
         }
+        return runs.contains { ignoresSyncs ? $0.output.contains("which was acknowledged") : !$0.succeeded }
+    }
+
+    private func cuts(of recorder: Recorder, _ fault: PlantedFault) throws -> [Recorder.Run] {
+        let sound = try recorder.checked(40)
+        #expect(sound.succeeded, "\(sound.lastLine)")
+        // Lost in silence, or named as damage, or LMDB fell over its own pages. All points end at the first that fails.
+        guard fault == .syncsIgnored else { return [try recorder.checked(2_000, fault: fault)] }
+        return try recorder.points(in: sound).suffix(30).map { try recorder.check($0, fault: fault) }
     }
 
     @Test func anOutboxOnADiskThatIgnoresSyncsIsFoundOut() throws {
