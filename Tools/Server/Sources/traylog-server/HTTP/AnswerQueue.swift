@@ -31,8 +31,7 @@ final class AnswerQueue: Sendable {
     ///
     /// - Throws: when the file cannot be written.
     func append(_ part: [UInt8]) throws {
-        defer { wakeReader() }
-        try state.withLock { state in
+        try wakingReader { state in
             state.memory += part
             if state.memory.count > Self.mostInMemory { try store(&state) }
         }
@@ -40,8 +39,7 @@ final class AnswerQueue: Sendable {
 
     /// No part comes any more; the reader hears of a failure after the last one.
     func finish(_ end: Result<Void, any Error>) {
-        state.withLock { $0.end = end }
-        wakeReader()
+        wakingReader { $0.end = end }
     }
 
     /// The oldest bytes, as soon as there are some; nil after the last ones.
@@ -102,7 +100,15 @@ final class AnswerQueue: Sendable {
         return file
     }
 
-    private func wakeReader() {
-        state.withLock { $0.reader.take() }?.resume()
+    /// Changes what waits, and wakes the reader for it.
+    ///
+    /// The reader is taken in the same turn of the lock. A later one might wait for the next part already, and would take this
+    /// call for the end.
+    private func wakingReader<E: Error>(_ change: (inout State) throws(E) -> Void) throws(E) {
+        let reader = try state.withLock { state throws(E) in
+            try change(&state)
+            return state.reader.take()
+        }
+        reader?.resume()
     }
 }
