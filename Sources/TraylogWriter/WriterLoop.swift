@@ -3,7 +3,7 @@ import TraylogLMDB
 import TraylogPlatform
 import TraylogStates
 
-/// What the thread that writes does: takes what waits, decides, commits once for all, answers everybody.
+/// Takes requests from the queue, decides them, commits once for all, and answers everybody.
 ///
 /// While it waits for the disk, the next group gathers in the queue, and the packer makes the next slice. There is one loop,
 /// and whoever has it writes: the writer's thread or, while that one rests, a caller (``Writer/appendHere(_:)``).

@@ -1,4 +1,4 @@
-/// What waits for the writer, and the loop itself while the writer's thread rests.
+/// Keeps requests and tasks until the writer takes them, and the loop while the writer's thread rests.
 struct WriterQueue: ~Copyable {
     var appends: [AppendRequest] = []
     var tasks: [WriterTask] = []

@@ -60,10 +60,11 @@ struct PowerCutTests {
 struct PowerCutDetectionTests {
     @Test(arguments: PlantedFault.allCases.filter { $0 != .none })
     func aPlantedFaultIsFound(fault: PlantedFault) throws {
-        // A cut has to tear a page that the fault concerns. Of some histories none does.
+        // Few commits have a seal: in two histories of ten no cut tears a page of one.
+        let histories: UInt64 = fault == .sealIncomplete ? 8 : 1
         var seed: UInt64 = 1
-        while try !finds(fault, seed: seed), seed < 8 { seed += 1 }
-        #expect(seed < 8)
+        while try seed <= histories && !finds(fault, seed: seed) { seed += 1 }
+        #expect(seed <= histories)
     }
 
     private func finds(_ fault: PlantedFault, seed: UInt64) throws -> Bool {

@@ -102,8 +102,8 @@ final class AnswerQueue: Sendable {
 
     /// Changes what waits, and wakes the reader for it.
     ///
-    /// The reader is taken in the same turn of the lock. A later one might wait for the next part already, and would take this
-    /// call for the end.
+    /// It takes the reader in the same turn of the lock. One that is taken later may wait for the next part already: woken with
+    /// nothing there, it would believe that the answer has ended.
     private func wakingReader<E: Error>(_ change: (inout State) throws(E) -> Void) throws(E) {
         let reader = try state.withLock { state throws(E) in
             try change(&state)
