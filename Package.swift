@@ -1,11 +1,13 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Warnings are errors, and every use of an unsafe construct must be acknowledged where it stands.
-let strict: [SwiftSetting] = [
-    .treatAllWarnings(as: .error),
-    .strictMemorySafety(),
-]
+/// Every use of an unsafe construct must be acknowledged where it stands.
+///
+/// Warnings are errors where `TRAYLOG_STRICT` is set, as `Tools/test` does. Nowhere else: the flag contradicts
+/// `-suppress-warnings`, with which a build system compiles dependencies, and a newer compiler's new warning must not break a
+/// package that depends on this one.
+let strict: [SwiftSetting] =
+    [.strictMemorySafety()] + (Context.environment["TRAYLOG_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
 
 let package = Package(
     name: "traylog",

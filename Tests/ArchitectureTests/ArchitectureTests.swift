@@ -74,12 +74,6 @@ struct ArchitectureTests {
         ],
     ]
 
-    @Test(arguments: Set(sources.map(\.module)).sorted())
-    func aFloorIsSmallEnoughToKnow(module: String) {
-        let lines = Self.sources.filter { $0.module == module }.reduce(0) { $0 + $1.lines.count - 1 }
-        #expect(lines <= 5_500, "split \(module), or make it shorter")
-    }
-
     @Test func theSourcesAreFound() {
         #expect(Self.sources.contains { $0.path == "Sources/Traylog/Store.swift" })
         #expect(!Self.tools.isEmpty)
@@ -145,11 +139,6 @@ struct ArchitectureTests {
         let manifest = try #require(SourceFile.all(below: "").first { $0.path == "Package.swift" })
         let program = try #require(manifest.text.firstMatch(of: /name: "traylog-cli",\n(?:.*\n){1,8}?.*swiftSettings/))
         #expect(program.0.contains("packageAccess: false"))
-    }
-
-    @Test(arguments: sources + tools + tests)
-    func filesHoldOneConcept(file: SourceFile) {
-        #expect(file.lines.count <= 401, "over 400 lines a second concept hides in a file")
     }
 
     @Test(arguments: sources + tools)
