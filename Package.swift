@@ -7,7 +7,7 @@ import PackageDescription
 /// `-suppress-warnings`, with which a build system compiles dependencies, and a newer compiler's new warning must not break a
 /// package that depends on this one.
 let strict: [SwiftSetting] =
-    [.strictMemorySafety()] + (Context.environment["TRAYLOG_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
+    (Context.environment["TRAYLOG_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]) + [.strictMemorySafety()]
 
 let package = Package(
     name: "traylog",

@@ -4,7 +4,7 @@ import PackageDescription
 /// Every use of an unsafe construct must be acknowledged where it stands. Warnings are errors where `TRAYLOG_STRICT` is set,
 /// as in the package above.
 let strict: [SwiftSetting] =
-    [.strictMemorySafety()] + (Context.environment["TRAYLOG_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
+    (Context.environment["TRAYLOG_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]) + [.strictMemorySafety()]
 
 // A package of its own, so that nobody who embeds Traylog resolves or builds any of it.
 let package = Package(
