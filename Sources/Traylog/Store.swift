@@ -111,13 +111,26 @@ public final class Store: TrayQueries {
     private static func open(
         _ directory: String, options: StoreOptions, logOfRecord: (any LogOfRecord)?, isTemporary: Bool
     ) throws(TraylogError) -> Store {
+        try open(
+            directory, options: options, logOfRecord: logOfRecord, follows: logOfRecord != nil, isTemporary: isTemporary)
+    }
+
+    /// Opens a store that takes its events from another one by ``apply(_:expecting:root:source:)``: it stays a copy.
+    static func openToFollow(_ directory: String, options: StoreOptions) throws(TraylogError) -> Store {
+        try open(directory, options: options, logOfRecord: nil, follows: true, isTemporary: false)
+    }
+
+    private static func open(
+        _ directory: String, options: StoreOptions, logOfRecord: (any LogOfRecord)?, follows: Bool, isTemporary: Bool
+    ) throws(TraylogError) -> Store {
         Shutdown.finish(directory)
         do {
             let environment = try Environment.open(
                 directory: directory, access: .readWrite, databases: Tables.allNames,
                 configuration: Environment.Configuration(options))
             do {
-                return try start(directory, environment, options, logOfRecord, isTemporary: isTemporary)
+                return try start(
+                    directory, environment, options, logOfRecord, follows: follows, isTemporary: isTemporary)
             } catch {
                 environment.close()
                 throw error
@@ -129,12 +142,13 @@ public final class Store: TrayQueries {
 
     private static func start(
         _ directory: String, _ environment: Environment, _ options: StoreOptions, _ logOfRecord: (any LogOfRecord)?,
-        isTemporary: Bool
+        follows: Bool, isTemporary: Bool
     ) throws -> Store {
         // A process that died, or a relaxed one, may have left a commit that can be read and is not on disk yet. What is
         // answered from here on rests on it.
         try environment.sync()
         let tables = Tables(environment)
+        try LiveStore.claim(environment, tables: tables, options: options, follows: follows)
         let store = try LiveStore.open(environment, tables: tables, options: options)
         let (hasher, head) = (store.hasher, store.head.seq)
         let memory = StoreLock(WriterMemory(store: store, flusher: Flusher(options)))

@@ -18,6 +18,7 @@ extension JSONWriter {
         member("lastEventAt", statistics.lastEventAt)
         member("dropped", statistics.dropped)
         member("erased", statistics.erased)
+        member("history", each: statistics.history.forks) { $0.write($1) }
         member("overdue", statistics.overdue)
         member("overdueSince", statistics.overdueSince)
         if let writer = statistics.writer {
@@ -35,6 +36,13 @@ extension JSONWriter {
         member("cachedBytes", statistics.cachedBytes)
         member("tables", each: statistics.tables) { $0.write($1) }
         member("projections", each: statistics.projections) { $0.write($1) }
+        endObject()
+    }
+
+    private mutating func write(_ fork: StoreHistory.Fork) {
+        beginObject()
+        member("mark", fork.mark)
+        member("after", fork.after)
         endObject()
     }
 

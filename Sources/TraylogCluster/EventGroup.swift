@@ -129,7 +129,7 @@ public struct DamagedGroup: Error, Hashable, Sendable, CustomStringConvertible {
     init(_ error: PackedError) {
         switch error {
         case .damaged(let part): description = part
-        case .newer(let version): description = "version \(version)"
+        case .newer(let version), .older(let version): description = "version \(version)"
         }
     }
 }

@@ -77,12 +77,12 @@ extension Environment {
                     }
                 let file = try map(directory, access: access, databases: databases, configuration: configuration)
                 do throws(LMDBError) {
-                    try lease?.sign()
+                    let place = try lease?.sign()
+                    return OpenedEnvironment(file: file, openLock: openLock, lease: lease, claim: claim, place: place)
                 } catch {
                     file.close(nil)
                     throw error
                 }
-                return OpenedEnvironment(file: file, openLock: openLock, lease: lease, claim: claim)
             } catch {
                 openLock.close()
                 throw error
@@ -152,4 +152,5 @@ struct OpenedEnvironment {
     let openLock: OpenLock?
     let lease: WriterLease?
     let claim: EnvironmentRegistry.Claim
+    var place: UInt64?
 }

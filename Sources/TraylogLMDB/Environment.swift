@@ -33,6 +33,10 @@ import Synchronization
     /// Nil for a successor, which no other process opens.
     let openLock: OpenLock?
     private let lease: WriterLease?
+    /// Tells this directory from all others, copies of it among them, as long as nobody removes its `writer.lock`; never 0.
+    ///
+    /// Nil for an environment that was opened for reading, and for a successor.
+    package let place: UInt64?
     private let claim: EnvironmentRegistry.Claim
     /// The files to take away at the end, of a successor.
     private let temporary: EnvironmentDirectory?
@@ -54,6 +58,7 @@ import Synchronization
         current = Monitor(opened.file)
         openLock = opened.openLock
         lease = opened.lease
+        place = opened.place
         claim = opened.claim
     }
 

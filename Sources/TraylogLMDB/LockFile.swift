@@ -28,6 +28,9 @@ struct LockFile: Sendable {
         file.close()
     }
 
+    /// Tells the file from its copies.
+    var inode: UInt64? { (try? file.status())?.identity.inode }
+
     /// The first 512 bytes as text.
     func contents() -> String {
         String(decoding: (try? file.read(512, at: 0)) ?? [], as: UTF8.self)

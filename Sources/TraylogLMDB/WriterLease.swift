@@ -37,11 +37,20 @@ struct WriterLease: Sendable {
             sinceSeconds: holder.since.flatMap(Int64.init) ?? 0)
     }
 
-    /// Signs the lease with process, host and time.
-    func sign() throws(LMDBError) {
+    /// Signs the lease with process, host and time, and with a random number that the file keeps.
+    ///
+    /// - Returns: ``Environment/place``.
+    func sign() throws(LMDBError) -> UInt64 {
         let seconds = SystemClock.nowMilliseconds() / 1000
-        let lines = ["pid \(CurrentProcess.id)", "host \(CurrentProcess.hostName)", "since \(seconds)"]
+        let known = Self.values(file.contents())["place"].flatMap { UInt64($0, radix: 16) }
+        let number = known ?? SystemRandom.number()
+        let lines = [
+            "pid \(CurrentProcess.id)", "host \(CurrentProcess.hostName)", "since \(seconds)",
+            "place \(String(number, radix: 16))",
+        ]
         try file.replaceContents(lines.joined(separator: "\n") + "\n")
+        // A copy of the file has the number, but not the inode; a new file with the same inode has another number.
+        return max(1, number ^ ((file.inode ?? 0) &* 0x9E37_79B9_7F4A_7C15))
     }
 
     /// Gives the lease up.
@@ -53,12 +62,17 @@ struct WriterLease: Sendable {
         file.close()
     }
 
-    private static func holder(_ text: String) -> (processID: Int32?, host: String?, since: String?) {
+    private static func values(_ text: String) -> [Substring: String] {
         var values: [Substring: String] = [:]
         for line in text.split(separator: "\n") {
             let parts = line.split(separator: " ", maxSplits: 1)
             if parts.count == 2 { values[parts[0]] = String(parts[1]) }
         }
+        return values
+    }
+
+    private static func holder(_ text: String) -> (processID: Int32?, host: String?, since: String?) {
+        let values = values(text)
         return (values["pid"].flatMap { Int32($0) }, values["host"], values["since"])
     }
 

@@ -16,6 +16,10 @@ public struct Changes: Hashable, Sendable, Codable {
     public var events: [Event]
     /// The event through which the answer is complete: where to go on, even if others wrote all that came after the last one.
     public var through: Seq
+    /// The mark of the store's history at ``through`` (``StoreHistory/mark(at:)``).
+    ///
+    /// Keep it beside ``through``, and hand both over when you ask for what comes next.
+    public var history: String
     /// The newest event of the store.
     public var head: Seq
 

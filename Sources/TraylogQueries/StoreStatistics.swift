@@ -51,6 +51,8 @@ public struct StoreStatistics: Hashable, Sendable, Decodable {
     public var dropped: UInt64 = 0
     /// Users who were erased.
     public var erased: UInt64 = 0
+    /// Where the store began to go another way than the store that it was copied from.
+    public var history = StoreHistory()
     /// Nil while nobody has the store open for writing.
     public var writer: Writer?
     /// Events below it may be compacted away; 0 before the first compaction.
@@ -143,6 +145,7 @@ extension StoreSnapshot {
         statistics.head = Seq(head)
         statistics.dropped = record.dropped
         statistics.erased = UInt64(record.erased)
+        statistics.history = record.history
         if head > 0 { statistics.lastEventAt = try event(Seq(head)).recordedAt }
         statistics.floor = record.floor.seq
         statistics.events = head - min(record.dropped, head)

@@ -7,9 +7,14 @@ public struct TrayVersion: Hashable, Sendable, Codable, CustomStringConvertible 
     public var stream: UInt32
     /// The newest event that ``TrayQueries/changes(of:after:limit:)`` shows; 0 without any.
     public var newestChange: Seq
+    /// The mark of the store's history at that event (``StoreHistory/mark(at:)``).
+    public var history: String
 
-    package init(stream: UInt32, newestChange: Seq) { (self.stream, self.newestChange) = (stream, newestChange) }
+    package init(stream: UInt32, newestChange: Seq, _ history: StoreHistory) {
+        (self.stream, self.newestChange) = (stream, newestChange)
+        self.history = history.mark(at: newestChange)
+    }
 
-    /// The text for a person.
-    public var description: String { "\(stream)-\(newestChange)" }
+    /// A text that differs where versions differ; it has only letters, digits and `-`.
+    public var description: String { "\(stream)-\(newestChange)" + (history.isEmpty ? "" : "-\(history)") }
 }

@@ -7,7 +7,8 @@ extension UserSnapshot {
 
     package func changes(after first: UInt64, limit: Int) throws -> Changes {
         var changes = Changes(
-            user: user, stream: stream.rawValue, events: [], through: Seq(store.head), head: Seq(store.head))
+            user: user, stream: stream.rawValue, events: [], through: Seq(store.head),
+            history: store.record.history.mark(at: Seq(store.head)), head: Seq(store.head))
         guard stream != .absent else { return changes }
         let window = max(limit, Self.window)
         var end = store.head
@@ -29,11 +30,12 @@ extension UserSnapshot {
             }
         }
         changes.through = Seq(end)
+        changes.history = store.record.history.mark(at: Seq(end))
         return changes
     }
 
     package func version() throws -> TrayVersion {
-        TrayVersion(stream: stream.rawValue, newestChange: Seq(try newestChange()))
+        TrayVersion(stream: stream.rawValue, newestChange: Seq(try newestChange()), store.record.history)
     }
 
     private func newestChange() throws -> UInt64 {

@@ -7,13 +7,15 @@ extension UserSnapshot {
     package func snapshot(after position: UInt64, limit: Int, contents: Int) throws -> TraySnapshot {
         let named = try NamingEvents(of: state, stored: pages, hasher: hasher, log: store.tables.log, rows: store)
         var page = TraySnapshot(
-            user: user, asOf: Seq(asOf), stream: stream.rawValue, floor: store.record.floor.seq, tray: try tray(),
+            user: user, asOf: Seq(asOf), history: store.record.history.mark(at: Seq(asOf)), stream: stream.rawValue, floor: store.record.floor.seq, tray: try tray(),
             mutedThreads: named.threads, mutedCategories: named.categories, topics: named.topics,
             voided: try state.voidings(stored: pages).filter { $0.undone <= asOf }.map { Seq($0.event) }.sorted())
         let lowest = try lowest(limit + 1, above: position)
         let shown = lowest.prefix(limit)
         if lowest.count > limit, let last = shown.last {
-            page.next = SnapshotCursor(asOf: Seq(asOf), stream: stream.rawValue, after: Seq(last.entry.position))
+            page.next = SnapshotCursor(
+                asOf: Seq(asOf), stream: stream.rawValue, after: Seq(last.entry.position),
+                history: store.record.history.id(at: Seq(asOf)))
         }
         let newest = try positionOfContent(contents)
         page.items = try zip(shown, pages.items(Array(shown))).map { shown, item in

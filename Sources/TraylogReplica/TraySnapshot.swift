@@ -9,6 +9,10 @@ public struct TraySnapshot: Hashable, Sendable, Codable {
     public var user: String
     /// The event that the snapshot was made after.
     public var asOf: Seq
+    /// The mark of the store's history at ``asOf`` (``StoreHistory/mark(at:)``).
+    ///
+    /// Keep it beside ``asOf``, and hand both over when you ask for changes.
+    public var history: String
     /// The number of the user's stream; 0 for somebody without events.
     ///
     /// An erased user's name, used anew, has another one.
@@ -65,12 +69,13 @@ public struct TraySnapshot: Hashable, Sendable, Codable {
 
     /// Makes one of its parts.
     public init(
-        user: String, asOf: Seq, stream: UInt32, floor: Seq, tray: Tray, mutedThreads: [String] = [],
+        user: String, asOf: Seq, history: String = "", stream: UInt32, floor: Seq, tray: Tray, mutedThreads: [String] = [],
         mutedCategories: [String] = [], topics: [TopicSpan] = [], voided: [Seq] = [], items: [Part] = [],
         next: SnapshotCursor? = nil
     ) {
         self.user = user
         self.asOf = asOf
+        self.history = history
         self.stream = stream
         self.floor = floor
         self.tray = tray
@@ -91,24 +96,25 @@ public struct SnapshotCursor: Hashable, Sendable, Codable {
     package var stream: UInt32
     /// The next page holds positions above this one.
     package var after: Seq
+    /// The store's history at ``asOf``.
+    package var history: UInt64
 
-    package init(asOf: Seq, stream: UInt32, after: Seq) {
+    package init(asOf: Seq, stream: UInt32, after: Seq, history: UInt64 = 0) {
         self.asOf = asOf
         self.stream = stream
         self.after = after
+        self.history = history
     }
 
     /// Reads the text of a cursor; nil when no page can have given it out.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 4, parts[0] == "s1" else { return nil }
-        let numbers = parts[1...].compactMap { digits in
-            UInt64(digits, radix: 36).flatMap { String($0, radix: 36) == digits ? $0 : nil }
-        }
-        guard numbers.count == 3, numbers[0] <= Seq.highest, numbers[1] <= UInt32.max, numbers[2] <= numbers[0] else {
+        guard parts.count == 5, parts[0] == "s1" else { return nil }
+        let numbers = parts[1...].compactMap { UInt64(canonical: $0) }
+        guard numbers.count == 4, numbers[0] <= Seq.highest, numbers[1] <= UInt32.max, numbers[2] <= numbers[0] else {
             return nil
         }
-        self.init(asOf: Seq(numbers[0]), stream: UInt32(numbers[1]), after: Seq(numbers[2]))
+        self.init(asOf: Seq(numbers[0]), stream: UInt32(numbers[1]), after: Seq(numbers[2]), history: numbers[3])
     }
 }
 
@@ -117,7 +123,8 @@ extension SnapshotCursor: CustomStringConvertible {
     ///
     /// It has only letters, digits and `-`.
     public var description: String {
-        "s1-" + [asOf.rawValue, UInt64(stream), after.rawValue].map { String($0, radix: 36) }.joined(separator: "-")
+        let numbers = [asOf.rawValue, UInt64(stream), after.rawValue, history]
+        return "s1-" + numbers.map { String($0, radix: 36) }.joined(separator: "-")
     }
 }
 

@@ -51,6 +51,12 @@ extension StoreFailure {
                 message:
                     "\(directory) was written by a newer version of Traylog (format \(version)); open it with that version"
             )
+        case .older(let version):
+            self.init(
+                code: .unsupported,
+                message:
+                    "\(directory) was written by a version of Traylog before 0.1.0 (format \(version)); export it with that "
+                    + "version, and restore the export with this one")
         }
     }
 }
@@ -98,6 +104,7 @@ extension PackedError {
         switch self {
         case .damaged(let what): what
         case .newer(let version): "it was written by a newer version of Traylog (format \(version))"
+        case .older(let version): "it was written by an older version of Traylog (format \(version))"
         }
     }
 }

@@ -6,7 +6,7 @@ import TraylogLog
 
 /// The one record that says what the store is and how far its states got.
 package struct StoreRecord: Hashable, Sendable {
-    static let format: UInt8 = 1
+    static let format: UInt8 = 2
     /// Stands in the place of the format as long as a restore writes the log.
     private static let unfinished: UInt8 = 0
     package static let key: [UInt8] = Array("store".utf8)
@@ -28,6 +28,14 @@ package struct StoreRecord: Hashable, Sendable {
     package var dropped: UInt64 = 0
     /// How many of the streams are those of users who were erased.
     package var erased: UInt64 = 0
+    /// Which events the store shares with its copies.
+    package var history = StoreHistory()
+    /// Where the store lies (``Environment/place``) that these events belong to; ``nowhere`` while that is open.
+    package var place = nowhere
+
+    /// The place of a store whose newest events another copy may have, too, or may lack: one that follows a log of record, or that
+    /// a relaxed writer has open.
+    package static let nowhere: UInt64 = 0
     /// The state that comes into the file in parts; nil for none.
     package var staged: StagedStream?
 
@@ -63,7 +71,8 @@ package struct StoreRecord: Hashable, Sendable {
 
     static func decode(from reader: inout PackedReader) throws(PackedError) -> (record: StoreRecord, isFinished: Bool) {
         let format = try reader.byte()
-        guard format == StoreRecord.format || format == unfinished else { throw .newer(version: format) }
+        guard format >= StoreRecord.format || format == unfinished else { throw .older(version: format) }
+        guard format <= StoreRecord.format else { throw .newer(version: format) }
         let key0 = try reader.fixed64()
         var record = StoreRecord(hasher: IdentityHasher(key0: key0, key1: try reader.fixed64()))
         record.flushedThrough = try reader.varint()
@@ -75,6 +84,8 @@ package struct StoreRecord: Hashable, Sendable {
         guard record.topics < UInt64(next.rawValue) else { throw .damaged("topics") }
         record.landmarkDistance = try reader.varint()
         try record.readFloor(&reader)
+        try record.readHistory(&reader)
+        if !reader.isAtEnd { record.staged = try StagedStream(from: &reader) }
         return (record, format == StoreRecord.format)
     }
 
@@ -84,6 +95,7 @@ package struct StoreRecord: Hashable, Sendable {
             throw CodecError(.damaged, seq: head + 1, "states hold it, and the log does not")
         }
         guard floor.seq.rawValue <= head + 1 else { throw PackedError.damaged("a floor beyond the log") }
+        guard history.forks.last?.after.rawValue ?? 0 <= head else { throw PackedError.damaged("a fork beyond the log") }
         // Each stream began with an event.
         guard UInt64(nextStream.rawValue) - 1 <= head else { throw PackedError.damaged("more streams than events") }
     }
@@ -108,6 +120,8 @@ package struct StoreRecord: Hashable, Sendable {
         bytes.appendVarint(topics)
         bytes.appendVarint(landmarkDistance)
         writeFloor(&bytes)
+        writeHistory(&bytes)
+        staged?.pack(into: &bytes)
         return bytes
     }
 }
@@ -124,7 +138,20 @@ extension StoreRecord {
             throw .damaged("the name of an archive")
         }
         floor.archive = name.isEmpty ? nil : name
-        if !reader.isAtEnd { staged = try StagedStream(from: &reader) }
+    }
+
+    fileprivate mutating func readHistory(_ reader: inout PackedReader) throws(PackedError) {
+        place = try reader.fixed64()
+        let count = try reader.varint()
+        guard count <= StoreHistory.mostForks else { throw .damaged("the number of forks") }
+        var forks: [StoreHistory.Fork] = []
+        for _ in 0..<count {
+            forks.append(StoreHistory.Fork(id: try reader.fixed64(), after: Seq(try reader.varint())))
+        }
+        guard let history = StoreHistory(forks), forks.last?.after ?? .zero <= Seq(Seq.highest) else {
+            throw .damaged("forks")
+        }
+        self.history = history
     }
 
     fileprivate func writeFloor(_ bytes: inout [UInt8]) {
@@ -135,7 +162,15 @@ extension StoreRecord {
         let name = floor.archive ?? ""
         bytes.appendVarint(UInt64(name.utf8.count))
         bytes.append(contentsOf: name.utf8)
-        staged?.pack(into: &bytes)
+    }
+
+    fileprivate func writeHistory(_ bytes: inout [UInt8]) {
+        bytes.appendFixed64(place)
+        bytes.appendVarint(UInt64(history.forks.count))
+        for fork in history.forks {
+            bytes.appendFixed64(fork.id)
+            bytes.appendVarint(fork.after.rawValue)
+        }
     }
 }
 
@@ -148,7 +183,7 @@ extension StoreFailure {
 }
 
 extension StoreRecord {
-    /// That of a new store, with a secret of its own.
+    /// The record of a new store, with its own secret.
     package static func new() -> StoreRecord {
         var random = RandomPool()
         let (key0, key1) = random.next16()

@@ -63,7 +63,8 @@ package final class LiveSource: SnapshotSource {
         return try withStore { store in
             try Self.known(name, store).map { stream in
                 TrayVersion(
-                    stream: stream.number.rawValue, newestChange: Seq(try store.current(stream).state.events.last))
+                    stream: stream.number.rawValue, newestChange: Seq(try store.current(stream).state.events.last),
+                    store.record.history)
             }
         }
     }

@@ -1,11 +1,45 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
+import TraylogPlatform
 import TraylogStates
 
 extension LiveStore {
-    /// Reads the file of a store, ready for writing: makes the store's record in a new one, and finds the events
-    /// in an old one that its states do not hold yet.
+    /// Makes the record of a new store. A store that is a copy, or that may have lost events which somebody saw, begins a new
+    /// history.
+    ///
+    /// Such a store lies in another place than the record says: `writer.lock` is another file. Or the file `wake` knows of
+    /// events that the log lacks, because somebody put an older data file in the place of the newer one. Or the last writer was
+    /// relaxed and did not close the store, so that a power cut may have taken events that had been answered. To begin a new
+    /// history without need does no harm: whatever was read before stays valid.
+    ///
+    /// - Parameter follows: whether the events come from another log, which compares roots and decides what counts.
+    package static func claim(
+        _ environment: Environment, tables: Tables, options: StoreOptions, follows: Bool
+    ) throws {
+        let (stored, head) = try environment.read { transaction in
+            (try StoreRecord.read(tables.meta, in: transaction), try tables.log.head(in: transaction).seq)
+        }
+        let place = environment.place ?? StoreRecord.nowhere
+        var record: StoreRecord
+        if let stored {
+            record = stored
+            let announced = WakeFile.announced(in: environment.directory) ?? 0
+            if !follows, record.place != place || announced > head {
+                record.history.fork(after: Seq(head), id: max(1, SystemRandom.number()))
+            }
+        } else {
+            guard head == 0 else { throw PackedError.damaged("the store's own record is missing") }
+            record = .new()
+            record.landmarkDistance = options.landmarkDistance
+        }
+        record.place = follows || options.durability == .relaxed ? StoreRecord.nowhere : place
+        guard record != stored else { return }
+        try environment.write { try record.write(tables.meta, to: &$0) }
+        try environment.sync()
+    }
+
+    /// Reads the file of a store, ready for writing, and finds the events that its states do not hold yet.
     ///
     /// States are not folded here, and most streams do not come into memory, but when somebody asks for them: opening costs a
     /// look at each unflushed event.
@@ -13,16 +47,7 @@ extension LiveStore {
         let (stored, head) = try environment.read { transaction in
             (try StoreRecord.read(tables.meta, in: transaction), try tables.log.head(in: transaction))
         }
-        let record: StoreRecord
-        if let stored {
-            record = stored
-        } else {
-            guard head.seq == 0 else { throw PackedError.damaged("the store's own record is missing") }
-            var new = StoreRecord.new()
-            new.landmarkDistance = options.landmarkDistance
-            record = new
-            try environment.write { try record.write(tables.meta, to: &$0) }
-        }
+        guard let record = stored else { throw PackedError.damaged("the store's own record is missing") }
         try record.check(head: head.seq)
         var store = LiveStore(
             environment: environment, tables: tables, record: record, options: options)

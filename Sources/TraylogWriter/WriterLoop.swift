@@ -369,9 +369,26 @@ package struct WriterLoop: ~Copyable, Sendable {
     private mutating func close() {
         markUnstored()
         while hasUnstored { storeSlice() }
+        noteClean()
         try? environment.sync()
         memory.withLock { $0.isClosed = true }
         memory.signalAll()
+    }
+
+    /// A relaxed writer that comes to its end has lost nothing, so the next one goes on with the same history.
+    private mutating func noteClean() {
+        guard isRelaxed, logOfRecord == nil, let place = environment.place else { return }
+        let record = memory.withLock { memory in
+            memory.store.record.place = place
+            return memory.store.record
+        }
+        do {
+            // First everything that was answered has to be on disk.
+            try environment.sync()
+            try environment.write { try record.write(tables.meta, to: &$0) }
+        } catch {
+            tell(.flush, error)
+        }
     }
 
     /// Looks anew whether stored states are behind the log.

@@ -26,7 +26,7 @@ extension BlockingQueries {
         try StoreReader.open(directory).close()
         var options = StoreOptions()
         options.ticking = .manual
-        let copy = try Store.open(directory, options: options).blocking
+        let copy = try Store.openToFollow(directory, options: options).blocking
         defer { copy.close() }
         let start = try copy.head()
         var next = start

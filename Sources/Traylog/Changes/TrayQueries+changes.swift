@@ -11,16 +11,19 @@ extension BlockingQueries {
     /// - Parameters:
     ///   - user: whose tray it is.
     ///   - seq: the ``Changes/through`` of the answer before; 0 for the beginning.
+    ///   - history: the ``Changes/history`` of the answer before; nil to trust that the store is the same as then.
     ///   - limit: events in the answer, at most 10,000.
-    /// - Throws: ``TraylogError``: refused `compacted` below the floor, `upToBeyondHead`, `invalid`; failed.
+    /// - Throws: ``TraylogError``: refused `compacted` below the floor, `upToBeyondHead`, `invalid`, `rewound` when the store was
+    ///   restored meanwhile and lacks the event; failed.
     /// - Complexity: O(limit), and what topics had that did not reach the user.
     public func changes(
-        of user: String, after seq: Seq = .zero, limit: Int = 1_000
+        of user: String, after seq: Seq = .zero, history: String? = nil, limit: Int = 1_000
     ) throws(TraylogError) -> Changes {
         try queries.answer(.past, of: user) { now in
             guard (1...10_000).contains(limit) else {
                 throw Refusal.invalid(field: "limit", reason: "must be 1 to 10000, not \(limit)")
             }
+            try history.map { try now.store.record.history.check($0, at: seq) }
             _ = try now.store.seq(of: .seq(seq), "after")
             return try now.changes(after: seq.rawValue, limit: limit)
         }
@@ -40,6 +43,10 @@ extension BlockingQueries {
         let stream = StreamID(rawValue: stream)
         return try queries.answer { try $0.root(stream)?.name == .erased(stream) }
     }
+
+    /// Which events the store shares with its copies: what tells whether a seq from before a restore still names the same
+    /// event.
+    public func storeHistory() throws(TraylogError) -> StoreHistory { try queries.answer { $0.record.history } }
 
     /// Identifies the store, in 32 characters: a restored one has another identity than the exported one, a backup the same.
     public func storeIdentity() throws(TraylogError) -> String {

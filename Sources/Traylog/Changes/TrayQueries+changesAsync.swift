@@ -10,9 +10,11 @@ extension TrayQueries {
     /// print(changes.events.count, changes.through)
     /// ```
     public func changes(
-        of user: String, after seq: Seq = .zero, limit: Int = 1_000
+        of user: String, after seq: Seq = .zero, history: String? = nil, limit: Int = 1_000
     ) async throws(TraylogError) -> Changes {
-        try await asking { store throws(TraylogError) in try store.changes(of: user, after: seq, limit: limit) }
+        try await asking { store throws(TraylogError) in
+            try store.changes(of: user, after: seq, history: history, limit: limit)
+        }
     }
 
     /// Names what a user's tray holds now.
@@ -46,6 +48,17 @@ extension TrayQueries {
     /// Whether a stream was that of a person who was erased.
     public func isErased(stream: UInt32) async throws(TraylogError) -> Bool {
         try await asking { store throws(TraylogError) in try store.isErased(stream: stream) }
+    }
+
+    /// Which events the store shares with its copies: what tells whether a seq from before a restore still names the same
+    /// event.
+    ///
+    /// ```swift
+    /// let history = try await store.storeHistory()
+    /// for fork in history.forks { print("a copy since event \(fork.after)") }
+    /// ```
+    public func storeHistory() async throws(TraylogError) -> StoreHistory {
+        try await asking { store throws(TraylogError) in try store.storeHistory() }
     }
 
     /// Identifies the store, in 32 characters.

@@ -16,7 +16,7 @@ extension BlockingQueries {
     ///   - limit: items in a page, 1 to 10,000.
     ///   - contents: of so many newest items the page has the content.
     /// - Throws: ``TraylogError``: refused `compacted` below the floor, also when the floor moved between two pages,
-    ///   `upToBeyondHead`, `invalid`; failed.
+    ///   `upToBeyondHead`, `invalid`, `rewound` for a cursor from before the store was restored; failed.
     /// - Complexity: O(items above the cursor), and reading the events of a page.
     public func snapshot(
         of user: String, asOf: Moment? = nil, cursor: SnapshotCursor? = nil, limit: Int = 10_000, contents: Int = 200
@@ -28,6 +28,7 @@ extension BlockingQueries {
             if let cursor, cursor.stream != now.stream.rawValue {
                 throw Refusal.invalid(field: "cursor", reason: "is not of this user")
             }
+            try cursor.map { try now.store.record.history.check($0.history, at: $0.asOf) }
             let view = try now.at(cursor.map { .seq($0.asOf) } ?? asOf)
             return try view.snapshot(after: cursor?.after.rawValue ?? 0, limit: limit, contents: contents)
         }

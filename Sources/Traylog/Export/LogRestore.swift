@@ -129,8 +129,9 @@ extension LogRestore {
         for table in [tables.names.database, tables.states.database, tables.dues.database] {
             try environment.empty(table)
         }
-        let derived = try RebuiltRows.derive(
+        var derived = try RebuiltRows.derive(
             from: environment, to: environment, tables, record, progress: progress)
+        derived.place = environment.place ?? StoreRecord.nowhere
         try environment.write { try derived.write(tables.meta, to: &$0) }
     }
 

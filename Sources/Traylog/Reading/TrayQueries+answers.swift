@@ -45,8 +45,11 @@ extension BlockingQueries {
         try queries.answer(asOf == nil ? .now : .past, of: user) { now in
             try Limits.check(pageLimit: query.limit)
             let view = try now.at(asOf)
+            let history = view.store.record.history
+            try query.cursor.map { try history.check($0.history, at: $0.before) }
             let (shown, next) = try view.state.shownItems(query, hasher: view.hasher, stored: view.pages)
-            return InboxPage(user: user, asOf: Seq(view.asOf), items: try view.pages.items(shown), next: next)
+            return InboxPage(
+                user: user, asOf: Seq(view.asOf), items: try view.pages.items(shown), next: next?.within(history))
         }
     }
 
@@ -60,8 +63,12 @@ extension BlockingQueries {
         try queries.answer(asOf == nil ? .now : .past, of: user) { now in
             try Limits.check(pageLimit: limit)
             let view = try now.at(asOf)
-            return try view.state.threads(
+            let history = view.store.record.history
+            try cursor.map { try history.check($0.history, at: $0.before) }
+            var page = try view.state.threads(
                 of: user, asOf: Seq(view.asOf), limit: limit, cursor: cursor, source: view.pages)
+            page.next = page.next?.within(history)
+            return page
         }
     }
 

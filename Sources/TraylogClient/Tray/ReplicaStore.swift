@@ -178,7 +178,7 @@ extension ReplicaMeta {
     var hasher: IdentityHasher { IdentityHasher(key0: secret[0], key1: secret[1]) }
 
     static func newSecret() -> [UInt64] {
-        (0..<2).map { _ in SystemRandom.bytes(count: 8).reduce(0) { $0 << 8 | UInt64($1) } }
+        (0..<2).map { _ in SystemRandom.number() }
     }
 }
 

@@ -25,6 +25,10 @@ public enum Refusal: Error, Hashable, Sendable {
     case compacted(floor: Seq, archive: String?)
     /// The user is held, so nobody can erase the user.
     case held(user: String)
+    /// A place in the log from before the store was restored, which names an event that the store does not have.
+    ///
+    /// What was read after `lastShared` is void; nil where the store cannot tell how far it agrees.
+    case rewound(Seq, lastShared: Seq?)
 }
 
 extension Refusal {
@@ -41,6 +45,7 @@ extension Refusal {
         case .keyConflict: "keyConflict"
         case .compacted: "compacted"
         case .held: "held"
+        case .rewound: "rewound"
         }
     }
 
@@ -71,6 +76,9 @@ extension Refusal {
                 + (archive.map { "; the events before it are in the archive \($0)" } ?? "")
         case .held(let user):
             "\(user) is held and cannot be erased; a release comes first"
+        case .rewound(let seq, let last):
+            "event \(seq) was lost when the store was restored from a copy; "
+                + (last.map { "what was read after event \($0) is void" } ?? "read again from the beginning")
         }
     }
 }

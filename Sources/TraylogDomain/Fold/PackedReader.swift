@@ -2,6 +2,7 @@
 package enum PackedError: Error, Hashable, Sendable {
     case damaged(String)
     case newer(version: UInt8)
+    case older(version: UInt8)
 }
 
 /// Reads packed integers in order; every read is checked, so that no bytes make it trap.

@@ -129,26 +129,41 @@ public struct Item: Hashable, Sendable, Identifiable {
 
 /// A place between two pages, opaque to callers.
 ///
-/// It stays valid when items are deleted or added, and every process understands it.
+/// It stays valid when items are deleted or added, and every process understands it. A store that was restored from a backup
+/// refuses a cursor whose item it does not have.
 public struct Cursor: Hashable, Sendable {
     /// The next page holds positions below this one.
     package var before: Seq
+    /// The history of the item at that position (``StoreHistory``); nil for one that fits every history.
+    package var history: UInt64?
 
-    package init(before: Seq) { self.before = before }
+    package init(before: Seq, history: UInt64? = nil) { (self.before, self.history) = (before, history) }
 
     /// Reads the text of a cursor; nil when no page can have given it out.
     public init?(_ text: some StringProtocol) {
-        let prefix = "c1-"
-        guard text.hasPrefix(prefix) else { return nil }
-        let digits = text.dropFirst(prefix.count)
-        guard digits.utf8.count <= 13, digits.utf8.allSatisfy({ $0 < 0x80 }),
-            let value = UInt64(digits, radix: 36), value > 0, String(value, radix: 36) == digits
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard (2...3).contains(parts.count), parts[0] == "c1", let position = UInt64(canonical: parts[1]), position > 0
         else { return nil }
-        before = Seq(value)
+        before = Seq(position)
+        guard parts.count == 3 else { return }
+        guard let id = UInt64(canonical: parts[2]) else { return nil }
+        history = id
     }
 }
 
 extension Cursor: CustomStringConvertible {
     /// The text to give to a client and to take back; it has only letters, digits and `-`.
-    public var description: String { "c1-" + String(before.rawValue, radix: 36) }
+    public var description: String {
+        "c1-" + String(before.rawValue, radix: 36) + (history.map { "-" + String($0, radix: 36) } ?? "")
+    }
+}
+
+extension UInt64 {
+    /// Reads digits to base 36, as `String(_:radix:)` writes them; nil for any other text.
+    package init?(canonical digits: some StringProtocol) {
+        guard digits.utf8.count <= 13, digits.utf8.allSatisfy({ $0 < 0x80 }), let value = UInt64(digits, radix: 36),
+            String(value, radix: 36) == digits
+        else { return nil }
+        self = value
+    }
 }

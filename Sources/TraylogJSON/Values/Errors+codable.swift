@@ -37,6 +37,7 @@ extension Refusal: Decodable {
             let archive = message.parts(around: " are in the archive ").1
             self = .compacted(floor: number, archive: archive.isEmpty ? nil : archive)
         case "held": self = .held(user: message.parts(around: " is held and cannot be erased").0)
+        case "rewound": self = .rewound(number, lastShared: numbers.count > 1 ? numbers[1] : nil)
         default: return nil
         }
     }

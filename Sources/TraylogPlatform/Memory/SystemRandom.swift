@@ -20,6 +20,8 @@ package enum SystemRandom {
         }
     }
 
+    package static func number() -> UInt64 { bytes(count: 8).reduce(0) { $0 << 8 | UInt64($1) } }
+
     /// `count` random bytes.
     package static func bytes(count: Int) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: count)

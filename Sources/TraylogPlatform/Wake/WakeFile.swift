@@ -17,6 +17,14 @@ package final class WakeFile: Sendable {
         file.withLock { $0?.close() }
     }
 
+    /// How far the log reached when a commit was announced last; nil where that is not known.
+    package static func announced(in directory: String) -> UInt64? {
+        guard let file = try? FileDescriptor(opening: path(in: directory), .reading) else { return nil }
+        defer { file.close() }
+        guard let bytes = try? file.read(8, at: 0), bytes.count == 8 else { return nil }
+        return bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    }
+
     static func path(in directory: String) -> String { directory + "/wake" }
 
     /// Says that the log reaches to `head`, after the commit; some microseconds.

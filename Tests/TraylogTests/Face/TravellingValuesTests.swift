@@ -45,9 +45,10 @@ import TraylogDomain
     func whatHasNoFormInTheProgramComesBackAsItWas(seed: UInt64) throws {
         var random = RandomValues(seed: seed)
         try expectSame(random.changes(), seed)
+        try expectSame(random.history(), seed)
         try expectSame(random.snapshot(), seed)
         try expectSame(random.filter(), seed)
-        try expectSame(TrayVersion(stream: 4, newestChange: random.seq()), seed)
+        try expectSame(TrayVersion(stream: 4, newestChange: random.seq(), random.history()), seed)
         try expectSame(random.step(), seed)
         try expectSame(FetchResult(new: [random.item()], hasGap: true, endReached: false), seed)
         try expectSame(EventPage(events: [random.event()], next: random.maybe { $0.seq() }), seed)
@@ -263,17 +264,23 @@ private struct RandomValues {
             user: text(), from: seq(), through: seq(), treeHead: treeHead(), before: counts(), tray: tray(), steps: [])
     }
 
+    mutating func history() -> StoreHistory {
+        var history = StoreHistory()
+        if flag() { history.fork(after: seq(), id: generator.next()) }
+        return history
+    }
+
     mutating func changes() -> Changes {
-        Changes(user: text(), stream: 4, events: some { $0.event() }, through: seq(), head: seq())
+        Changes(user: text(), stream: 4, events: some { $0.event() }, through: seq(), history: history().mark(at: seq()), head: seq())
     }
 
     mutating func snapshot() -> TraySnapshot {
         TraySnapshot(
-            user: text(), asOf: seq(), stream: 3, floor: seq(), tray: tray(), mutedThreads: some { $0.text() },
+            user: text(), asOf: seq(), history: history().mark(at: seq()), stream: 3, floor: seq(), tray: tray(), mutedThreads: some { $0.text() },
             mutedCategories: some { $0.text() },
             topics: some { TraySnapshot.TopicSpan(topic: $0.text(), from: $0.seq(), until: $0.maybe { $0.seq() }) },
             voided: some { $0.seq() }, items: some { TraySnapshot.Part(item: $0.item(), hasContent: $0.flag()) },
-            next: maybe { SnapshotCursor(asOf: $0.seq(), stream: 3, after: 0) })
+            next: maybe { SnapshotCursor(asOf: $0.seq(), stream: 3, after: 0, history: $0.generator.next()) })
     }
 
     mutating func filter() -> EventFilter {

@@ -21,6 +21,9 @@ struct StatisticsText {
             ("unflushed", Cell(statistics.unflushed.counted("event"))),
             ("readers", Cell("\(statistics.readers.count), with this program")),
         ]
+        if let fork = statistics.history.forks.last {
+            facts.append(("copied", Cell("after event \(fork.after.rawValue.grouped); a history of its own since then")))
+        }
         if statistics.damagedStates > 0 {
             facts.append(
                 ("damaged", Cell("\(statistics.damagedStates.grouped) states: run `traylog replay --rebuild`")))

@@ -1,0 +1,92 @@
+/// Which events a store shares with its copies.
+///
+/// A copy of a store, such as a backup, has the same events as the store up to the moment at which it was made. Once both are
+/// written to, they go different ways: event 120 of the one is not event 120 of the other. So a copy begins a new history when
+/// it is opened for writing. Whoever keeps a seq to go on from keeps ``mark(at:)`` beside it, and asks with
+/// ``holds(_:at:)`` whether the seq still names the same event.
+///
+/// ```swift
+/// let history = try await store.storeHistory()
+/// let place = (seq: receipt.seq, mark: history.mark(at: receipt.seq))
+/// // Later, perhaps after a restore:
+/// guard history.holds(place.mark, at: place.seq) else { return startAnew() }
+/// ```
+public struct StoreHistory: Hashable, Sendable {
+    /// The point at which a copy began to go its own way.
+    public struct Fork: Hashable, Sendable {
+        /// Random, and never 0.
+        package let id: UInt64
+        /// The last event that the copy shares with the store that it was copied from.
+        public let after: Seq
+
+        /// The name of the history that began here: digits and letters, at most 13.
+        public var mark: String { String(id, radix: 36) }
+
+        package init(id: UInt64, after: Seq) { (self.id, self.after) = (id, after) }
+    }
+
+    /// Ascending; empty in a store that is no copy.
+    ///
+    /// At most 256: of a store that was restored more often, the oldest are forgotten, so that places from before count as
+    /// lost.
+    public private(set) var forks: [Fork] = []
+
+    package static let mostForks = 256
+
+    package init() {}
+
+    /// - Returns: nil for forks out of order, or with an id that no fork has.
+    package init?(_ forks: [Fork]) {
+        guard forks.count <= Self.mostForks, forks.allSatisfy({ $0.id > 0 }),
+            zip(forks, forks.dropFirst()).allSatisfy({ $0.after < $1.after })
+        else { return nil }
+        self.forks = forks
+    }
+
+    /// Goes its own way from here on.
+    package mutating func fork(after head: Seq, id: UInt64) {
+        // Nothing came since, so nobody can have seen the difference.
+        if forks.last?.after == head { forks.removeLast() }
+        if forks.count == Self.mostForks { forks.removeFirst() }
+        forks.append(Fork(id: id, after: head))
+    }
+
+    /// The history in which event `seq` was stored: 0 for the one that every store begins with.
+    package func id(at seq: Seq) -> UInt64 { forks.last { $0.after < seq }?.id ?? 0 }
+
+    /// Names the history in which event `seq` was stored; empty for the one that every store begins with.
+    ///
+    /// It has only letters and digits, at most 13, and does not say which of two histories is later.
+    public func mark(at seq: Seq) -> String {
+        forks.last { $0.after < seq }?.mark ?? ""
+    }
+
+    /// - Throws: ``Refusal/rewound(_:lastShared:)``.
+    package func check(_ id: UInt64?, at seq: Seq) throws(Refusal) {
+        guard let id, id != self.id(at: seq) else { return }
+        throw .rewound(seq, lastShared: lastShared(with: id == 0 ? "" : String(id, radix: 36)))
+    }
+
+    /// - Throws: ``Refusal/rewound(_:lastShared:)`` unless the history with the mark holds the event.
+    package func check(_ mark: String, at seq: Seq) throws(Refusal) {
+        guard !holds(mark, at: seq) else { return }
+        throw .rewound(seq, lastShared: lastShared(with: mark))
+    }
+
+    /// Whether event `seq` of the history with this mark is event `seq` of this store.
+    ///
+    /// A seq beyond the head is held if the store's next events will be of that history, too.
+    public func holds(_ mark: String, at seq: Seq) -> Bool { self.mark(at: seq) == mark }
+
+    /// The last event that this store shares with the history of a mark; nil if it knows no such history.
+    public func lastShared(with mark: String) -> Seq? {
+        if mark.isEmpty { return forks.first?.after }
+        guard let index = forks.firstIndex(where: { $0.mark == mark }) else { return nil }
+        return index + 1 < forks.count ? forks[index + 1].after : nil
+    }
+}
+
+extension Cursor {
+    /// The cursor with the name of the history that its item belongs to.
+    package func within(_ history: StoreHistory) -> Cursor { Cursor(before: before, history: history.id(at: before)) }
+}
