@@ -112,7 +112,8 @@ public final class Store: TrayQueries {
         _ directory: String, options: StoreOptions, logOfRecord: (any LogOfRecord)?, isTemporary: Bool
     ) throws(TraylogError) -> Store {
         try open(
-            directory, options: options, logOfRecord: logOfRecord, follows: logOfRecord != nil, isTemporary: isTemporary)
+            directory, options: options, logOfRecord: logOfRecord, follows: logOfRecord != nil, isTemporary: isTemporary
+        )
     }
 
     /// Opens a store that takes its events from another one by ``apply(_:expecting:root:source:)``: it stays a copy.

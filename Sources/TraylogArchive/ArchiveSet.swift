@@ -9,9 +9,13 @@ package struct ArchiveSet: Sendable {
     ///
     /// Unfinished files have other names.
     ///
-    /// - Parameter store: the store that the archives must belong to; ``StoreIdentity/none`` accepts any.
+    /// - Parameters:
+    ///   - store: the store that the archives must belong to; ``StoreIdentity/none`` accepts any.
+    ///   - history: the store's history at an event. An archive of another history has events that the store lost.
     /// - Throws: ``ArchiveError``: `noArchives`, `otherStore`, and as ``ArchiveReader/open(_:)`` with the file.
-    package static func open(_ directory: String, store: StoreIdentity) throws(ArchiveError) -> ArchiveSet {
+    package static func open(
+        _ directory: String, store: StoreIdentity, history: (_ seq: UInt64) -> UInt64 = { _ in 0 }
+    ) throws(ArchiveError) -> ArchiveSet {
         let directory = ArchiveDirectory(directory)
         var readers: [ArchiveReader] = []
         for name in try directory.archives() { readers.append(try ArchiveReader.open(directory.path(of: name))) }
@@ -19,7 +23,7 @@ package struct ArchiveSet: Sendable {
             throw ArchiveError(.noArchives, path: directory.path, "the directory has no archives")
         }
         let set = ArchiveSet(path: directory.path, readers: readers)
-        try set.check(store)
+        for reader in readers { try reader.check(store, history) }
         return set
     }
 
@@ -52,18 +56,20 @@ package struct ArchiveSet: Sendable {
     package func cursor(from seq: UInt64 = 0) throws(ArchiveError) -> ArchiveSetCursor {
         try ArchiveSetCursor(readers, from: seq)
     }
-
-    private func check(_ store: StoreIdentity) throws(ArchiveError) {
-        for reader in readers { try reader.check(store) }
-    }
 }
 
 extension ArchiveReader {
     /// - Throws: ``ArchiveError`` `otherStore`.
-    package func check(_ store: StoreIdentity) throws(ArchiveError) {
-        let mine = summary.header.store
-        guard mine == store || mine == .none || store == .none else {
+    package func check(_ store: StoreIdentity, _ history: (_ seq: UInt64) -> UInt64) throws(ArchiveError) {
+        let header = summary.header
+        guard header.store != .none, store != .none else { return }
+        guard header.store == store else {
             throw ArchiveError(.otherStore, path: file.path, "it has events of another store")
+        }
+        guard header.history == history(header.through) else {
+            throw ArchiveError(
+                .otherStore, path: file.path,
+                "it has events that this store lost when it was restored from a copy; keep the archive elsewhere")
         }
     }
 }

@@ -1,4 +1,5 @@
 import TraylogArchive
+import TraylogDomain
 import TraylogLMDB
 import TraylogLog
 import TraylogStates
@@ -14,12 +15,12 @@ struct ArchiveCheck {
     /// - Returns: the events in them.
     /// - Throws: ``ArchiveError`` when there is no such directory, or no archive in it; damage is a finding.
     func run(_ directory: String, _ findings: inout Findings, progress: (UInt64, UInt64) -> Void) throws -> UInt64 {
-        let identity = try environment.read { try StoreRecord.read(tables.meta, in: $0) }?.identity ?? .none
+        let record = try environment.read { try StoreRecord.read(tables.meta, in: $0) }
         var readers: [ArchiveReader] = []
         for path in try ArchiveSet.paths(in: directory) {
             do {
                 let reader = try ArchiveReader.open(path)
-                try reader.check(identity)
+                try reader.check(record?.identity ?? .none) { record?.history.id(at: Seq($0)) ?? 0 }
                 readers.append(reader)
             } catch {
                 findings.add(error.message)

@@ -69,7 +69,8 @@ public struct TraySnapshot: Hashable, Sendable, Codable {
 
     /// Makes one of its parts.
     public init(
-        user: String, asOf: Seq, history: String = "", stream: UInt32, floor: Seq, tray: Tray, mutedThreads: [String] = [],
+        user: String, asOf: Seq, history: String = "", stream: UInt32, floor: Seq, tray: Tray,
+        mutedThreads: [String] = [],
         mutedCategories: [String] = [], topics: [TopicSpan] = [], voided: [Seq] = [], items: [Part] = [],
         next: SnapshotCursor? = nil
     ) {

@@ -99,7 +99,10 @@ package final class StoreRewrite {
         try copy.copyStates(before: start.nextStream) { try progress($0, total) }
         let archive = try (floor > 0 ? goal.archiveDirectory : nil).map {
             try ArchiveWriter(
-                directory: $0, header: ArchiveHeader(store: start.record.identity, through: floor - 1))
+                directory: $0,
+                header: ArchiveHeader(
+                    store: start.record.identity, through: floor - 1,
+                    history: start.record.history.id(at: Seq(floor - 1))))
         }
         // Without `finish` there will be no archive.
         defer { archive?.cancel() }

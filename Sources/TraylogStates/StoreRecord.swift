@@ -95,7 +95,9 @@ package struct StoreRecord: Hashable, Sendable {
             throw CodecError(.damaged, seq: head + 1, "states hold it, and the log does not")
         }
         guard floor.seq.rawValue <= head + 1 else { throw PackedError.damaged("a floor beyond the log") }
-        guard history.forks.last?.after.rawValue ?? 0 <= head else { throw PackedError.damaged("a fork beyond the log") }
+        guard history.forks.last?.after.rawValue ?? 0 <= head else {
+            throw PackedError.damaged("a fork beyond the log")
+        }
         // Each stream began with an event.
         guard UInt64(nextStream.rawValue) - 1 <= head else { throw PackedError.damaged("more streams than events") }
     }

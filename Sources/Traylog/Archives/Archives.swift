@@ -36,6 +36,10 @@ public struct Archives: Sendable {
 
     let contents: ArchiveSet
 
+    init(_ directory: String, of store: StoreRecord) throws {
+        contents = try ArchiveSet.open(directory, store: store.identity) { store.history.id(at: Seq($0)) }
+    }
+
     /// The last floor of the archives.
     ///
     /// No archive has an event above it.
@@ -56,10 +60,7 @@ extension BlockingQueries {
     /// - Throws: ``TraylogError/failed(_:)``: `notFound` (no such directory, or no archive in it), `foreignFile` (another
     ///   store's archive, or not an archive), `newerFormat`, `damaged`, `permissionDenied`.
     public func archives(in directory: String) throws(TraylogError) -> Archives {
-        let identity = try identity()
-        return try queries.translatingErrors { _ in
-            Archives(contents: try ArchiveSet.open(directory, store: identity))
-        }
+        try queries.answer { store in try Archives(directory, of: store.record) }
     }
 
     /// Identifies the store in its archives.

@@ -54,8 +54,8 @@ struct MergedLog {
     ///
     /// If the newest one is not there, its events are missing like those never archived.
     private mutating func openArchives() throws {
-        let identity = try queries.answer { $0.record.identity }
-        archives = Archives(contents: try ArchiveSet.open(archives.directory, store: identity))
+        let (record, directory) = (try queries.answer { $0.record }, archives.directory)
+        archives = try Archives(directory, of: record)
         archived = try archives.contents.cursor(from: next)
     }
 

@@ -2,7 +2,7 @@ import TraylogLog
 
 /// The first bytes of an archive (Docs/format.md, "Archives").
 ///
-/// `magic 8 | version u32 | flags u32 | store 16 | through u64 | zeros 20 | crc u32`. Magic, version and checksum have
+/// `magic 8 | version u32 | flags u32 | store 16 | through u64 | history u64 | zeros 12 | crc u32`. Magic, version and checksum have
 /// their place in all versions.
 package struct ArchiveHeader: Hashable, Sendable {
     static let byteCount = 64
@@ -15,10 +15,13 @@ package struct ArchiveHeader: Hashable, Sendable {
     ///
     /// Every event in the archive is at or below it.
     package let through: UInt64
+    /// The store's history at that event: 0 for the one that every store begins with.
+    package let history: UInt64
 
-    package init(store: StoreIdentity, through: UInt64) {
+    package init(store: StoreIdentity, through: UInt64, history: UInt64 = 0) {
         self.store = store
         self.through = through
+        self.history = history
     }
 
     var bytes: [UInt8] {
@@ -30,7 +33,8 @@ package struct ArchiveHeader: Hashable, Sendable {
             output.append(littleEndian: store.first)
             output.append(littleEndian: store.second)
             output.append(littleEndian: through)
-            for _ in 0..<5 { output.append(littleEndian: UInt32(0)) }
+            output.append(littleEndian: history)
+            for _ in 0..<3 { output.append(littleEndian: UInt32(0)) }
         }
         bytes.appendChecksum()
         return bytes
@@ -56,7 +60,7 @@ package struct ArchiveHeader: Hashable, Sendable {
         }
         return ArchiveHeader(
             store: StoreIdentity(bytes.littleEndian(at: 16), bytes.littleEndian(at: 24)),
-            through: bytes.littleEndian(at: 32))
+            through: bytes.littleEndian(at: 32), history: bytes.littleEndian(at: 40))
     }
 }
 

@@ -271,12 +271,15 @@ private struct RandomValues {
     }
 
     mutating func changes() -> Changes {
-        Changes(user: text(), stream: 4, events: some { $0.event() }, through: seq(), history: history().mark(at: seq()), head: seq())
+        Changes(
+            user: text(), stream: 4, events: some { $0.event() }, through: seq(), history: history().mark(at: seq()),
+            head: seq())
     }
 
     mutating func snapshot() -> TraySnapshot {
         TraySnapshot(
-            user: text(), asOf: seq(), history: history().mark(at: seq()), stream: 3, floor: seq(), tray: tray(), mutedThreads: some { $0.text() },
+            user: text(), asOf: seq(), history: history().mark(at: seq()), stream: 3, floor: seq(), tray: tray(),
+            mutedThreads: some { $0.text() },
             mutedCategories: some { $0.text() },
             topics: some { TraySnapshot.TopicSpan(topic: $0.text(), from: $0.seq(), until: $0.maybe { $0.seq() }) },
             voided: some { $0.seq() }, items: some { TraySnapshot.Part(item: $0.item(), hasContent: $0.flag()) },

@@ -199,7 +199,9 @@ import Testing
             try append(4, to: path)
             _ = try withReader(path) { try $0.backup(to: path + "-copy") }
             try append(4, to: path)
-            typealias Cursors = (inbox: TraylogDomain.Cursor?, threads: TraylogDomain.Cursor?, snapshot: SnapshotCursor?)
+            typealias Cursors = (
+                inbox: TraylogDomain.Cursor?, threads: TraylogDomain.Cursor?, snapshot: SnapshotCursor?
+            )
             func cursors(limit: Int) throws -> Cursors {
                 try withStore(path) { store in
                     _ = try store.perform(Command(user: "ann", .notify(Content(thread: "t", title: "A"))))
@@ -234,6 +236,31 @@ import Testing
         }
     }
 
+    @Test func anArchiveOfEventsThatARestoreLostIsRefused() throws {
+        try withStorePath { path throws in
+            let (archives, copy) = (path + "-archives", path + "-copy")
+            try withStore(path) { store in
+                _ = try store.perform((0..<6).map { notify("ann", "\($0)") })
+                _ = try store.perform(Command(user: "ann", .mark(.deleted, [.seq(1), .seq(2)])))
+                try store.blocking.backup(to: copy)
+                _ = try store.compact(before: .seq(5), archive: archives)
+            }
+            // The copy has these events, too.
+            _ = try withReader(copy) { try $0.archives(in: archives) }
+            try withStore(path) { store in
+                _ = try store.perform((0..<6).map { notify("ann", "later \($0)") })
+                _ = try store.perform(Command(user: "ann", .mark(.deleted, [.seq(9), .seq(10)])))
+                _ = try store.compact(before: .seq(14), archive: archives)
+            }
+            try withStore(copy) { store in
+                _ = try store.perform((0..<20).map { notify("ann", "instead \($0)") })
+                let failure = try failure { try store.archives(in: archives) }
+                #expect(failure?.code == .foreignFile && failure?.message.contains("restored from a copy") == true)
+            }
+            _ = try withReader(path) { try $0.archives(in: archives) }
+        }
+    }
+
     /// Histories of copies of copies: what somebody read is valid in a store exactly if the store has the same event.
     @Test(arguments: seeds(4, long: 40))
     func aMarkIsHeldExactlyWhereTheEventIsTheSame(seed: UInt64) throws {
@@ -256,7 +283,8 @@ import Testing
                     try withReader(store) { reader in
                         let (history, head) = (try reader.storeHistory(), try reader.head())
                         let seq = Seq(UInt64(random.between(1, Int(head.rawValue))))
-                        read.append((seq, history.mark(at: seq), try reader.records(after: 0, limit: Int(seq.rawValue))))
+                        read.append(
+                            (seq, history.mark(at: seq), try reader.records(after: 0, limit: Int(seq.rawValue))))
                     }
                 }
             }

@@ -22,7 +22,8 @@ struct StatisticsText {
             ("readers", Cell("\(statistics.readers.count), with this program")),
         ]
         if let fork = statistics.history.forks.last {
-            facts.append(("copied", Cell("after event \(fork.after.rawValue.grouped); a history of its own since then")))
+            facts.append(
+                ("copied", Cell("after event \(fork.after.rawValue.grouped); a history of its own since then")))
         }
         if statistics.damagedStates > 0 {
             facts.append(
