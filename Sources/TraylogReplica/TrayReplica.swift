@@ -7,8 +7,8 @@ import TraylogDomain
 ///
 /// ```swift
 /// var replica = try TrayReplica([try await store.snapshot(of: "ann")])
-/// let changes = try await store.changes(of: "ann", after: replica.through)
-/// try replica.apply(changes.events, through: changes.through)
+/// let changes = try await store.changes(of: "ann", after: replica.through, history: replica.history)
+/// try replica.apply(changes)
 /// let badge = try replica.tray().unseen
 /// ```
 public struct TrayReplica: Sendable {
@@ -16,6 +16,10 @@ public struct TrayReplica: Sendable {
     public let user: String
     /// The newest event that the answers reflect.
     public private(set) var through: Seq
+    /// The mark of the store's history at ``through`` (``StoreHistory/mark(at:)``).
+    public private(set) var history: String
+    /// The number of the user's stream; 0 for somebody without events.
+    package private(set) var stream: UInt32
     /// The event that the snapshot is as of.
     ///
     /// Nothing at or below it can be undone here.
@@ -34,6 +38,7 @@ public struct TrayReplica: Sendable {
         else { throw .incompleteSnapshot }
         user = first.user
         through = first.asOf
+        (history, stream) = (first.history, first.stream)
         snapshotSeq = first.asOf
         state = TrayState(snapshot, hasher: hasher)
         log = ReplicaLog(snapshot, base: state, hasher: hasher)
@@ -43,6 +48,8 @@ public struct TrayReplica: Sendable {
     init(user: String, through: Seq, state: TrayState, log: ReplicaLog) {
         self.user = user
         self.through = through
+        // Who stores a replica keeps these beside it.
+        (history, stream) = ("", 0)
         snapshotSeq = Seq(state.appliedSeq)
         self.state = state
         self.log = log
@@ -77,6 +84,18 @@ public struct TrayReplica: Sendable {
         }
         state = folded
         through = max(end, through)
+    }
+
+    /// Folds in the changes that follow, if they are of the same stream.
+    ///
+    /// - Throws: ``TrayReplicaError/otherStream`` when the user was erased meanwhile and the name was given to somebody else; as
+    ///   ``apply(_:through:)``. The replica is as it was then.
+    package mutating func apply(
+        _ events: [Event], through end: Seq, stream: UInt32, history: String
+    ) throws(TrayReplicaError) {
+        guard self.stream == 0 || stream == self.stream else { throw .otherStream }
+        try apply(events, through: end)
+        (self.stream, self.history) = (stream, history)
     }
 
     /// The tray after ``through``.
@@ -117,6 +136,8 @@ public enum TrayReplicaError: Error, Hashable, Sendable {
     case undoneBeforeSnapshot(Seq)
     /// An answer needs an event that neither the snapshot nor the changes had.
     case unknownEvent(Seq)
+    /// The user was erased, and the name belongs to somebody else or to nobody now: nothing of this replica may be shown.
+    case otherStream
     /// A query that the rules forbid.
     case refused(Refusal)
     /// The snapshot contradicts itself.

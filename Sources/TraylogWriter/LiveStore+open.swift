@@ -5,8 +5,8 @@ import TraylogPlatform
 import TraylogStates
 
 extension LiveStore {
-    /// Makes the record of a new store. A store that is a copy, or that may have lost events which somebody saw, begins a new
-    /// history.
+    /// Makes the record of a new store, and begins a new history where the store is a copy or may have lost events that somebody
+    /// saw.
     ///
     /// Such a store lies in another place than the record says: `writer.lock` is another file. Or the file `wake` knows of
     /// events that the log lacks, because somebody put an older data file in the place of the newer one. Or the last writer was

@@ -1,6 +1,38 @@
 import Foundation
 
-/// `TRAYLOG_LONG_TESTS=1` asks for many more seeds and rounds.
-package let isLong = ProcessInfo.processInfo.environment["TRAYLOG_LONG_TESTS"] == "1"
+/// How long the random tests go on, by `TRAYLOG_TESTS`.
+package enum TestLength: String {
+    /// While one works: each kind of random history at least once.
+    case quick
+    /// Before a change lands.
+    case full
+    /// As long as a machine has nothing else to do.
+    case nightly
 
-package func seeds(_ count: UInt64, long: UInt64) -> Range<UInt64> { 0..<(isLong ? long : count) }
+    /// Quick where the variable is not set, so that `swift test` is, too.
+    package static let current: TestLength = {
+        guard let name = ProcessInfo.processInfo.environment["TRAYLOG_TESTS"] else { return .quick }
+        guard let length = TestLength(rawValue: name) else {
+            preconditionFailure("TRAYLOG_TESTS must be quick, full or nightly, not \(name).")
+        }
+        return length
+    }()
+}
+
+package let isLong = TestLength.current == .nightly
+
+/// The size of a test at the present length; quick tests are as large as full ones where nothing else is said.
+package func sized<Size>(_ full: Size, quick: Size? = nil, nightly: Size) -> Size {
+    switch TestLength.current {
+    case .quick: quick ?? full
+    case .full: full
+    case .nightly: nightly
+    }
+}
+
+/// Seeds, as many as ``sized(_:quick:nightly:)`` says.
+package func seeds(_ full: UInt64, quick: UInt64? = nil, nightly: UInt64) -> Range<UInt64> {
+    0..<sized(full, quick: quick, nightly: nightly)
+}
+
+package func seeds(_ count: UInt64, long: UInt64) -> Range<UInt64> { seeds(count, nightly: long) }

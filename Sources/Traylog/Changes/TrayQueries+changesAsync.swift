@@ -34,8 +34,8 @@ extension TrayQueries {
     /// ```swift
     /// let snapshot = try await store.snapshot(of: "ann")
     /// var replica = try TrayReplica([snapshot])
-    /// let changes = try await store.changes(of: "ann", after: snapshot.asOf)
-    /// try replica.apply(changes.events, through: changes.through)
+    /// let changes = try await store.changes(of: "ann", after: snapshot.asOf, history: snapshot.history)
+    /// try replica.apply(changes)
     /// ```
     public func snapshot(
         of user: String, asOf: Moment? = nil, cursor: SnapshotCursor? = nil, limit: Int = 10_000, contents: Int = 200

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogQueries
 import TraylogReplica
 
 extension TrayReplica {
@@ -8,5 +9,20 @@ extension TrayReplica {
     public init(_ snapshot: [TraySnapshot]) throws(TrayReplicaError) {
         var random = SystemRandomNumberGenerator()
         try self.init(snapshot, hasher: IdentityHasher(key0: random.next(), key1: random.next()))
+    }
+
+    /// Folds in the changes that follow.
+    ///
+    /// ```swift
+    /// let changes = try await store.changes(of: "ann", after: replica.through, history: replica.history)
+    /// try replica.apply(changes)
+    /// ```
+    ///
+    /// - Parameter changes: those after ``through``, of this user. Earlier events are passed over.
+    /// - Throws: ``TrayReplicaError/undoneBeforeSnapshot(_:)``: take a new snapshot; ``TrayReplicaError/otherStream``: the user was
+    ///   erased. The replica is as it was then.
+    /// - Complexity: as the store's. An `undone` folds again from the snapshot on.
+    public mutating func apply(_ changes: Changes) throws(TrayReplicaError) {
+        try apply(changes.events, through: changes.through, stream: changes.stream, history: changes.history)
     }
 }

@@ -65,7 +65,7 @@ struct AnswerFormTests {
         #expect(
             json { $0.write(statistics) }
                 == #"{"head":7,"floor":0,"events":0,"users":0,"topics":0,"bytes":0,"freeBytes":0,"mapSizeBytes":0,"#
-                + #""dropped":0,"erased":0,"overdue":0,"readers":[{"pid":12,"lag":3}],"unflushed":0,"damagedStates":0,"refoldedStates":0,"cachedBytes":0,"tables":[{"name":"log","entries":7,"bytes":4096}],"#
+                + #""dropped":0,"erased":0,"history":[],"overdue":0,"readers":[{"pid":12,"lag":3}],"unflushed":0,"damagedStates":0,"refoldedStates":0,"cachedBytes":0,"tables":[{"name":"log","entries":7,"bytes":4096}],"#
                 + #""projections":[{"name":"p","version":0,"position":0,"bytes":0,"damage":"short"}]}"#)
     }
 }

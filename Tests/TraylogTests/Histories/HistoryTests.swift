@@ -241,16 +241,16 @@ import Testing
             let (archives, copy) = (path + "-archives", path + "-copy")
             try withStore(path) { store in
                 _ = try store.perform((0..<6).map { notify("ann", "\($0)") })
-                _ = try store.perform(Command(user: "ann", .mark(.deleted, [.seq(1), .seq(2)])))
+                _ = try store.perform([Command(user: "ann", .mark(.deleted, [.seq(1), .seq(2)])), notify("ann")])
                 try store.blocking.backup(to: copy)
-                _ = try store.compact(before: .seq(5), archive: archives)
+                #expect(try store.compact(before: .seq(8), archive: archives).dropped > 0)
             }
             // The copy has these events, too.
             _ = try withReader(copy) { try $0.archives(in: archives) }
             try withStore(path) { store in
                 _ = try store.perform((0..<6).map { notify("ann", "later \($0)") })
-                _ = try store.perform(Command(user: "ann", .mark(.deleted, [.seq(9), .seq(10)])))
-                _ = try store.compact(before: .seq(14), archive: archives)
+                _ = try store.perform([Command(user: "ann", .mark(.deleted, [.seq(10), .seq(11)])), notify("ann")])
+                #expect(try store.compact(before: .seq(17), archive: archives).dropped > 0)
             }
             try withStore(copy) { store in
                 _ = try store.perform((0..<20).map { notify("ann", "instead \($0)") })

@@ -1,0 +1,467 @@
+"""Runs the parts of Tools/test: each in phases, with a table of the time they took, and what failed at the end.
+
+Tools/test calls it, once everything that it needs is installed."""
+
+import argparse
+import collections
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SERVER_TESTS = ROOT / "Tools/Server/Tests"
+LENGTHS = ("quick", "full", "nightly")
+BOLD = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+LOCK = threading.Lock()
+
+
+def say(text):
+    with LOCK:
+        print(text, flush=True)
+
+
+class Failed(Exception):
+    """A phase failed, and said why."""
+
+
+class Result:
+    """How one test ended."""
+
+    def __init__(self, name, seconds, outcome, rerun, message=""):
+        self.name, self.seconds, self.outcome, self.rerun, self.message = name, seconds, outcome, rerun, message
+
+
+class Run:
+    """All phases of one call, what they took, and what they found."""
+
+    def __init__(self, length, jobs, work):
+        self.length, self.jobs, self.work = length, jobs, Path(work)
+        self.phases, self.results, self.broken = [], [], []
+        # SwiftPM takes one build of a package at a time.
+        self.environment = {**os.environ, "TRAYLOG_TESTS": length, "TRAYLOG_STRICT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def phase(self, name, body):
+        """Runs a phase; one that fails ends those that need it, but no other lane."""
+        say(f"\033[1m==> {name}\033[0m" if BOLD else f"==> {name}")
+        begin = time.monotonic()
+        state = "failed"
+        try:
+            body()
+            state = "ok"
+        except Failed as failure:
+            with LOCK:
+                self.broken.append((name, str(failure)))
+            raise
+        finally:
+            with LOCK:
+                self.phases.append((name, time.monotonic() - begin, state))
+
+    def call(self, *command, quiet=False, **more):
+        """Runs a command. What it prints is shown as it comes, or where it failed."""
+        log = self.work / f"log-{threading.get_ident()}-{time.monotonic_ns()}"
+        environment = {**self.environment, **more}
+        with open(log, "wb") as file:
+            process = subprocess.Popen(
+                [str(part) for part in command], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
+                stdout=file if quiet else None, stderr=subprocess.STDOUT if quiet else None)
+            code = process.wait()
+        if code != 0:
+            if quiet:
+                say(log.read_text(errors="replace")[-20_000:])
+            raise Failed(f"exit {code}: {shlex.join(str(part) for part in command)}")
+        return log.read_text(errors="replace") if quiet else ""
+
+    def add(self, results):
+        with LOCK:
+            self.results += results
+
+    # MARK: Phases
+
+    def lint(self):
+        self.call("swift", "format", "lint", "--strict", "--recursive", "Sources", "Tools", "Tests", "Package.swift")
+
+    def build(self):
+        self.call("swift", "build", "--build-tests", "--explicit-target-dependency-import-check", "error")
+
+    def bin_path(self, *options):
+        return Path(self.call("swift", "build", *options, "--show-bin-path", quiet=True).strip().splitlines()[-1])
+
+    def library(self):
+        """All tests of the library, by several processes: within one, tests that block threads starve tests that wait for tasks."""
+        bundle = self.bin_path() / "traylogPackageTests.xctest"
+        base = [str(bundle), "--testing-library", "swift-testing"]
+        listed = self.call(*base, "--list-tests", quiet=True).splitlines()
+        suites = collections.OrderedDict()
+        for line in listed:
+            if re.match(r"\w+\.", line):
+                # A suite, or a test outside of any.
+                suites.setdefault(re.sub(r"/[^/]*$", "", line) if "/" in line else line, 0)
+        if not suites:
+            raise Failed("the tests are not listed")
+        work = collections.deque(self.portions(list(suites)))
+        say(f"    {len(listed)} tests in {len(work)} portions, {self.jobs} at a time")
+        failures = []
+
+        def worker():
+            while True:
+                with LOCK:
+                    if not work:
+                        return
+                    portion = work.popleft()
+                try:
+                    self.add(self.swift_tests(base, portion))
+                except Failed as failure:
+                    failures.append(str(failure))
+
+        self.together([worker] * self.jobs)
+        if failures:
+            raise Failed("; ".join(failures))
+
+    def portions(self, suites):
+        """Suites in portions of about the same length, the longest first: by what they took last time, and by number."""
+        path = ROOT / ".build/test-seconds.json"
+        try:
+            known = json.loads(path.read_text())
+        except (OSError, ValueError):
+            known = {}
+        bins = [[0.0, []] for _ in range(8 * self.jobs)]
+        for suite in sorted(suites, key=lambda suite: -known.get(suite, 1.0)):
+            least = min(bins, key=lambda portion: portion[0])
+            least[0] += known.get(suite, 1.0) + 0.1
+            least[1].append(suite)
+        bins = [portion for portion in bins if portion[1]]
+        return [portion[1] for portion in sorted(bins, key=lambda portion: -portion[0])]
+
+    def swift_tests(self, base, suites):
+        number = time.monotonic_ns()
+        stream, log = self.work / f"events-{number}.json", self.work / f"tests-{number}.log"
+        pattern = "^(" + "|".join(re.escape(suite) for suite in suites) + ")(/|$)"
+        command = [*base, "--no-parallel", "--filter", pattern, "--event-stream-output-path", str(stream),
+                   "--event-stream-version", "0"]
+        with open(log, "wb") as file:
+            code = subprocess.run(
+                command, cwd=ROOT, env=self.environment, stdin=subprocess.DEVNULL, stdout=file, stderr=file).returncode
+        results = swift_results(stream)
+        if code != 0 and not any(result.outcome == "failed" for result in results):
+            say(log.read_text(errors="replace")[-6_000:])
+            last = results[-1].name if results else "any test"
+            raise Failed(f"the tests ended with {code}, in or after {last}: {' '.join(suites)}")
+        for result in results:
+            if result.outcome == "failed":
+                say(f"✘ {result.name}\n{result.message}")
+        return results
+
+    def remember_seconds(self):
+        seconds = collections.defaultdict(float)
+        for result in self.results:
+            if "/" in result.name and result.outcome != "skipped":
+                seconds[result.name.rsplit("/", 1)[0]] += result.seconds
+        if len(seconds) > 50:
+            (ROOT / ".build/test-seconds.json").write_text(json.dumps(seconds))
+
+    def together(self, bodies):
+        """Runs functions beside each other, and raises what the first of them raised."""
+        errors = []
+
+        def guarded(body):
+            try:
+                body()
+            except BaseException as error:  # noqa: BLE001, it is raised again
+                errors.append(error)
+
+        threads = [threading.Thread(target=guarded, args=(body,)) for body in bodies]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if errors:
+            raise errors[0]
+
+    def python_tests(self, files, programs, jobs):
+        python = self.environment.get("TRAYLOG_PYTHON", "python3")
+        environment = {**self.environment, **{name: str(path) for name, path in programs.items()}}
+        work = collections.deque(files)
+
+        def worker():
+            while True:
+                with LOCK:
+                    if not work:
+                        return
+                    file = work.popleft()
+                number = time.monotonic_ns()
+                out, log = self.work / f"python-{number}.json", self.work / f"python-{number}.log"
+                with open(log, "wb") as output:
+                    code = subprocess.run(
+                        [python, str(SERVER_TESTS / "run.py"), file, str(out)], cwd=ROOT, env=environment,
+                        stdin=subprocess.DEVNULL, stdout=output, stderr=output).returncode
+                try:
+                    found = json.loads(out.read_text())
+                except (OSError, ValueError):
+                    say(log.read_text(errors="replace")[-6_000:])
+                    found = [[f"{file[:-3]}.all", 0, "failed", f"the tests ended with {code}"]]
+                rerun = f"Tools/test server --only {file[:-3]}"
+                results = [Result(name, seconds, outcome, f"{rerun}.{name.split('.', 1)[1]}" if "." in name else rerun, message)
+                           for name, seconds, outcome, message in found]
+                for result in results:
+                    if result.outcome == "failed":
+                        say(f"✘ {result.name}\n{result.message}")
+                self.add(results)
+
+        self.together([worker] * jobs)
+
+
+def swift_results(path):
+    """The results in an event stream of Swift Testing."""
+    starts, ends, issues, skipped, functions = {}, {}, collections.defaultdict(list), set(), {}
+    try:
+        lines = path.read_text(errors="replace").splitlines()
+    except OSError:
+        return []
+    for line in lines:
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        payload = record["payload"]
+        if record["kind"] == "test":
+            if payload["kind"] == "function":
+                functions[payload["id"]] = re.sub(r"/[^/]*\.swift:\d+:\d+$", "", payload["id"])
+            continue
+        test, kind = payload.get("testID"), payload["kind"]
+        if kind == "testStarted":
+            starts[test] = payload["instant"]["absolute"]
+        elif kind == "testEnded":
+            ends[test] = payload["instant"]["absolute"]
+        elif kind == "testSkipped":
+            skipped.add(test)
+        elif kind == "issueRecorded" and not payload["issue"].get("isKnown"):
+            place = payload["issue"].get("sourceLocation") or {}
+            where = f"{place.get('fileID', '')}:{place.get('line', '')}: "
+            issues[test].append("    " + where + " ".join(message["text"] for message in payload.get("messages", [])))
+    results = []
+    for test, name in functions.items():
+        rerun = "swift test --disable-xctest --filter " + shlex.quote(re.escape(name.split("(")[0]))
+        if test in skipped:
+            results.append(Result(name, 0, "skipped", rerun))
+        elif test in ends and test in starts:
+            outcome = "failed" if issues[test] else "passed"
+            results.append(Result(name, ends[test] - starts[test], outcome, rerun, "\n".join(issues[test])[:4_000]))
+        elif test in starts:
+            results.append(Result(name, 0, "failed", rerun, "    the process ended within this test"))
+    return results
+
+
+# MARK: Parts
+
+PARTS = {
+    "lint": "the format of all Swift files",
+    "library": "builds the package, and runs the tests of the library and the command line",
+    "smoke": "the main commands of the program, end to end",
+    "proofs": "proofs and reports, checked by a program that shares no code, and a report in a browser",
+    "server": "the service and the device client, against real programs",
+    "console": "the console and the reports, in a browser",
+    "cluster": "several servers on real brokers, and partitions",
+    "benchmarks": "builds the benchmarks, runs them small, and counts allocations, pages and syncs",
+    "docs": "the reference, without a warning and without a gap",
+    "embed": "a package that depends on this one by URL, with both build systems",
+}
+DEFAULT = ["lint", "library", "smoke"]
+
+
+def python_files(part):
+    """The test files of the server that belong to a part; each belongs to one."""
+    files = sorted(path.name for path in SERVER_TESTS.glob("test_*.py"))
+    groups = {
+        "console": [name for name in files if name.startswith(("test_console", "test_report"))],
+        "cluster": [name for name in files if name.startswith(("test_cluster", "test_partitions"))],
+    }
+    groups["server"] = [name for name in files if not any(name in group for group in groups.values())]
+    return groups[part]
+
+
+class Plan:
+    """What the parts share: programs that several of them need are built once."""
+
+    def __init__(self, run):
+        self.run = run
+        self.release = None
+        self.server = None
+        self.building = threading.Lock()
+
+    def programs(self):
+        """The release programs and the benchmarks, which are one build."""
+        with self.building:
+            if self.release is None:
+                options = ["--package-path", "Tools/Benchmarks", "--scratch-path", ".build/benchmarks", "-c", "release"]
+
+                def build():
+                    for product in ("traylog", "traylog-tray", "traylog-bench"):
+                        self.run.call("swift", "build", *options, "--product", product, quiet=True)
+
+                self.run.phase("Build the release programs", build)
+                self.release = self.run.bin_path(*options)
+            return self.release
+
+    def server_programs(self):
+        release = self.programs()
+        with self.building:
+            if self.server is None:
+                options = ["--package-path", "Tools/Server", "--scratch-path", ".build-server", "--product", "traylog-server"]
+                self.run.phase("Build the server", lambda: self.run.call("swift", "build", *options, quiet=True))
+                self.server = self.run.bin_path(*options[:4])
+        return {"TRAYLOG_SERVER": self.server / "traylog-server", "TRAYLOG_TRAY": release / "traylog-tray",
+                "TRAYLOG": release / "traylog"}
+
+    # Each part by its name.
+
+    def lint(self):
+        self.run.phase("Lint", self.run.lint)
+
+    def library(self):
+        self.run.phase("Build the package and its tests", self.run.build)
+        self.run.phase("Library", self.run.library)
+
+    def smoke(self):
+        program = self.run.bin_path() / "traylog"
+        self.run.phase("Smoke", lambda: self.run.call("Tools/smoke", program, quiet=True))
+
+    def proofs(self):
+        program = self.run.bin_path() / "traylog"
+        self.run.phase("Proofs", lambda: self.run.call("Tools/proofs", program, quiet=True))
+
+    def python_part(self, name, title, only=None):
+        files = python_files(name)
+        if only:
+            files = [only.split(".")[0] + ".py" + (":" + only.split(".", 1)[1] if "." in only else "")]
+        programs = self.server_programs()
+        self.run.phase(title, lambda: self.run.python_tests(files, programs, self.run.jobs))
+
+    def benchmarks(self):
+        bench = self.programs() / "traylog-bench"
+
+        def small():
+            self.run.call("make", "-s", "-C", "Tools/Benchmarks", f"BUILD={ROOT}/.build/benchmarks-c", quiet=True)
+            common = ["--runs", "1", "--cold-memory", "--json", "--references", ROOT / ".build/benchmarks-c",
+                      "--directory", self.run.work]
+            for cases in (["bulk-100k", "concurrent-64", "--filter", "lmdb-log", "--events", "20000"],
+                          ["badge", "--filter", "lmdb-get", "--events", "20000", "--queries", "1000"],
+                          ["page", "--filter", "lmdb-naive", "--events", "20000", "--users", "500", "--queries", "1000"]):
+                self.run.call(bench, *cases, *common, quiet=True)
+
+        self.run.phase("Benchmarks, small", small)
+        self.run.phase("Allocations, pages and syncs", lambda: self.run.call(
+            bench, "count", "--references", ROOT / ".build/benchmarks-c", "--directory", self.run.work, quiet=True))
+
+    def docs(self):
+        self.run.phase("Reference", lambda: self.run.call("Tools/reference", self.run.work / "reference", quiet=True))
+
+    def embed(self):
+        self.run.phase("Embed", lambda: self.run.call("Tools/embed", quiet=True))
+
+
+def perform(plan, parts, only):
+    """Runs parts: those that need the debug build after it, and the others beside them."""
+    first = [part for part in ("lint", "library") if part in parts]
+    lanes = [
+        [part for part in ("smoke", "proofs", "docs") if part in parts],
+        [part for part in ("benchmarks", "server", "console", "cluster", "embed") if part in parts],
+    ]
+    titles = {"server": "Service and device", "console": "Console and reports", "cluster": "Cluster and partitions"}
+
+    def lane(names):
+        for name in names:
+            try:
+                if name in titles:
+                    plan.python_part(name, titles[name], only if name == "server" else None)
+                else:
+                    getattr(plan, name)()
+            except Failed:
+                if name == "library":
+                    return
+
+    lane([part for part in first if part == "lint"])
+    after = ["library", *lanes[0]] if "library" in parts else lanes[0]
+    if not lanes[1]:
+        return lane(after)
+    # The package is built with both processors; its tests leave room for the other builds.
+    if "library" in parts:
+        try:
+            plan.run.phase("Build the package and its tests", plan.run.build)
+        except Failed:
+            return None
+        plan.library = lambda: plan.run.phase("Library", plan.run.library)
+    return plan.run.together([lambda: lane(after), lambda: lane(lanes[1])])
+
+
+def report(run, begin):
+    """The tables at the end, and what failed: the last line counts."""
+    counts = collections.Counter(result.outcome for result in run.results)
+    print(f"\n{'PHASE':<40} {'SECONDS':>8}")
+    for name, seconds, state in run.phases:
+        print(f"{name:<40} {seconds:>8.1f}{'' if state == 'ok' else '  failed'}")
+    print(f"{'all':<40} {time.monotonic() - begin:>8.1f}")
+    slowest = sorted(run.results, key=lambda result: -result.seconds)[:20]
+    if slowest:
+        print(f"\n{'SLOWEST TESTS':<92} {'SECONDS':>8}")
+        for result in slowest:
+            print(f"{result.name[:92]:<92} {result.seconds:>8.1f}")
+    failed = [result for result in run.results if result.outcome == "failed"]
+    if failed or run.broken:
+        print("\nFAILED")
+        for result in failed:
+            print(f"✘ {result.name}\n{result.message}\n    again: {result.rerun}")
+        for name, reason in run.broken:
+            print(f"✘ {name}: {reason}")
+    skipped = [result for result in run.results if result.outcome == "skipped"]
+    if skipped:
+        print("\nSKIPPED")
+        for result in skipped:
+            print(f"  {result.name}: {result.message.splitlines()[0] if result.message else 'without a reason'}")
+    # A phase that broke is a failure, also where no test failed.
+    print(f"\n{counts['passed']} passed, {len(failed) + len(run.broken)} failed, {counts['skipped']} skipped", flush=True)
+    return 1 if failed or run.broken else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        prog="Tools/test", description="Runs the tests: without a part, the quick form of those of the library.",
+        epilog="Parts: " + "; ".join(f"{name}: {text}" for name, text in PARTS.items()) + ".")
+    parser.add_argument("parts", nargs="*", metavar="PART", choices=[*PARTS, []], help=", ".join(PARTS))
+    parser.add_argument("--full", action="store_true", help="all parts, in full length")
+    parser.add_argument("--length", choices=LENGTHS, help="how long random tests go on; quick without --full")
+    parser.add_argument("--list", action="store_true", help="lists the parts and their tests")
+    parser.add_argument("--only", metavar="FILE[.CLASS.TEST]", help="of the server's tests, only this")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="tests at a time")
+    parser.add_argument("--needs", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    parts = list(PARTS) if options.full else options.parts or DEFAULT
+    if options.needs:
+        print("\n".join(parts))
+        return 0
+    if options.list:
+        for name, text in PARTS.items():
+            print(f"{name:<12} {text}{' (default)' if name in DEFAULT else ''}")
+            for file in python_files(name) if name in ("server", "console", "cluster") else []:
+                print(f"             Tools/Server/Tests/{file}")
+        return 0
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="traylog-test.") as work:
+        run = Run(options.length or ("full" if options.full else "quick"), max(1, options.jobs), work)
+        try:
+            perform(Plan(run), parts, options.only)
+        except Failed:
+            pass
+        if options.length in (None, "quick", "full"):
+            run.remember_seconds()
+        return report(run, begin)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
