@@ -171,47 +171,49 @@ private struct StoreReference1 {
 
     func sample20() async throws {
         // example: StoreReference1, 20: BlockingStore
-        print(try store.blocking.tick().woken)
-        // end
-    }
-
-    func sample21() async throws {
-        // example: StoreReference1, 21: BlockingStore
         store.blocking.close()
         // end
     }
 
-    func sample22() async throws {
-        // example: StoreReference1, 22: ChangeFollower
+    func sample21() async throws {
+        // example: StoreReference1, 21: ChangeFollower
         for try await changes in store.followChanges(of: "ann", after: 100) { print(changes.through) }
         // end
     }
 
-    func sample23() async throws {
-        // example: StoreReference1, 23: TrayQueries+changesAsync
+    func sample22() async throws {
+        // example: StoreReference1, 22: TrayQueries+changesAsync
         let changes = try await store.changes(of: "ann", after: 100)
         print(changes.events.count, changes.through)
         // end
         _ = changes
     }
 
-    func sample24() async throws {
-        // example: StoreReference1, 24: TrayQueries+changesAsync
+    func sample23() async throws {
+        // example: StoreReference1, 23: TrayQueries+changesAsync
         let version = try await store.version(of: "ann")
         // end
         _ = version
     }
 
-    func sample25() async throws {
-        // example: StoreReference1, 25: TrayQueries+changesAsync
+    func sample24() async throws {
+        // example: StoreReference1, 24: TrayQueries+changesAsync
         let snapshot = try await store.snapshot(of: "ann")
         var replica = try TrayReplica([snapshot])
-        let changes = try await store.changes(of: "ann", after: snapshot.asOf)
-        try replica.apply(changes.events, through: changes.through)
+        let changes = try await store.changes(of: "ann", after: snapshot.asOf, history: snapshot.history)
+        try replica.apply(changes)
         // end
         _ = snapshot
         _ = replica
         _ = changes
+    }
+
+    func sample25() async throws {
+        // example: StoreReference1, 25: TrayQueries+changesAsync
+        let history = try await store.storeHistory()
+        for fork in history.forks { print("a copy since event \(fork.after)") }
+        // end
+        _ = history
     }
 
     func sample26() async throws {
@@ -221,41 +223,49 @@ private struct StoreReference1 {
     }
 
     func sample27() async throws {
-        // example: StoreReference1, 27: Store+compact
+        // example: StoreReference1, 27: TrayReplica+new
+        let changes = try await store.changes(of: "ann", after: replica.through, history: replica.history)
+        try replica.apply(changes)
+        // end
+        _ = changes
+    }
+
+    func sample28() async throws {
+        // example: StoreReference1, 28: Store+compact
         let report = try await store.compact(before: .daysAgo(90), archive: "/var/lib/shop/archives")
         print(report.json)
         // end
         _ = report
     }
 
-    func sample28() async throws {
-        // example: StoreReference1, 28: Store+erase
+    func sample29() async throws {
+        // example: StoreReference1, 29: Store+erase
         let report = try await store.erase("ann", actor: "support")
         print(report.json)
         // end
         _ = report
     }
 
-    func sample29() async throws {
-        // example: StoreReference1, 29: Store+hold
-        try await store.hold("ann", actor: "legal")
-        // end
-    }
-
     func sample30() async throws {
         // example: StoreReference1, 30: Store+hold
-        try await store.release("ann", actor: "legal")
+        try await store.hold("ann", actor: "legal")
         // end
     }
 
     func sample31() async throws {
         // example: StoreReference1, 31: Store+hold
-        print(try await store.isHeld("ann"))
+        try await store.release("ann", actor: "legal")
         // end
     }
 
     func sample32() async throws {
-        // example: StoreReference1, 32: LogRestore
+        // example: StoreReference1, 32: Store+hold
+        print(try await store.isHeld("ann"))
+        // end
+    }
+
+    func sample33() async throws {
+        // example: StoreReference1, 33: LogRestore
         let restore = try LogRestore(directory: path)
         for line in lines { try restore.add(line.utf8Span.span) }
         let report = try restore.finish { _, _ in }
@@ -264,26 +274,26 @@ private struct StoreReference1 {
         _ = report
     }
 
-    func sample33() async throws {
-        // example: StoreReference1, 33: TrayUpdates
-        for try await tray in store.trayUpdates(of: "ann") { print(tray.unseen) }
-        // end
-    }
-
     func sample34() async throws {
         // example: StoreReference1, 34: TrayUpdates
-        for try await event in store.follow() { print(event.json) }
+        for try await tray in store.trayUpdates(of: "ann") { print(tray.unseen) }
         // end
     }
 
     func sample35() async throws {
         // example: StoreReference1, 35: TrayUpdates
-        for try await event in store.follow(after: 100) { print(event.json) }
+        for try await event in store.follow() { print(event.json) }
         // end
     }
 
     func sample36() async throws {
-        // example: StoreReference1, 36: Projector
+        // example: StoreReference1, 36: TrayUpdates
+        for try await event in store.follow(after: 100) { print(event.json) }
+        // end
+    }
+
+    func sample37() async throws {
+        // example: StoreReference1, 37: Projector
         let hourly = try store.project(HourlyCounts.self)
         let receipt = try await store.perform(command)
         let counts = try await hourly.value()  // holds the command just performed
@@ -293,14 +303,14 @@ private struct StoreReference1 {
         _ = counts
     }
 
-    func sample37() async throws {
-        // example: StoreReference1, 37: Projector
+    func sample38() async throws {
+        // example: StoreReference1, 38: Projector
         try store.forgetProjection(named: "hourly")
         // end
     }
 
-    func sample38() async throws {
-        // example: StoreReference1, 38: PagedSequence
+    func sample39() async throws {
+        // example: StoreReference1, 39: PagedSequence
         var filter = EventFilter()
         filter.user = "ann"
         for try await event in store.allEvents(matching: filter) { print(event.json) }
@@ -308,44 +318,33 @@ private struct StoreReference1 {
         _ = filter
     }
 
-    func sample39() async throws {
-        // example: StoreReference1, 39: PagedSequence
+    func sample40() async throws {
+        // example: StoreReference1, 40: PagedSequence
         for try await user in store.allUsers(prefix: "team/") { print(user) }
         // end
     }
 
-    func sample40() async throws {
-        // example: StoreReference1, 40: TrayQueries+answers
+    func sample41() async throws {
+        // example: StoreReference1, 41: TrayQueries+answers
         let badge = try store.blocking.tray(of: "ann").unseen
         // end
         _ = badge
     }
 
-    func sample41() async throws {
-        // example: StoreReference1, 41: TrayQueries+answers
+    func sample42() async throws {
+        // example: StoreReference1, 42: TrayQueries+answers
         let newest = try store.blocking.inbox(of: "ann").items
         // end
         _ = newest
     }
 
-    func sample42() async throws {
-        // example: StoreReference1, 42: TrayQueries+answers
+    func sample43() async throws {
+        // example: StoreReference1, 43: TrayQueries+answers
         var page = try store.blocking.history(of: "ann", newestFirst: true)
         while let next = page.next {
             page = try store.blocking.history(of: "ann", newestFirst: true, from: next)
         }
         // end
-        _ = page
-    }
-
-    func sample43() async throws {
-        // example: StoreReference1, 43: TrayQueries+search
-        var filter = EventFilter()
-        filter.device = "phone"
-        var page = try store.blocking.search(filter, newestFirst: true)
-        while let next = page.next { page = try store.blocking.search(filter, newestFirst: true, from: next) }
-        // end
-        _ = filter
         _ = page
     }
 }
