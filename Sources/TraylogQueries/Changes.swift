@@ -16,10 +16,8 @@ public struct Changes: Hashable, Sendable, Codable {
     public var events: [Event]
     /// The event through which the answer is complete: where to go on, even if others wrote all that came after the last one.
     public var through: Seq
-    /// The mark of the store's history at ``through`` (``StoreHistory/mark(at:)``).
-    ///
-    /// Keep it beside ``through``, and hand both over when you ask for what comes next.
-    public var history: String
+    /// The store's history: kept beside ``through``, it tells later whether the store was restored meanwhile.
+    public var history: StoreHistory
     /// The newest event of the store.
     public var head: Seq
 

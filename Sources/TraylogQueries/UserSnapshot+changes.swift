@@ -8,7 +8,7 @@ extension UserSnapshot {
     package func changes(after first: UInt64, limit: Int) throws -> Changes {
         var changes = Changes(
             user: user, stream: stream.rawValue, events: [], through: Seq(store.head),
-            history: store.record.history.mark(at: Seq(store.head)), head: Seq(store.head))
+            history: store.record.history, head: Seq(store.head))
         guard stream != .absent else { return changes }
         let window = max(limit, Self.window)
         var end = store.head
@@ -30,7 +30,6 @@ extension UserSnapshot {
             }
         }
         changes.through = Seq(end)
-        changes.history = store.record.history.mark(at: Seq(end))
         return changes
     }
 

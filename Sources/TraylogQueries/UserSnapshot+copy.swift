@@ -7,7 +7,7 @@ extension UserSnapshot {
     package func snapshot(after position: UInt64, limit: Int, contents: Int) throws -> TraySnapshot {
         let named = try NamingEvents(of: state, stored: pages, hasher: hasher, log: store.tables.log, rows: store)
         var page = TraySnapshot(
-            user: user, asOf: Seq(asOf), history: store.record.history.mark(at: Seq(asOf)), stream: stream.rawValue,
+            user: user, asOf: Seq(asOf), history: store.record.history, stream: stream.rawValue,
             floor: store.record.floor.seq, tray: try tray(),
             mutedThreads: named.threads, mutedCategories: named.categories, topics: named.topics,
             voided: try state.voidings(stored: pages).filter { $0.undone <= asOf }.map { Seq($0.event) }.sorted())

@@ -16,8 +16,8 @@ public struct TrayReplica: Sendable {
     public let user: String
     /// The newest event that the answers reflect.
     public private(set) var through: Seq
-    /// The mark of the store's history at ``through`` (``StoreHistory/mark(at:)``).
-    public private(set) var history: String
+    /// The store's history when ``through`` was read.
+    public package(set) var history: StoreHistory
     /// The number of the user's stream; 0 for somebody without events.
     package private(set) var stream: UInt32
     /// The event that the snapshot is as of.
@@ -49,7 +49,7 @@ public struct TrayReplica: Sendable {
         self.user = user
         self.through = through
         // Who stores a replica keeps these beside it.
-        (history, stream) = ("", 0)
+        (history, stream) = (StoreHistory(), 0)
         snapshotSeq = Seq(state.appliedSeq)
         self.state = state
         self.log = log
@@ -91,7 +91,7 @@ public struct TrayReplica: Sendable {
     /// - Throws: ``TrayReplicaError/otherStream`` when the user was erased meanwhile and the name was given to somebody else; as
     ///   ``apply(_:through:)``. The replica is as it was then.
     package mutating func apply(
-        _ events: [Event], through end: Seq, stream: UInt32, history: String
+        _ events: [Event], through end: Seq, stream: UInt32, history: StoreHistory
     ) throws(TrayReplicaError) {
         guard self.stream == 0 || stream == self.stream else { throw .otherStream }
         try apply(events, through: end)
@@ -109,7 +109,7 @@ public struct TrayReplica: Sendable {
             try Limits.check(pageLimit: query.limit)
             let (shown, next) = try state.shownItems(query, hasher: log.hasher, stored: log)
             let items = try shown.map { try $0.item(from: log) }
-            return InboxPage(user: user, asOf: through, items: items, next: next)
+            return InboxPage(user: user, asOf: through, items: items, next: next?.within(history))
         }
     }
 
@@ -119,7 +119,9 @@ public struct TrayReplica: Sendable {
     ) throws(TrayReplicaError) -> ThreadsPage {
         try answering {
             try Limits.check(pageLimit: limit)
-            return try state.threads(of: user, asOf: through, limit: limit, cursor: cursor, source: log)
+            var page = try state.threads(of: user, asOf: through, limit: limit, cursor: cursor, source: log)
+            page.next = page.next?.within(history)
+            return page
         }
     }
 

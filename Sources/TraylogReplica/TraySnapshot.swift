@@ -9,10 +9,8 @@ public struct TraySnapshot: Hashable, Sendable, Codable {
     public var user: String
     /// The event that the snapshot was made after.
     public var asOf: Seq
-    /// The mark of the store's history at ``asOf`` (``StoreHistory/mark(at:)``).
-    ///
-    /// Keep it beside ``asOf``, and hand both over when you ask for changes.
-    public var history: String
+    /// The store's history: kept beside ``asOf``, it tells later whether the store was restored meanwhile.
+    public var history: StoreHistory
     /// The number of the user's stream; 0 for somebody without events.
     ///
     /// An erased user's name, used anew, has another one.
@@ -69,7 +67,7 @@ public struct TraySnapshot: Hashable, Sendable, Codable {
 
     /// Makes one of its parts.
     public init(
-        user: String, asOf: Seq, history: String = "", stream: UInt32, floor: Seq, tray: Tray,
+        user: String, asOf: Seq, history: StoreHistory = StoreHistory(), stream: UInt32, floor: Seq, tray: Tray,
         mutedThreads: [String] = [],
         mutedCategories: [String] = [], topics: [TopicSpan] = [], voided: [Seq] = [], items: [Part] = [],
         next: SnapshotCursor? = nil

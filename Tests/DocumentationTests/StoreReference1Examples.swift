@@ -224,9 +224,11 @@ private struct StoreReference1 {
 
     func sample27() async throws {
         // example: StoreReference1, 27: TrayReplica+new
+        var replica = try TrayReplica([try await store.snapshot(of: "ann")])
         let changes = try await store.changes(of: "ann", after: replica.through, history: replica.history)
         try replica.apply(changes)
         // end
+        _ = replica
         _ = changes
     }
 

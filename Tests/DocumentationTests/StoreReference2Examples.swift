@@ -186,13 +186,14 @@ private struct StoreReference2 {
 
     func sample22() async throws {
         // example: StoreReference2, 22: StoreHistory
-        let history = try await store.storeHistory()
-        let place = (seq: receipt.seq, mark: history.mark(at: receipt.seq))
+        let seq = try await store.head()
+        let mark = try await store.storeHistory().mark(at: seq)
         // Later, perhaps after a restore:
-        guard history.holds(place.mark, at: place.seq) else { return startAnew() }
+        let isSameEvent = try await store.storeHistory().holds(mark, at: seq)
         // end
-        _ = history
-        _ = place
+        _ = seq
+        _ = mark
+        _ = isSameEvent
     }
 
     func sample23() async throws {

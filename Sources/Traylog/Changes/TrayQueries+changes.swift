@@ -17,7 +17,7 @@ extension BlockingQueries {
     ///   restored meanwhile and lacks the event; failed.
     /// - Complexity: O(limit), and what topics had that did not reach the user.
     public func changes(
-        of user: String, after seq: Seq = .zero, history: String? = nil, limit: Int = 1_000
+        of user: String, after seq: Seq = .zero, history: StoreHistory? = nil, limit: Int = 1_000
     ) throws(TraylogError) -> Changes {
         try queries.answer(.past, of: user) { now in
             guard (1...10_000).contains(limit) else {

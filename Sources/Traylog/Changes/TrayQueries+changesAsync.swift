@@ -10,7 +10,7 @@ extension TrayQueries {
     /// print(changes.events.count, changes.through)
     /// ```
     public func changes(
-        of user: String, after seq: Seq = .zero, history: String? = nil, limit: Int = 1_000
+        of user: String, after seq: Seq = .zero, history: StoreHistory? = nil, limit: Int = 1_000
     ) async throws(TraylogError) -> Changes {
         try await asking { store throws(TraylogError) in
             try store.changes(of: user, after: seq, history: history, limit: limit)

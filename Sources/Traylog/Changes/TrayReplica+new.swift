@@ -14,6 +14,7 @@ extension TrayReplica {
     /// Folds in the changes that follow.
     ///
     /// ```swift
+    /// var replica = try TrayReplica([try await store.snapshot(of: "ann")])
     /// let changes = try await store.changes(of: "ann", after: replica.through, history: replica.history)
     /// try replica.apply(changes)
     /// ```

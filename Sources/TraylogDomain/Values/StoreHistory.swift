@@ -6,10 +6,10 @@
 /// ``holds(_:at:)`` whether the seq still names the same event.
 ///
 /// ```swift
-/// let history = try await store.storeHistory()
-/// let place = (seq: receipt.seq, mark: history.mark(at: receipt.seq))
+/// let seq = try await store.head()
+/// let mark = try await store.storeHistory().mark(at: seq)
 /// // Later, perhaps after a restore:
-/// guard history.holds(place.mark, at: place.seq) else { return startAnew() }
+/// let isSameEvent = try await store.storeHistory().holds(mark, at: seq)
 /// ```
 public struct StoreHistory: Hashable, Sendable {
     /// The point at which a copy began to go its own way.
@@ -33,7 +33,8 @@ public struct StoreHistory: Hashable, Sendable {
 
     package static let mostForks = 256
 
-    package init() {}
+    /// The history of a store that is no copy.
+    public init() {}
 
     /// - Returns: nil for forks out of order, or with an id that no fork has.
     package init?(_ forks: [Fork]) {
@@ -67,16 +68,22 @@ public struct StoreHistory: Hashable, Sendable {
         throw .rewound(seq, lastShared: lastShared(with: id == 0 ? "" : String(id, radix: 36)))
     }
 
-    /// - Throws: ``Refusal/rewound(_:lastShared:)`` unless the history with the mark holds the event.
-    package func check(_ mark: String, at seq: Seq) throws(Refusal) {
-        guard !holds(mark, at: seq) else { return }
-        throw .rewound(seq, lastShared: lastShared(with: mark))
+    /// - Throws: ``Refusal/rewound(_:lastShared:)`` unless both histories have the same event.
+    package func check(_ other: StoreHistory, at seq: Seq) throws(Refusal) {
+        guard id(at: seq) != other.id(at: seq) else { return }
+        throw .rewound(seq, lastShared: lastShared(with: other))
     }
 
     /// Whether event `seq` of the history with this mark is event `seq` of this store.
     ///
     /// A seq beyond the head is held if the store's next events will be of that history, too.
     public func holds(_ mark: String, at seq: Seq) -> Bool { self.mark(at: seq) == mark }
+
+    /// The last event that two stores share whose histories part somewhere; nil if one of them goes on where the other ends.
+    public func lastShared(with other: StoreHistory) -> Seq? {
+        let common = zip(forks, other.forks).prefix { $0 == $1 }.count
+        return [forks, other.forks].compactMap { $0.count > common ? $0[common].after : nil }.min()
+    }
 
     /// The last event that this store shares with the history of a mark; nil if it knows no such history.
     public func lastShared(with mark: String) -> Seq? {

@@ -272,13 +272,13 @@ private struct RandomValues {
 
     mutating func changes() -> Changes {
         Changes(
-            user: text(), stream: 4, events: some { $0.event() }, through: seq(), history: history().mark(at: seq()),
+            user: text(), stream: 4, events: some { $0.event() }, through: seq(), history: history(),
             head: seq())
     }
 
     mutating func snapshot() -> TraySnapshot {
         TraySnapshot(
-            user: text(), asOf: seq(), history: history().mark(at: seq()), stream: 3, floor: seq(), tray: tray(),
+            user: text(), asOf: seq(), history: history(), stream: 3, floor: seq(), tray: tray(),
             mutedThreads: some { $0.text() },
             mutedCategories: some { $0.text() },
             topics: some { TraySnapshot.TopicSpan(topic: $0.text(), from: $0.seq(), until: $0.maybe { $0.seq() }) },
