@@ -194,7 +194,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "TraylogClientTests",
-            dependencies: ["Traylog", "TraylogClient", "TraylogDomain", "TraylogJSON", "TraylogReplica"],
+            dependencies: [
+                "Traylog", "TraylogClient", "TraylogDomain", "TraylogJSON", "TraylogPlatform", "TraylogReplica",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "ModelTests",

@@ -11,6 +11,7 @@
 
 // glibc declares these only under _GNU_SOURCE, which a module map cannot set.
 extern int pthread_setname_np(pthread_t thread, const char *name);
+extern int dup3(int old, int new, int flags);
 extern int fallocate(int descriptor, int mode, off_t offset, off_t length);
 extern int statx(int directory, const char *path, int flags, unsigned mask, struct statx *answer);
 

@@ -1,41 +1,113 @@
+import TraylogDomain
 import TraylogLMDB
 import TraylogPlatform
+import TraylogStates
+import TraylogWriter
 
 /// The end of a store, for whoever comes to it: the caller of ``Store/close()``, or a thread once nobody holds the store.
 final class Shutdown: Sendable {
+    private struct State {
+        /// Somebody closes the store, or has closed it.
+        var isBegun = false
+        /// A thread closes the store for tasks that wait.
+        var hasThread = false
+        var isOver = false
+        var waiting: [@Sendable () -> Void] = []
+    }
+
     private let stop: @Sendable () -> Void
     private let directory: String
     private let environment: Environment
-    private let hasRun = Monitor(false)
+    private let writer: Writer
+    private let observer: (any StoreObserver)?
+    private let state = Monitor(State())
     /// Directories whose stores are being closed by threads that nobody waits for, and how many by each.
     private static let underWay = Monitor<[String: Int]>([:])
+    /// Stores that were released where the system refused a thread to close them.
+    private static let deferred = Monitor<[Shutdown]>([])
 
-    init(_ directory: String, _ environment: Environment, _ stop: @escaping @Sendable () -> Void) {
-        self.directory = directory
-        self.environment = environment
+    init(
+        _ directory: String, _ environment: Environment, _ writer: Writer, _ observer: (any StoreObserver)?,
+        _ stop: @escaping @Sendable () -> Void
+    ) {
+        (self.directory, self.environment, self.writer, self.observer) = (directory, environment, writer, observer)
         self.stop = stop
     }
 
+    /// Closes the store, and returns when it is closed.
+    ///
+    /// From within the store's observer, for which the store waits, it returns at once; another thread closes the store then.
     func run() {
         // The threads to wait for, and the locks to give up, are those of the process that opened it.
         guard !environment.isInherited else { return }
-        hasRun.withLock { $0 = true }
+        guard ObserverCall.holding(writer) == nil else { return runSoon() }
+        state.withLock { $0.isBegun = true }
         stop()
+        let waiting = state.withLock { state in
+            state.isOver = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for answer in waiting { answer() }
     }
 
-    /// Has a thread of its own do it.
-    func runSoon() {
-        guard !environment.isInherited, !hasRun.withLock(\.self) else { return }
-        Shutdown.underWay.withLock { $0[directory, default: 0] += 1 }
-        _ = OSThread.start(name: "traylog-close") {
-            self.run()
-            Shutdown.underWay.withLock { $0[self.directory] = $0[self.directory].flatMap { $0 > 1 ? $0 - 1 : nil } }
-            Shutdown.underWay.signalAll()
+    /// Has a thread close the store, and calls `answer` when it is closed.
+    ///
+    /// However many callers there are, one thread does it. Where the system refuses one, the calling thread does.
+    func run(_ answer: @escaping @Sendable () -> Void) {
+        guard !environment.isInherited else { return answer() }
+        guard ObserverCall.holding(writer) == nil else {
+            runSoon()
+            return answer()
         }
+        let (isOver, isFirst) = state.withLock { state in
+            if state.isOver { return (true, false) }
+            state.waiting.append(answer)
+            defer { (state.isBegun, state.hasThread) = (true, true) }
+            return (false, !state.hasThread)
+        }
+        if isOver { return answer() }
+        guard isFirst else { return }
+        do {
+            _ = try OSThread.start(name: "traylog-close") { self.run() }
+        } catch {
+            run()
+        }
+    }
+
+    /// Has a thread close a store that nobody holds any more.
+    ///
+    /// Where the system refuses one, the calling thread does it, unless that is the store's own; then the next opening does.
+    func runSoon() {
+        guard !environment.isInherited else { return }
+        let isFirst = state.withLock { state in
+            defer { (state.isBegun, state.hasThread) = (true, true) }
+            return !state.isBegun
+        }
+        guard isFirst else { return }
+        Shutdown.underWay.withLock { $0[directory, default: 0] += 1 }
+        do {
+            _ = try OSThread.start(name: "traylog-close") { self.finish() }
+        } catch {
+            observer?.observe(.failed(.closing, TraylogError(error, in: directory)))
+            if OSThread.isCurrent { Shutdown.deferred.withLock { $0.append(self) } } else { finish() }
+        }
+    }
+
+    private func finish() {
+        run()
+        Shutdown.underWay.withLock { $0[directory] = $0[directory].flatMap { $0 > 1 ? $0 - 1 : nil } }
+        Shutdown.underWay.signalAll()
     }
 
     /// Waits until no store in a directory is on its way to be closed, so that whoever let go of one can open it again.
     static func finish(_ directory: String) {
+        let deferred = Shutdown.deferred.withLock { deferred in
+            let all = deferred
+            deferred = []
+            return all
+        }
+        for shutdown in deferred { shutdown.finish() }
         underWay.wait(timeoutMilliseconds: nil, until: { $0[directory] == nil }, { _ in })
     }
 }

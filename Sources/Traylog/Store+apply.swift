@@ -4,6 +4,7 @@ import TraylogQueries
 
 extension BlockingQueries {
     /// The same, blocking the calling thread; for threads, not for tasks.
+    @available(*, noasync, message: "use `await store.records`; this call blocks a thread that tasks share")
     public func records(
         after position: Seq, limit: Int = 1_000, bytes: Int = 1 << 20
     ) throws(TraylogError) -> [LogRecord] {
@@ -11,6 +12,7 @@ extension BlockingQueries {
     }
 
     /// The same, blocking the calling thread; for threads, not for tasks.
+    @available(*, noasync, message: "use `await store.sourcePosition`; this call blocks a thread that tasks share")
     public func sourcePosition() throws(TraylogError) -> SourcePosition? {
         try queries.answer { store in
             let table = store.tables.source
@@ -82,7 +84,7 @@ extension Store {
     ) -> @Sendable () async throws(TraylogError) -> Seq {
         if records.count == 1, records[0].tellsOfRewrite {
             return { () async throws(TraylogError) in
-                try await Waiting.onThread(named: "traylog-rewrite") { (_) throws(TraylogError) in
+                try await self.queries.jobs.work { (_) throws(TraylogError) in
                     try self.rewrite(as: records[0], expecting: seq, source: source)
                 }
                 return seq + 1
@@ -111,6 +113,7 @@ extension BlockingStore {
     ///
     /// - Returns: the new head.
     /// - Throws: as that one.
+    @available(*, noasync, message: "use `await store.apply`; this call blocks a thread that tasks share")
     @discardableResult
     public func apply(
         _ records: [LogRecord], expecting seq: Seq, root: MerkleHash? = nil, source: SourcePosition? = nil

@@ -14,13 +14,14 @@ extension Store {
     ///
     /// - Parameter now: the time that counts as the present, the system's clock when nil. It decides what is due and
     ///   nothing else: events are stamped like all others.
-    /// - Throws: ``TraylogError/failed(_:)``.
+    /// - Throws: ``TraylogError/failed(_:)``; `cancelled` between two transactions.
     /// - Complexity: O(what is due), in transactions of about 500 events, between which others append.
     @discardableResult
     public func tick(now: Timestamp? = nil) async throws(TraylogError) -> TickReport {
         var run = TickRun(now)
         while !run.isDone {
             let last = run
+            if Task.isCancelled { throw .cancelled(directory) }
             run = try await Waiting.suspended { (answer: @escaping Waiting.Answer<TickRun>) in
                 writer.perform({ try $0.tick(last) }, answer: answer)
             }
@@ -37,6 +38,7 @@ extension BlockingStore {
     /// ```
     ///
     /// - Throws: ``TraylogError/failed(_:)``.
+    @available(*, noasync, message: "use `await store.tick`; this call blocks a thread that tasks share")
     @discardableResult
     public func tick(now: Timestamp? = nil) throws(TraylogError) -> TickReport {
         var run = TickRun(now)

@@ -26,31 +26,41 @@ public final class Store: TrayQueries {
 
     private init(
         directory: String, environment: Environment, queries: Queries, hasher: IdentityHasher, writer: Writer,
-        projections: ProjectionBoard, thread: OSThread, options: StoreOptions, largestGroupBytes: Int?,
-        isTemporary: Bool
+        projections: ProjectionBoard, rewriter: StoreRewriter, options: StoreOptions, log: CalledLog?,
+        threads: Threads, isTemporary: Bool
     ) {
-        self.largestGroupBytes = largestGroupBytes
+        largestGroupBytes = log?.log.largestGroupBytes
         (self.projections, self.hasher, observer) = (projections, hasher, options.observer)
         self.directory = directory
         self.writer = writer
         self.queries = queries
-        let rewriter = StoreRewriter(source: queries.source, host: writer)
         self.rewriter = rewriter
-        let compaction = options.compaction.map { policy in
-            let work = AutomaticCompaction(policy, observer: options.observer)
-            return (work: work, thread: OSThread.start(name: "traylog-compact") { work.run(rewriter) })
-        }
-        shutdown = Shutdown(directory, environment) {
-            compaction?.work.stopSoon()
-            compaction?.thread.join()
+        shutdown = Shutdown(directory, environment, writer, options.observer) {
+            threads.compaction?.end()
             projections.close()
             writer.finishSoon()
-            thread.join()
+            threads.writer.join()
+            log?.executor.close()
             queries.hub.end()
             environment.close()
-            queries.pool.close()
-            queries.longPool.close()
+            queries.closePools()
             if isTemporary { Files.removeTree(directory) }
+        }
+    }
+
+    /// The threads that a store has from its opening on.
+    private struct Threads: Sendable {
+        let writer: OSThread
+        let compaction: Compaction?
+
+        struct Compaction: Sendable {
+            let work: AutomaticCompaction
+            let thread: OSThread
+
+            func end() {
+                work.stopSoon()
+                thread.join()
+            }
         }
     }
 
@@ -75,7 +85,7 @@ public final class Store: TrayQueries {
     ///     Such a store is opened with ``StoreOptions/Ticking/manual`` and without ``StoreOptions/compaction``: whoever
     ///     implements the log says when to decide.
     /// - Throws: ``TraylogError/failed(_:)``: `notFound` without a parent, `openForWriting` with the holder's pid, `alreadyOpen`, `newerFormat`,
-    ///   `foreignFile`, `damaged`, `permissionDenied`, `unsupported`, `diskFull`.
+    ///   `foreignFile`, `damaged`, `permissionDenied`, `unsupported`, `diskFull`, `outOfThreads`.
     public static func open(
         _ directory: String, options: StoreOptions = StoreOptions(), logOfRecord: (any LogOfRecord)? = nil
     ) throws(TraylogError) -> Store {
@@ -99,6 +109,11 @@ public final class Store: TrayQueries {
     /// - Parameter options: as for `open(_:options:)`, but never durable.
     /// - Throws: ``TraylogError/failed(_:)``: `diskFull`, `permissionDenied`, `unsupported`.
     public static func temporary(options: StoreOptions = StoreOptions()) throws(TraylogError) -> Store {
+        do {
+            try SystemRandom.requireSource()
+        } catch {
+            throw TraylogError(error, in: Files.temporaryDirectory)
+        }
         var random = RandomPool()
         let (first, second) = random.next16()
         var options = options
@@ -158,18 +173,50 @@ public final class Store: TrayQueries {
         let writer = Writer(directory: directory, environment: environment)
         let source = LiveSource(
             directory: directory, environment: environment, tables: tables, memory: memory, hasher: hasher)
-        let thread = OSThread.start(name: "traylog-writer") {
-            WriterLoop(
-                writer, directory: directory, environment: environment, tables: tables, memory: memory,
-                listener: Announcer(directory: directory, hub: hub, projections: projections, head: head),
-                options: options, logOfRecord: logOfRecord
-            ).run()
+        let rewriter = StoreRewriter(source: source, host: writer)
+        let log = try logOfRecord.map { try CalledLog($0) }
+        let threads: Threads
+        do {
+            threads = try start(rewriter, options, memory) { packer in
+                WriterLoop(
+                    writer, directory: directory, environment: environment, tables: tables, memory: memory,
+                    listener: Announcer(directory: directory, hub: hub, projections: projections, head: head),
+                    options: options, logOfRecord: log
+                ).run(packer)
+            }
+        } catch {
+            log?.executor.close()
+            throw error
         }
         return Store(
             directory: directory, environment: environment,
             queries: Queries(source: source, hub: hub, observer: options.observer),
-            hasher: hasher, writer: writer, projections: projections, thread: thread, options: options,
-            largestGroupBytes: logOfRecord?.largestGroupBytes, isTemporary: isTemporary)
+            hasher: hasher, writer: writer, projections: projections, rewriter: rewriter, options: options, log: log,
+            threads: threads, isTemporary: isTemporary)
+    }
+
+    /// Starts the store's threads; none stays when the system refuses one.
+    private static func start(
+        _ rewriter: StoreRewriter, _ options: StoreOptions, _ memory: StoreLock,
+        _ write: @escaping @Sendable (_ packer: OSThread) -> Void
+    ) throws(ThreadRefused) -> Threads {
+        var compaction: Threads.Compaction?
+        if let policy = options.compaction {
+            let work = AutomaticCompaction(policy, observer: options.observer)
+            let thread = try OSThread.start(name: "traylog-compact") { work.run(rewriter) }
+            compaction = Threads.Compaction(work: work, thread: thread)
+        }
+        var packer: OSThread?
+        do throws(ThreadRefused) {
+            let second = try WriterLoop.startPacker(memory)
+            packer = second
+            let writer = try OSThread.start(name: "traylog-writer") { write(second) }
+            return Threads(writer: writer, compaction: compaction)
+        } catch {
+            if let packer { WriterLoop.endPacker(packer, memory) }
+            compaction?.end()
+            throw error
+        }
     }
 
     /// Brings the stored states up to the log and gives the store free, while the task waits; later calls fail with
@@ -177,14 +224,17 @@ public final class Store: TrayQueries {
     ///
     /// Projections are stored wherever they are.
     ///
-    /// Commands that were handed over before are performed first. Observations end. A second call returns at once.
+    /// Commands that were handed over before are performed first. Observations end. A second call waits for the first one.
+    /// Cancelling the task does not keep the store open.
+    ///
+    /// From within the store's own ``StoreObserver`` it returns at once, and the store is closed after that has returned.
     ///
     /// ```swift
     /// await store.close()
     /// ```
     public func close() async {
         let shutdown = shutdown
-        try? await Waiting.onThread(named: "traylog-close") { (_) throws(TraylogError) in shutdown.run() }
+        await withCheckedContinuation { continuation in shutdown.run { continuation.resume() } }
     }
 }
 
@@ -195,6 +245,9 @@ extension Store {
     /// let receipt = try await store.perform(.notify("ann", title: "Build 17 failed"))
     /// print(receipt.seq ?? 0)
     /// ```
+    ///
+    /// A cancelled task withdraws a command that the store has not begun to decide: the call fails with `cancelled`, and nothing
+    /// was stored. Later the command goes on, and the call answers what became of it.
     ///
     /// - Throws: ``TraylogError/refused(_:)``; ``TraylogError/failed(_:)``, after which nothing was stored as far as
     ///   the store knows (after a power loss in between, the command's ``Command/key`` tells).
@@ -271,9 +324,7 @@ extension Store {
                 return prepared
             }
         }
-        return await withCheckedContinuation { [prepared] continuation in
-            writer.append(AppendRequest(prepared, mode: mode) { continuation.resume(returning: $0) })
-        }
+        return await writer.append(prepared, mode: mode)
     }
 
     /// Stops the process when the memory of the store contradicts itself; for tests.

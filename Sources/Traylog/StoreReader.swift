@@ -18,9 +18,12 @@ public final class StoreReader: TrayQueries {
     private init(environment: Environment, source: FileSource, observer: (any StoreObserver)?) {
         self.environment = environment
         // In this process identities only distinguish observers.
+        // The opening made sure of it.
         var random = RandomPool()
         let (key0, key1) = random.next16()
-        let hub = ObservationHub(hasher: IdentityHasher(key0: key0, key1: key1)) { TailWatcher.start(source, $0) }
+        let hub = ObservationHub(hasher: IdentityHasher(key0: key0, key1: key1)) { (hub) throws(ThreadRefused) in
+            try TailWatcher.start(source, hub)
+        }
         queries = Queries(source: source, hub: hub, observer: observer)
     }
 
@@ -61,7 +64,6 @@ public final class StoreReader: TrayQueries {
         guard !environment.isInherited else { return }
         queries.hub.end()
         environment.close()
-        queries.pool.close()
-        queries.longPool.close()
+        queries.closePools()
     }
 }

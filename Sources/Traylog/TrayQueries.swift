@@ -20,15 +20,25 @@ public protocol TrayQueries: Sendable {
 public final class Queries: Sendable {
     let source: any SnapshotSource
     let hub: ObservationHub
-    let pool: QueryPool
+    let pool: WorkPool
     /// For queries that may take long: no short one waits for them.
-    let longPool: QueryPool
+    let longPool: WorkPool
+    /// For what reads or writes the whole store; a fifth caller waits.
+    let jobs: WorkPool
     let tree = TreeTail()
 
     init(source: any SnapshotSource, hub: ObservationHub, observer: (any StoreObserver)?) {
-        pool = QueryPool(observer: observer)
-        longPool = QueryPool(observer: observer)
+        pool = WorkPool(directory: source.directory, observer: observer)
+        longPool = WorkPool(directory: source.directory, observer: observer)
+        jobs = WorkPool(name: "traylog-job", limit: 4, directory: source.directory)
         self.source = source
         self.hub = hub
+    }
+
+    /// Answers what waits, and ends the threads.
+    func closePools() {
+        pool.close()
+        longPool.close()
+        jobs.close()
     }
 }

@@ -119,6 +119,7 @@ extension ArchiveReader {
         do throws(ZstdFailure) {
             try zstd.decompress(span.extracting(frameBytes...), count: Int(block.rawBytes), into: &bytes)
         } catch {
+            if error.isOfTheSystem { throw ArchiveError(.inputOutput, path: file.path, "zstd: \(error.reason)") }
             throw damage(in: block, "its block cannot be decompressed (\(error.reason))")
         }
     }

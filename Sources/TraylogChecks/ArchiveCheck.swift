@@ -2,6 +2,7 @@ import TraylogArchive
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
+import TraylogPlatform
 import TraylogStates
 
 /// The verification of a store's archives, each by itself and beside the store.
@@ -41,6 +42,7 @@ struct ArchiveCheck {
         try reader.verify(
             finding: { findings.add($0.message) }, progress: { done, _ in progress(done) },
             event: { seq, record, payload in
+                if seq.isMultiple(of: 1_024) { try Cancellation.checkCurrent() }
                 let row = LogRow(seq: seq, record: record, payload: payload)
                 if let finding = try finding(row) {
                     findings.add(ArchiveError(.damaged, path: reader.path, seq: seq, finding).message)

@@ -3,6 +3,7 @@ import TraylogDomain
 import TraylogLMDB
 import TraylogLog
 import TraylogPages
+import TraylogPlatform
 import TraylogStates
 import TraylogTree
 
@@ -161,6 +162,7 @@ public enum Verification {
         var newest = Timestamp(milliseconds: .min)
         var known = StreamID.absent
         while next <= head {
+            try Cancellation.checkCurrent()
             next = try file.read { transaction in
                 let end = min(head, next + 9_999)
                 return try tables.log.forEachRecord(from: next, floor: floor.seq, in: transaction) { seq, record in

@@ -18,6 +18,8 @@ extension ClusterNode {
                 }
                 await life.note(trouble: nil)
             } catch {
+                // It was stopped, and the call that it made then says so.
+                guard !Task.isCancelled else { return }
                 await life.note(trouble: "\(error)")
                 try? await Task.sleep(for: ClusterNode.followWait)
             }
@@ -186,6 +188,7 @@ extension ClusterNode {
                 try await store.tick()
                 await life.note(trouble: nil)
             } catch {
+                guard !Task.isCancelled else { return }
                 await life.note(trouble: "\(error)")
             }
             guard !Task.isCancelled else { return }

@@ -1,6 +1,7 @@
 import TraylogDomain
 import TraylogLog
 import TraylogPages
+import TraylogPlatform
 import TraylogStates
 
 /// One reading of the log, or of a part of it, in chunks, so that no read transaction lives long.
@@ -52,6 +53,7 @@ struct LogScan {
         let floor = fold.record.floor.seq.rawValue
         var next = seqs.lowerBound
         while next <= seqs.upperBound {
+            try Cancellation.checkCurrent()
             next = try fold.rows.read { transaction in
                 let end = min(seqs.upperBound, next + LogScan.eventsPerTransaction - 1)
                 let reached = try log.forEachRecord(from: next, floor: floor, in: transaction) { seq, record in

@@ -57,12 +57,13 @@ extension Environment {
     /// - Parameters:
     ///   - path: the file, in an existing directory.
     ///   - replacing: whether an existing file may be replaced.
-    ///   - progress: called about ten times a second with the bytes written and a guess of all of them.
+    ///   - progress: called about ten times a second with the bytes written and a guess of all of them; returns false to give
+    ///     the copy up.
     ///   - inspect: gets the path of the finished file before it has its name; what it throws ends the copy.
     /// - Throws: ``LMDBError/Code/system(_:)`` with `EEXIST` when there is a file that may not be replaced, and as
     ///   ``compactCopy(to:)``.
     package func compactCopy(
-        toPath path: String, replacing: Bool = false, progress: ((_ done: Int, _ total: Int) -> Void)? = nil,
+        toPath path: String, replacing: Bool = false, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil,
         inspect: (String) throws(LMDBError) -> Void = { _ in }
     ) throws(LMDBError) {
         let suffix = SystemRandom.bytes(count: 8).map { String($0, radix: 16) }.joined()
@@ -93,21 +94,35 @@ extension Environment {
 
     /// The same while another thread copies, so that this one can tell how far it is.
     private func compactCopy(
-        to file: FileDescriptor, progress: (_ done: Int, _ total: Int) -> Void
+        to file: FileDescriptor, progress: (_ done: Int, _ total: Int) -> Bool
     ) throws(LMDBError) {
         let information = try information()
         let total = (information.lastPage + 1 - information.freePages) * information.pageSizeBytes
         let outcome = Monitor<Result<Void, LMDBError>?>(nil)
-        let thread = OSThread.start(name: "traylog-copy") {
-            let result = Result { () throws(LMDBError) in try self.compactCopy(to: file) }
-            outcome.withLock { $0 = result }
-            outcome.signalAll()
+        let cancellation = Cancellation()
+        let thread: OSThread
+        do {
+            thread = try OSThread.start(name: "traylog-copy") {
+                let result = Result { () throws(LMDBError) in
+                    try Cancellation.bind(cancellation) { () throws(LMDBError) in try self.compactCopy(to: file) }
+                }
+                outcome.withLock { $0 = result }
+                outcome.signalAll()
+            }
+        } catch {
+            throw LMDBError(error, operation: "copy", path: directory)
         }
         defer { thread.join() }
         while true {
             let result = outcome.wait(timeoutMilliseconds: 100, until: { $0 != nil }, { $0 })
-            if case let result?? = result { return try result.get() }
-            progress(Int(file.size ?? 0), total)
+            if case let result?? = result {
+                guard !cancellation.isCancelled else { throw .cancelled("copy", directory) }
+                return try result.get()
+            }
+            guard !cancellation.isCancelled, !progress(Int(file.size ?? 0), total) else { continue }
+            cancellation.cancel()
+            // LMDB copies until a write fails.
+            try LMDBError.attempt("copy", directory, file.refuseWrites())
         }
     }
 

@@ -20,7 +20,7 @@ extension Environment {
     ///   - progress: as for ``compactCopy(toPath:replacing:progress:inspect:)``.
     /// - Throws: ``LMDBError/Code/unusableTarget``, and as ``compactCopy(to:)``.
     package func copyStore(
-        to directory: String, table: String, progress: ((_ done: Int, _ total: Int) -> Void)? = nil
+        to directory: String, table: String, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
     ) throws(LMDBError) -> Copy {
         let target = try CopyTarget.prepare(directory, outside: self.directory)
         var copy = Copy(fileBytes: 0, lastKey: nil)

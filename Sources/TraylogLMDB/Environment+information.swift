@@ -60,12 +60,16 @@ extension Environment {
     ///
     /// - Parameter progress: gets how many pages are done, and how many there are.
     /// - Returns: the faults, in words.
-    /// - Throws: ``LMDBError`` when the header makes no sense, or the environment is closed.
+    /// - Throws: ``LMDBError`` when the header makes no sense, the environment is closed, or the check is cancelled, which it
+    ///   notices after each table.
     package func checkPages(
         progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) throws(LMDBError) -> [String] {
         try withSnapshot { (snapshot) throws(LMDBError) in
-            let account = try PageAccount(snapshot, .all) { progress($0, snapshot.pageCount) }
+            let account = try PageAccount(snapshot, .all) { (done) throws(LMDBError) in
+                progress(done, snapshot.pageCount)
+                try Self.checkCancellation("verify", directory)
+            }
             return account.findings.map { snapshot.pages.words(for: $0) }
         }
     }
@@ -81,9 +85,16 @@ extension Environment {
     /// - Throws: ``LMDBError/Code/corrupted`` with the first finding.
     func requireSoundPages() throws(LMDBError) {
         try withSnapshot { (snapshot) throws(LMDBError) in
-            let account = try PageAccount(snapshot, .all)
+            let account = try PageAccount(snapshot, .all) { (_) throws(LMDBError) in
+                try Self.checkCancellation("copy", directory)
+            }
             if let finding = account.findings.first { throw snapshot.pages.error(finding) }
         }
+    }
+
+    /// - Throws: ``LMDBError/cancelled(_:_:)`` when the caller gave the work of this thread up.
+    static func checkCancellation(_ operation: String, _ path: String) throws(LMDBError) {
+        if Cancellation.current?.isCancelled == true { throw .cancelled(operation, path) }
     }
 
     private func withSnapshot<R>(_ body: (Snapshot) throws(LMDBError) -> R) throws(LMDBError) -> R {

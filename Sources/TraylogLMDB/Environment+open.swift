@@ -15,7 +15,8 @@ extension Environment {
     package static func open(
         directory: String, access: Access, databases: [String], configuration: Configuration = .init()
     ) throws(LMDBError) -> Environment {
-        ForkGuard.install()
+        try LMDBError.attempt("open", directory, ForkGuard.install())
+        try LMDBError.attempt("open", directory, SystemRandom.requireSource())
         try checkLibrary()
         let store = StoreDirectory(path: directory)
         try store.prepare(access: access, configuration: configuration)

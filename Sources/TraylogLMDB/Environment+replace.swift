@@ -68,6 +68,7 @@ extension Environment {
         precondition(new.directory.store == directory, "The successor of another store.")
         // What does not have to hold up the writer.
         try successor.sync()
+        let retirement = try Retirement(of: directory)
         guard beginSuccession() else { throw closedError("replace") }
         defer { endSuccession() }
         let old = try enterWriter("replace")
@@ -94,7 +95,7 @@ extension Environment {
         try? store.syncNames()
         successor.handOver()
         successor.close()
-        exchange { go(on: new) }
+        exchange { go(on: new, retirement) }
         try? onStep(.renamed)
     }
 

@@ -49,21 +49,61 @@ extension Environment {
 
     /// Makes it as if it had been closed: its file belongs to its predecessor now.
     func handOver() {
-        go(on: nil)
+        go(on: nil, nil)
     }
 
     /// Lets nothing begin on a file any more, and closes it in the background: unmapping gigabytes takes a while.
-    func retire(_ old: EnvironmentFile) {
+    func retire(_ old: EnvironmentFile, _ retirement: Retirement) {
         old.gate.retire()
         let succession = succession
         succession.withLock { $0.retired.append(old) }
-        _ = OSThread.start(name: "traylog-retire") {
+        retirement.begin {
             old.gate.finishRetirement()
             // No other process opens this lock file any more, so the lock for opening is not needed.
             old.closeReplaced()
             old.gate.finishClosing()
             succession.withLock { $0.retired.removeAll { $0 === old } }
             succession.signalAll()
+        }
+    }
+
+    /// The thread that will close a file that is replaced: started before the replacement, so that the system can refuse it
+    /// while nothing has happened yet.
+    final class Retirement: Sendable {
+        private enum Order {
+            case wait
+            case run(@Sendable () -> Void)
+            case end
+        }
+
+        private let order: Monitor<Order>
+
+        init(of directory: String) throws(LMDBError) {
+            let order = Monitor(Order.wait)
+            self.order = order
+            do {
+                _ = try OSThread.start(name: "traylog-retire") {
+                    let given = order.wait(
+                        timeoutMilliseconds: nil, until: { if case .wait = $0 { false } else { true } }
+                    ) {
+                        order in
+                        defer { order = .end }
+                        return order
+                    }
+                    if case .run(let work)? = given { work() }
+                }
+            } catch {
+                throw LMDBError(error, operation: "replace", path: directory)
+            }
+        }
+
+        deinit { give(.end) }
+
+        func begin(_ work: @escaping @Sendable () -> Void) { give(.run(work)) }
+
+        private func give(_ new: Order) {
+            order.withLock { order in if case .wait = order { order = new } }
+            order.signalAll()
         }
     }
 
@@ -87,12 +127,13 @@ extension Environment {
         defer { endSuccession() }
         // Another thread may have been faster.
         guard file === old else { return true }
+        let retirement = try Retirement(of: directory)
         try openLock?.acquire()
         defer { openLock?.release() }
         let new = try Self.map(
             store.environmentToRead(), access: access, databases: databaseNames, configuration: configuration)
         new.reap()
-        go(on: new)
+        go(on: new, retirement)
         return true
     }
 }

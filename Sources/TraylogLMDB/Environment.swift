@@ -70,13 +70,15 @@ import Synchronization
     var file: EnvironmentFile? { current.withLock { $0 } }
 
     /// Lets new transactions begin on another file, and closes the old one when its last transaction has ended.
-    func go(on file: EnvironmentFile?) {
+    ///
+    /// - Parameter retirement: closes the old one; nil where nothing takes its place.
+    func go(on file: EnvironmentFile?, _ retirement: Retirement?) {
         let old = current.withLock { current in
             let old = current
             current = file
             return old
         }
-        if let old, file != nil { retire(old) }
+        if let old, let retirement { retire(old, retirement) }
     }
 
     /// A database that was named when the environment was opened.

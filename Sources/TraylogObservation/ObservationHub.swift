@@ -11,7 +11,7 @@ import TraylogWriter
 /// runs while there are observers.
 package final class ObservationHub: Sendable {
     /// Starts watching for commits of other processes.
-    package typealias Watch = @Sendable (ObservationHub) -> TailWatcher
+    package typealias Watch = @Sendable (ObservationHub) throws(ThreadRefused) -> TailWatcher
 
     private struct State {
         var observers = Observers()
@@ -43,9 +43,11 @@ package final class ObservationHub: Sendable {
     /// Registers an observer of a user's tray; nil when the store was closed.
     ///
     /// Every later commit that concerns the user raises its signal.
-    package func observe(user: String) -> Observation? {
+    ///
+    /// - Throws: ``ThreadRefused`` where a thread has to watch another process's commits.
+    package func observe(user: String) throws(ThreadRefused) -> Observation? {
         let identity = hasher.identity(of: user, as: .user)
-        return register {
+        return try register {
             $0.add($1, user: user, identity: identity)
         } remove: {
             $0.remove($1, identity: identity)
@@ -53,8 +55,10 @@ package final class ObservationHub: Sendable {
     }
 
     /// Registers an observer of the whole log; nil when the store was closed.
-    package func observeLog() -> Observation? {
-        register {
+    ///
+    /// - Throws: as ``observe(user:)``.
+    package func observeLog() throws(ThreadRefused) -> Observation? {
+        try register {
             $0.add(follower: $1)
         } remove: {
             $0.remove(follower: $1)
@@ -63,13 +67,13 @@ package final class ObservationHub: Sendable {
 
     private func register(
         _ add: (inout Observers, Signal) -> Void, remove: @escaping @Sendable (inout Observers, Signal) -> Void
-    ) -> Observation? {
+    ) throws(ThreadRefused) -> Observation? {
         let signal = Signal()
-        let isOpen = state.withLock { state in
+        let isOpen = try state.withLock { (state) throws(ThreadRefused) in
             guard !state.isEnded else { return false }
+            if let watch, state.watcher == nil { state.watcher = try watch(self) }
             add(&state.observers, signal)
             isObserved.store(true, ordering: .sequentiallyConsistent)
-            if let watch, state.watcher == nil { state.watcher = watch(self) }
             return true
         }
         guard isOpen else { return nil }

@@ -18,9 +18,9 @@ package final class TailWatcher: Sendable {
         self.thread = thread
     }
 
-    package static func start(_ source: FileSource, _ hub: ObservationHub) -> TailWatcher {
+    package static func start(_ source: FileSource, _ hub: ObservationHub) throws(ThreadRefused) -> TailWatcher {
         let watch = WakeWatch(directory: source.directory)
-        let thread = OSThread.start(name: "traylog-observe") {
+        let thread = try OSThread.start(name: "traylog-observe") {
             var loop = TailWatcherLoop(source: source, hub: hub)
             loop.run(watch)
         }

@@ -70,6 +70,7 @@ package final class FileSource: SnapshotSource {
         var isFar = false
         defer { if isFar { try? environment.expectScan(false) } }
         while true {
+            try Cancellation.checkCurrent()
             let answer: Answer? = try read { store in
                 let tail = knownTail(of: store.record)
                 if try tail.extend(to: store) { return try body(FileSnapshot(store: store, tail: tail)) }

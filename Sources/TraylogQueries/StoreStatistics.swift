@@ -129,7 +129,8 @@ extension SnapshotSource {
         (statistics.overdue, statistics.overdueSince) = (due.count, due.first?.due)
         // In parts, so that no read transaction lives long.
         statistics.damagedStates = try stride(from: .first, to: end, by: 10_000).reduce(0) { count, first in
-            try count
+            try Cancellation.checkCurrent()
+            return try count
                 + environment.read { try states.countDamaged(first..<min(first.advanced(by: 10_000), end), in: $0) }
         }
         return statistics

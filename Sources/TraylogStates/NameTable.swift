@@ -2,6 +2,7 @@ import TraylogDomain
 import TraylogLMDB
 import TraylogPages
 import TraylogLog
+import TraylogPlatform
 
 /// From users and topics to the numbers of their streams: users by name, in byte order; topics by identity, which is
 /// how states name them.
@@ -67,6 +68,7 @@ package struct NameTable: Sendable {
             var users: [(name: String, stream: StreamID)] = []
             var found = try cursor.seek(RawSpan(_elements: start.span))
             while found, users.count < limit {
+                if users.count.isMultiple(of: 1_024) { try Cancellation.checkCurrent() }
                 let user: (name: String, stream: StreamID)? = try cursor.withEntry { key, value in
                     var bytes: [UInt8] = []
                     bytes.append(copying: key)

@@ -2,6 +2,7 @@ import TraylogArchive
 import TraylogDomain
 import TraylogPages
 import TraylogLog
+import TraylogPlatform
 
 extension TraylogError {
     /// Makes the error that a caller sees from any error inside of the library.
@@ -14,10 +15,32 @@ extension TraylogError {
         case let error as CodecError: self = .failed(StoreFailure(error))
         case let error as ArchiveError: self = .failed(StoreFailure(error))
         case let error as PackedError: self = .failed(StoreFailure(error, in: directory))
-        case is CancellationError:
-            self = .failed(StoreFailure(code: .cancelled, message: "\(directory): given up; nothing was changed"))
+        case is CancellationError: self = .cancelled(directory)
+        case let error as ThreadRefused:
+            self = .failed(StoreFailure(code: .outOfThreads, message: "\(directory): \(error)", path: directory))
         default: self = .failed(StoreFailure(code: .inputOutput, message: "\(directory): \(error)"))
         }
+    }
+}
+
+extension TraylogError {
+    /// The caller gave up what had not begun, or only read.
+    package static func cancelled(_ directory: String) -> TraylogError {
+        .failed(
+            StoreFailure(
+                code: .cancelled, message: "\(directory): the task was cancelled, and nothing was changed",
+                path: directory))
+    }
+
+    /// An observer waits for its own store.
+    package static func calledFromObserver(_ directory: String) -> TraylogError {
+        .failed(
+            StoreFailure(
+                code: .calledFromObserver,
+                message:
+                    "\(directory): the store's observer called the store and waits for it, and the store waits for the "
+                    + "observer; start a Task for the call, and return from observe(_:) without waiting for it",
+                path: directory))
     }
 }
 
@@ -92,6 +115,7 @@ extension StoreFailure.Code {
             case .unsupportedLibrary, .unsupportedFileSystem, .wrongNamespace, .wrongProcess: .unsupported
             case .closed: .closed
             case .unusableTarget: .unusableTarget
+            case .system(SystemError.cancelled.number): .cancelled
             case .openLocked, .badValueSize, .keyExists, .outOfOrder, .poisoned, .nestedWrite, .system, .other:
                 .inputOutput
             }

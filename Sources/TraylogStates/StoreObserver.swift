@@ -1,12 +1,84 @@
+import Synchronization
 import TraylogDomain
+import TraylogPlatform
 
 /// Is told what a store does, for logs and metrics (``StoreOptions/observer``).
 public protocol StoreObserver: Sendable {
-    /// Takes note of something that has just happened.
+    /// Takes note of something that has just happened, and that queries show already.
     ///
-    /// Called on threads of the store, or on that of a caller who writes by itself (``Store/blocking``), often while a transaction
-    /// ends: everybody waits until it returns. Do not call the store from here.
+    /// Called on threads of the store, or on that of a caller who writes by itself (``Store/blocking``). Commands wait until it
+    /// returns, so it should be quick.
+    ///
+    /// It may ask ``Store/blocking`` queries. To perform a command, start a `Task` and do not wait for it: the store performs it
+    /// after this call returns. A call that waits here for the writer fails with ``StoreFailure/Code/calledFromObserver``: at
+    /// once where the observer calls it, and after ten seconds where the observer waits for a `Task` that it started. A wait for
+    /// a thread of another kind is not noticed, and never ends. ``Store/close()`` returns at once, and closes the store after
+    /// this call has returned.
+    ///
+    /// ```swift
+    /// struct Alarm: StoreObserver {
+    ///     let alarms: Store
+    ///
+    ///     func observe(_ activity: StoreActivity) {
+    ///         guard case .failed(let work, let error) = activity else { return }
+    ///         Task { try await alarms.notify("operator", title: "\(work.rawValue): \(error)") }
+    ///     }
+    /// }
+    /// ```
     func observe(_ activity: StoreActivity)
+}
+
+/// A call of an observer that is under way, for calls on the store from within.
+package final class ObserverCall: Sendable {
+    /// The call that the present thread, or the task that the observer started, comes from.
+    @TaskLocal private static var current: ObserverCall?
+    /// How long a task of the observer may wait for a store that waits for the observer; shorter in tests.
+    package static let timeoutMilliseconds = Atomic<Int>(10_000)
+
+    private let thread = OSThread.currentNumber
+    /// The writer, or the pool, that does nothing else until the observer returns.
+    private let held: ObjectIdentifier
+    private let outer: ObserverCall?
+    private let isOver = Atomic(false)
+
+    private init(_ held: ObjectIdentifier) {
+        self.held = held
+        outer = Self.current
+    }
+
+    /// Tells an observer.
+    ///
+    /// - Parameter held: what does nothing else until the observer returns.
+    package static func tell(_ observer: any StoreObserver, _ activity: StoreActivity, holding held: AnyObject) {
+        let call = ObserverCall(ObjectIdentifier(held))
+        $current.withValue(call) { observer.observe(activity) }
+        call.isOver.store(true, ordering: .releasing)
+    }
+
+    /// The call under way from which this one comes, and which holds something; nil for none.
+    package static func holding(_ held: AnyObject) -> ObserverCall? {
+        var call = current
+        while let this = call {
+            if this.held == ObjectIdentifier(held), this.isUnderWay { return this }
+            call = this.outer
+        }
+        return nil
+    }
+
+    /// Whether this thread is in a call that holds something.
+    package static func isHere(holding held: AnyObject) -> Bool {
+        holding(held)?.thread == OSThread.currentNumber
+    }
+
+    private var isUnderWay: Bool { !isOver.load(ordering: .acquiring) }
+
+    /// Runs `body` if the call is still under way after the timeout, because it probably waits for what `body` gives up.
+    package func ifStuck(_ body: @escaping @Sendable () -> Void) {
+        Task.detached { [self] in
+            try? await Task.sleep(for: .milliseconds(Self.timeoutMilliseconds.load(ordering: .relaxed)))
+            if isUnderWay { body() }
+        }
+    }
 }
 
 /// What a store did.
@@ -44,6 +116,9 @@ public enum BackgroundWork: String, Hashable, Sendable, Codable {
     case sync
     /// Compacting by policy.
     case compaction
+    /// Closing a store that was released without ``Store/close()``: the system refused the thread that was to do it. The next
+    /// opening of any store in this process does it.
+    case closing
     /// Folding or storing a custom projection; ``StoreFailure/message`` names the file. It is tried again every second.
     case projection
 }

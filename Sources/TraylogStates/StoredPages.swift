@@ -1,6 +1,7 @@
 import TraylogDomain
 import TraylogLog
 import TraylogPages
+import TraylogPlatform
 
 /// The stored pages of one stream and the events of the log.
 package struct StoredPages: StateSource {
@@ -134,6 +135,8 @@ package struct StoredPages: StateSource {
     private func page<Page>(
         _ space: PageSpace, at key: UInt64, _ unpack: (inout PackedReader) throws -> Page
     ) throws -> Page? {
+        // Long answers go through many pages.
+        try Cancellation.checkCurrent()
         let row = try rows.read { transaction in
             switch view {
             case .current where stream == staged: try states.page(stream, space, at: key, after: .max, in: transaction)

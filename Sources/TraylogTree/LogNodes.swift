@@ -26,6 +26,7 @@ package struct LogNodes: MerkleNodes {
             }
         }
         for index in end..<range.upperBound {
+            try Cancellation.checkCurrent()
             if level == MerkleTable.levelStep, index >= tiles.first, index < tiles.end {
                 hashes.append(tiles.hashes[Int(index - tiles.first)])
             } else {

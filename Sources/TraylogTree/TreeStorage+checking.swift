@@ -33,6 +33,7 @@ extension TreeStorage {
         leaves.hashes.reserveCapacity(range.count)
         var next = range.lowerBound
         while next < range.upperBound {
+            try Cancellation.checkCurrent()
             let end = min(range.upperBound, next + 8_192)
             try environment.read { transaction in
                 var hashes: [MerkleHash] = []

@@ -85,6 +85,7 @@ package struct TreeStorage: Sendable {
         hashes.reserveCapacity(range.count)
         var next = range.lowerBound
         while next < range.upperBound {
+            try Cancellation.checkCurrent()
             let end = min(range.upperBound, next + TreeStorage.leavesPerRead)
             try environment.read { try appendLeaves(next..<end, to: &hashes, in: $0) }
             next = end

@@ -11,6 +11,11 @@ import TraylogStates
 /// The store decides a group of events, as many as have gathered. It hands them over, and waits; queries go on, and the
 /// next commands gather. Then it makes the group durable together with its position, publishes it and answers. If the log
 /// does not take the group, the store is as it was, and the callers get the error.
+///
+/// The store calls it on a thread of its own, so that the log answers even while every thread of Swift's shared pool waits for
+/// the store. Async functions, default actors, `async let` and task groups inside of it run there, too. Work that leaves this
+/// executor needs a free thread of the pool, and stops when there is none: a `Task` of its own, `Task.sleep`, an actor with another
+/// executor. Whatever answers a continuation should come from a thread of the log's client, as of its event loop.
 public protocol LogOfRecord: Sendable {
     /// The bytes of records that a group has at most. The largest event has some 100 KiB.
     var largestGroupBytes: Int { get }
@@ -32,19 +37,83 @@ public protocol LogOfRecord: Sendable {
     func confirmEnd(at head: Seq) async throws(StoreFailure)
 }
 
-extension LogOfRecord {
+/// A log of record with the thread on which it is called.
+package struct CalledLog: Sendable {
+    package let log: any LogOfRecord
+    package let executor: LogExecutor
+
+    package init(_ log: any LogOfRecord) throws(ThreadRefused) {
+        self.log = log
+        executor = try LogExecutor()
+    }
+
     /// Blocks the thread that writes while the log works.
     fileprivate func wait<Value: Sendable>(
-        _ body: @escaping @Sendable () async throws(StoreFailure) -> Value
+        _ body: @escaping @Sendable (any LogOfRecord) async throws(StoreFailure) -> Value
     ) throws(TraylogError) -> Value {
-        try Waiting.blocking { (answer: @escaping Waiting.Answer<Value>) in
-            Task {
+        try Waiting.blocking { [log] (answer: @escaping Waiting.Answer<Value>) in
+            Task(executorPreference: executor) {
                 do throws(StoreFailure) {
-                    answer(.success(try await body()))
+                    answer(.success(try await body(log)))
                 } catch {
                     answer(.failure(.failed(error)))
                 }
             }
+        }
+    }
+}
+
+/// The thread on which a log of record is called.
+///
+/// The thread that writes waits for the log. On the shared pool the log might wait for a thread that waits for the writer.
+package final class LogExecutor: TaskExecutor {
+    @safe
+    private struct Job: @unchecked Sendable {
+        // @unchecked: a job is run once, by one thread.
+        let job: UnownedJob
+        let executor: LogExecutor
+
+        func run() { unsafe job.runSynchronously(on: executor.asUnownedTaskExecutor()) }
+    }
+
+    private struct Queue: Sendable {
+        var jobs: [Job] = []
+        var isOver = false
+    }
+
+    private let queue: Monitor<Queue>
+
+    init() throws(ThreadRefused) {
+        let queue = Monitor(Queue())
+        self.queue = queue
+        _ = try OSThread.start(name: "traylog-log") { Self.live(queue) }
+    }
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = Job(job: UnownedJob(job), executor: self)
+        let isOver = queue.withLock { queue in
+            if !queue.isOver { queue.jobs.append(job) }
+            return queue.isOver
+        }
+        // What the log goes on with after the store was closed.
+        if isOver { globalConcurrentExecutor.enqueue(job.job) } else { queue.signalAll() }
+    }
+
+    /// Lets the thread end; what comes later runs on the shared pool.
+    package func close() {
+        queue.withLock { $0.isOver = true }
+        queue.signalAll()
+    }
+
+    private static func live(_ queue: Monitor<Queue>) {
+        while true {
+            let jobs = queue.wait(timeoutMilliseconds: nil, until: { !$0.jobs.isEmpty || $0.isOver }) { queue in
+                let jobs = queue.jobs
+                queue.jobs = []
+                return jobs
+            }
+            guard let jobs, !jobs.isEmpty else { return }
+            for job in jobs { job.run() }
         }
     }
 }
@@ -80,7 +149,7 @@ extension WriterLoop {
     func agree(on batch: RecordBatch) throws -> (source: String, position: UInt64)? {
         guard let logOfRecord else { return nil }
         let records = try batch.logRecords
-        let place = try logOfRecord.wait { () throws(StoreFailure) in try await logOfRecord.append(records) }
+        let place = try logOfRecord.wait { (log) throws(StoreFailure) in try await log.append(records) }
         return (place.source, place.position)
     }
 
@@ -96,7 +165,7 @@ extension WriterLoop {
     package func confirmEnd() throws {
         guard let logOfRecord else { return }
         let head = memory.withLock { Seq($0.store.head.seq) }
-        try logOfRecord.wait { () throws(StoreFailure) in try await logOfRecord.confirmEnd(at: head) }
+        try logOfRecord.wait { (log) throws(StoreFailure) in try await log.confirmEnd(at: head) }
     }
 
     /// Makes sure that answers without an event are those of the log's end.

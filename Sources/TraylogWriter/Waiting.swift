@@ -34,22 +34,4 @@ package enum Waiting {
             start { continuation.resume(returning: $0) }
         }.get()
     }
-
-    /// Runs what takes long on a thread of its own, while the task waits.
-    ///
-    /// - Parameter body: is told whether the task was cancelled.
-    package static func onThread<Value: Sendable>(
-        named name: String, _ body: @escaping @Sendable (Cancellation) throws(TraylogError) -> Value
-    ) async throws(TraylogError) -> Value {
-        let cancellation = Cancellation()
-        return try await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                _ = OSThread.start(name: name) {
-                    continuation.resume(returning: Result { () throws(TraylogError) in try body(cancellation) })
-                }
-            }
-        } onCancel: {
-            cancellation.cancel()
-        }.get()
-    }
 }

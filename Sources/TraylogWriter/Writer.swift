@@ -1,6 +1,8 @@
+import Synchronization
 import TraylogDomain
 import TraylogLMDB
 import TraylogPlatform
+import TraylogStates
 
 /// Hands work to whoever writes; safe to use from any thread.
 ///
@@ -33,8 +35,33 @@ package final class Writer: Sendable {
     // MARK: For callers
 
     /// Hands commands over; they are answered once, on the thread that writes.
+    ///
+    /// From within the store's observer they fail: at once where the observer waits on this thread, and after a while where it may
+    /// wait for the task that calls.
     package func append(_ request: AppendRequest) {
-        if let problem = enqueue({ $0.appends.append(request) }) { request.answer(.failure(problem)) }
+        if let problem = enqueue({ $0.appends.append(request) }) { return request.answer(.failure(problem)) }
+        if let call = ObserverCall.holding(self) {
+            call.ifStuck { [directory] in request.withdraw(.calledFromObserver(directory)) }
+        }
+    }
+
+    /// The same while the task waits.
+    ///
+    /// A cancelled task withdraws commands that the writer has not taken yet, which then are not stored. Those that it has taken
+    /// are stored or refused, and answered so.
+    package func append(
+        _ prepared: PreparedCommands, mode: AppendRequest.Mode
+    ) async -> AppendRequest.Outcome {
+        let (directory, withdrawal) = (directory, AppendRequest.Withdrawal())
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let request = AppendRequest(prepared, mode: mode) { continuation.resume(returning: $0) }
+                guard withdrawal.allows(request) else { return request.answer(.failure(.cancelled(directory))) }
+                append(request)
+            }
+        } onCancel: {
+            withdrawal.cancel()?.withdraw(.cancelled(directory))
+        }
     }
 
     /// Performs commands on the calling thread if nobody else is here; hands them over if not.
@@ -60,8 +87,10 @@ package final class Writer: Sendable {
         isWrite: Bool = false, _ body: @escaping @Sendable (inout WriterLoop) throws -> Value,
         answer: @escaping Waiting.Answer<Value>
     ) {
-        let directory = directory
+        let (directory, call) = (directory, ObserverCall.holding(self))
+        let claim = call.map { _ in Claim() }
         let task = WriterTask(isWrite: isWrite) { loop in
+            guard claim?.take() != false else { return }
             do {
                 answer(.success(try body(&loop)))
             } catch {
@@ -69,7 +98,8 @@ package final class Writer: Sendable {
                 answer(.failure(TraylogError(error, in: directory)))
             }
         }
-        if let problem = enqueue({ $0.tasks.append(task) }) { answer(.failure(problem)) }
+        if let problem = enqueue({ $0.tasks.append(task) }) { return answer(.failure(problem)) }
+        call?.ifStuck { if claim?.take() == true { answer(.failure(.calledFromObserver(directory))) } }
     }
 
     /// The same, blocking the calling thread.
@@ -111,6 +141,7 @@ package final class Writer: Sendable {
         } catch {
             return TraylogError(error, in: directory)
         }
+        guard !ObserverCall.isHere(holding: self) else { return .calledFromObserver(directory) }
         let (isOpen, mustSignal) = queue.withLock { queue in
             if !queue.isClosing { add(&queue) }
             // A caller who has the loop will look.
@@ -154,6 +185,7 @@ package final class Writer: Sendable {
     /// Lets requests wait for the next group, before all others.
     func putBack(_ requests: ArraySlice<AppendRequest>) {
         guard !requests.isEmpty else { return }
+        for request in requests { request.giveBack() }
         queue.withLock { $0.appends.insert(contentsOf: requests, at: 0) }
     }
 
@@ -195,12 +227,60 @@ package final class AppendRequest: Sendable {
     /// When it was handed over, by the monotonic clock.
     let since = SystemClock.monotonicNanoseconds()
     let answer: @Sendable (Outcome) -> Void
+    /// Taken by the writer, or withdrawn.
+    private let claim = Claim()
 
     package init(_ prepared: PreparedCommands, mode: Mode, answer: @escaping @Sendable (Outcome) -> Void) {
         self.prepared = prepared
         self.mode = mode
         self.answer = answer
     }
+
+    /// Takes the request for a transaction; false when it was withdrawn.
+    func take() -> Bool { claim.take() }
+
+    /// Lets the request wait again, because the transaction had no room for it.
+    func giveBack() { claim.giveBack() }
+
+    /// Answers with an error, unless the writer has taken the request.
+    func withdraw(_ error: TraylogError) {
+        if claim.take() { answer(.failure(error)) }
+    }
+
+    /// What cancels the task of a caller.
+    package final class Withdrawal: Sendable {
+        private let state = Mutex<(isCancelled: Bool, request: AppendRequest?)>((false, nil))
+
+        package init() {}
+
+        /// - Returns: false when the task was cancelled before.
+        func allows(_ request: AppendRequest) -> Bool {
+            state.withLock { state in
+                state.request = request
+                return !state.isCancelled
+            }
+        }
+
+        /// - Returns: the request to withdraw; nil before there is one.
+        func cancel() -> AppendRequest? {
+            state.withLock { state in
+                state.isCancelled = true
+                return state.request
+            }
+        }
+    }
+}
+
+/// Decides which of two threads answers.
+private final class Claim: Sendable {
+    private let isTaken = Atomic(false)
+
+    /// - Returns: whether nobody had it.
+    func take() -> Bool {
+        isTaken.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
+    }
+
+    func giveBack() { isTaken.store(false, ordering: .releasing) }
 }
 
 /// Something that only the holder of the loop may do, between two transactions.

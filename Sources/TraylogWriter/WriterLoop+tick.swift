@@ -35,7 +35,7 @@ extension WriterLoop {
         // ``PendingTransaction/publish(to:wantsTouched:)``.
         let next = try environment.read { try dues.entries(after: last, through: .distantFuture, limit: 1, in: $0) }
         setNextDue([next.first?.due, nextDue].compactMap(\.self).min())
-        observer?.observe(
+        tell(
             .ticked(
                 woken: run.report.woken, expired: run.report.expired,
                 duration: .nanoseconds(SystemClock.monotonicNanoseconds() - run.start)))

@@ -27,7 +27,7 @@ package struct WriterLoop: ~Copyable, Sendable {
     private let ticksByItself: Bool
     let observer: (any StoreObserver)?
     /// Takes what the store decides before the store does; nil for a store that is its own log of record.
-    let logOfRecord: (any LogOfRecord)?
+    let logOfRecord: CalledLog?
     private let clock: (@Sendable () -> Timestamp)?
     /// When the oldest of the requests in turn was handed over, by the monotonic clock, and when its turn came.
     private var turn: (since: Int64, from: Int64)?
@@ -55,7 +55,7 @@ package struct WriterLoop: ~Copyable, Sendable {
 
     package init(
         _ writer: Writer, directory: String, environment: Environment, tables: Tables, memory: StoreLock,
-        listener: any CommitListener, options: StoreOptions, logOfRecord: (any LogOfRecord)? = nil
+        listener: any CommitListener, options: StoreOptions, logOfRecord: CalledLog? = nil
     ) {
         self.writer = writer
         self.directory = directory
@@ -89,10 +89,24 @@ package struct WriterLoop: ~Copyable, Sendable {
         case rest(until: Int64)
     }
 
+    /// Starts the second thread, which makes slices while the writer waits for the disk, and does what takes long without
+    /// the lock, until the store is closed.
+    package static func startPacker(_ memory: StoreLock) throws(ThreadRefused) -> OSThread {
+        try OSThread.start(name: "traylog-packer") { pack(memory) }
+    }
+
+    /// Ends it where no writer could be started.
+    package static func endPacker(_ packer: OSThread, _ memory: StoreLock) {
+        memory.withLock { $0.isClosed = true }
+        memory.signalAll()
+        packer.join()
+    }
+
     /// The thread's life.
-    package consuming func run() {
-        let (memory, writer) = (memory, writer)
-        let packer = OSThread.start(name: "traylog-packer") { WriterLoop.pack(memory) }
+    ///
+    /// - Parameter packer: from ``startPacker(_:)``; it ends with this one.
+    package consuming func run(_ packer: OSThread) {
+        let writer = writer
         defer { packer.join() }
         while true {
             switch nextStep() {
@@ -164,8 +178,6 @@ package struct WriterLoop: ~Copyable, Sendable {
         return SystemClock.monotonicNanoseconds() + milliseconds * 1_000_000
     }
 
-    /// The life of a second thread: makes slices while the writer waits for the disk, and does what takes long without the
-    /// lock, until the store is closed.
     private static func pack(_ memory: StoreLock) {
         while true {
             // What is discarded ends here.
@@ -195,11 +207,13 @@ package struct WriterLoop: ~Copyable, Sendable {
 
     /// Performs requests as one transaction, and answers them when it is durable.
     mutating func append(_ requests: [AppendRequest]) {
+        // All of them were withdrawn.
+        guard !requests.isEmpty else { return }
         isStoring = false
         let start = SystemClock.monotonicNanoseconds()
         turn = requests.first.map { ($0.since, start) }
         defer { turn = nil }
-        var decision = GroupDecision(limit: logOfRecord?.largestGroupBytes ?? .max, directory: directory)
+        var decision = GroupDecision(limit: logOfRecord?.log.largestGroupBytes ?? .max, directory: directory)
         decision.add(requests, now: now)
         let outcomes = outcomes(of: &decision)
         idleSince = SystemClock.monotonicNanoseconds()
@@ -250,6 +264,7 @@ package struct WriterLoop: ~Copyable, Sendable {
     /// - Parameter isDecidedHere: whether its events are the store's own, which the log of record has to take first.
     mutating func commit(isDecidedHere: Bool = true) throws {
         let newHead: UInt64?
+        var news = TransactionNews()
         do {
             // Given up before it is published, so that the buffers behind the values are filled again in place.
             let (made, wantsSlice, failure) = memory.withLock {
@@ -262,13 +277,14 @@ package struct WriterLoop: ~Copyable, Sendable {
             newHead = values.newHead
             let start = SystemClock.monotonicNanoseconds()
             try values.write(tables, environment)
-            if let observer { tell(observer, of: values, since: start) }
+            news = TransactionNews(values, .nanoseconds(SystemClock.monotonicNanoseconds() - start))
         } catch {
             memory.withLock { $0.rollBack() }
             doubt()
             throw error
         }
         publish(newHead)
+        if observer != nil { tell(of: news) }
     }
 
     private mutating func publish(_ newHead: UInt64?) {
@@ -285,20 +301,37 @@ package struct WriterLoop: ~Copyable, Sendable {
         if let newHead { listener.committed(through: newHead, touched) }
     }
 
-    /// Nobody sees the transaction yet; that follows at once.
-    private func tell(_ observer: any StoreObserver, of values: TransactionValues, since start: Int64) {
-        let writing = Duration.nanoseconds(SystemClock.monotonicNanoseconds() - start)
-        if let head = values.newHead {
-            let waited = turn.map { Duration.nanoseconds($0.from - $0.since) } ?? .zero
-            observer.observe(
-                .committed(events: UInt64(values.batch.count), head: Seq(head), waited: waited, writing: writing))
+    /// What the observer is told of a transaction, once it shows.
+    private struct TransactionNews {
+        var head: UInt64?
+        var events: UInt64 = 0
+        var isFlush = false
+        var writing = Duration.zero
+
+        init() {}
+
+        init(_ values: TransactionValues, _ writing: Duration) {
+            (head, events) = (values.newHead, UInt64(values.batch.count))
+            (isFlush, self.writing) = (values.rows != nil, writing)
         }
-        if values.rows != nil { observer.observe(.flushed(writing: writing)) }
+    }
+
+    private func tell(of news: TransactionNews) {
+        if let head = news.head {
+            let waited = turn.map { Duration.nanoseconds($0.from - $0.since) } ?? .zero
+            tell(.committed(events: news.events, head: Seq(head), waited: waited, writing: news.writing))
+        }
+        if news.isFlush { tell(.flushed(writing: news.writing)) }
     }
 
     /// Tells of something that failed with nobody waiting for it.
     private func tell(_ work: BackgroundWork, _ error: any Error) {
-        observer?.observe(.failed(work, TraylogError(error, in: directory)))
+        tell(.failed(work, TraylogError(error, in: directory)))
+    }
+
+    /// Tells the observer, for which the writer waits.
+    func tell(_ activity: StoreActivity) {
+        if let observer { ObserverCall.tell(observer, activity, holding: writer) }
     }
 
     /// Makes a transaction for somebody else.

@@ -32,7 +32,8 @@ struct WriterQueue: ~Copyable {
         return appends.isEmpty ? .close : .append(takeAppends())
     }
 
-    /// Takes the first requests that fit into one transaction: at least one, unless something is in it already.
+    /// Takes the first requests that fit into one transaction: at least one, unless something is in it already, or all of them
+    /// were withdrawn.
     ///
     /// - Parameters:
     ///   - commands: that are in it.
@@ -47,7 +48,7 @@ struct WriterQueue: ~Copyable {
         }
         let count = end.map { $0 == 0 && isEmpty ? 1 : $0 } ?? appends.count
         defer { appends.removeFirst(count) }
-        return Array(appends.prefix(count))
+        return appends.prefix(count).filter { $0.take() }
     }
 
     // MARK: The loop

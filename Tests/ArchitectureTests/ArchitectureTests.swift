@@ -21,7 +21,7 @@ struct ArchitectureTests {
         "TraylogAudit": ["CTraylogCrypto"],
         "TraylogStates": [
             "TraylogDomain", "TraylogJSON", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog",
-            "TraylogArchive",
+            "TraylogArchive", "Synchronization",
         ],
         "TraylogFold": [
             "TraylogDomain", "TraylogReplica", "TraylogPlatform", "TraylogPages", "TraylogLog", "TraylogStates",
@@ -45,13 +45,13 @@ struct ArchitectureTests {
             "TraylogDomain", "TraylogJSON", "TraylogReplica", "TraylogPlatform", "TraylogPages", "TraylogLMDB",
             "TraylogLog",
             "TraylogStates",
-            "TraylogFold", "TraylogTree",
+            "TraylogFold", "TraylogTree", "Synchronization",
         ],
         // These two know nothing of each other: a rewrite sees the writer as a `RewriteHost`.
         "TraylogWriter": [
             "TraylogDomain", "TraylogJSON", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog",
             "TraylogStates",
-            "TraylogFold", "TraylogQueries",
+            "TraylogFold", "TraylogQueries", "Synchronization",
         ],
         "TraylogObservation": [
             "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog", "TraylogStates",

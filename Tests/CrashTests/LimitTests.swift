@@ -34,7 +34,7 @@ import TraylogPlatform
             let child = Task {
                 await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
                     let environment = try Environment.open(directory: path, access: .readOnly, databases: ["log"])
-                    OSThread.start(name: "deep") {
+                    startThread("deep") {
                         @Sendable func nest(_ depth: Int) {
                             if depth == Environment.maximumReaders { return waitToBeKilled(path) }
                             try? environment.read { _ in nest(depth + 1) }
@@ -97,11 +97,11 @@ import TraylogPlatform
                 }
                 #expect(failure?.code == .diskFull)
                 #expect(failure?.message.contains("ulimit -f") == true)
-                #expect(try store.tray(of: "ann").total == appended)
+                #expect(try synchronously { try store.tray(of: "ann").total } == appended)
                 limit.rlim_cur = limit.rlim_max
                 _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
                 _ = try store.perform(command)
-                #expect(try store.tray(of: "ann").total == appended + 1)
+                #expect(try synchronously { try store.tray(of: "ann").total } == appended + 1)
                 store.close()
             }
             let run = try TraylogProgram(store: path).run(["verify"])

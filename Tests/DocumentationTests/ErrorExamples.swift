@@ -34,6 +34,23 @@ final class ErrorExamples {
     }
     // end
 
+    // example: cancelling
+    func countUnread(_ store: Store) async throws -> Int {
+        try await TraylogError.translatingCancellation {
+            var unread = 0
+            for try await user in store.allUsers() { unread += Int(try await store.tray(of: user).unread) }
+            return unread
+        }
+    }
+    // end
+
+    @Test func unreadItemsOfAllAreCounted() async throws {
+        let store = try Store.temporary()
+        for user in ["ann", "bob"] { try await store.notify(user, title: "Hi") }
+        #expect(try await countUnread(store) == 2)
+        await store.close()
+    }
+
     @Test func anErrorIsLookedAtWithASwitch() async throws {
         let store = try Store.temporary()
         #expect(try await deliver(.notify("ann", title: "Hi", key: "k"), to: store) == .appended(1))

@@ -155,7 +155,7 @@ private struct StoreReference1 {
         // end
     }
 
-    func sample18() async throws {
+    func sample18() throws {
         // example: StoreReference1, 18: BlockingStore
         let receipt = try store.blocking.perform(.notify("ann", title: "From a thread"))
         print(receipt.seq ?? 0)
@@ -163,13 +163,13 @@ private struct StoreReference1 {
         _ = receipt
     }
 
-    func sample19() async throws {
+    func sample19() throws {
         // example: StoreReference1, 19: BlockingStore
         print(try store.blocking.performEach(commands).count)
         // end
     }
 
-    func sample20() async throws {
+    func sample20() throws {
         // example: StoreReference1, 20: BlockingStore
         store.blocking.close()
         // end
@@ -266,7 +266,7 @@ private struct StoreReference1 {
         // end
     }
 
-    func sample33() async throws {
+    func sample33() throws {
         // example: StoreReference1, 33: LogRestore
         let restore = try LogRestore(directory: path)
         for line in lines { try restore.add(line.utf8Span.span) }
@@ -305,7 +305,7 @@ private struct StoreReference1 {
         _ = counts
     }
 
-    func sample38() async throws {
+    func sample38() throws {
         // example: StoreReference1, 38: Projector
         try store.forgetProjection(named: "hourly")
         // end
@@ -326,21 +326,21 @@ private struct StoreReference1 {
         // end
     }
 
-    func sample41() async throws {
+    func sample41() throws {
         // example: StoreReference1, 41: TrayQueries+answers
         let badge = try store.blocking.tray(of: "ann").unseen
         // end
         _ = badge
     }
 
-    func sample42() async throws {
+    func sample42() throws {
         // example: StoreReference1, 42: TrayQueries+answers
         let newest = try store.blocking.inbox(of: "ann").items
         // end
         _ = newest
     }
 
-    func sample43() async throws {
+    func sample43() throws {
         // example: StoreReference1, 43: TrayQueries+answers
         var page = try store.blocking.history(of: "ann", newestFirst: true)
         while let next = page.next {

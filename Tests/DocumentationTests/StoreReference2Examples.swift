@@ -20,7 +20,7 @@ private struct StoreReference2 {
     let log: any ReplicatedLog
     let lease: any OwnershipLease
 
-    func sample0() async throws {
+    func sample0() throws {
         // example: StoreReference2, 0: TrayQueries+search
         var filter = EventFilter()
         filter.device = "phone"
@@ -96,13 +96,13 @@ private struct StoreReference2 {
         _ = report
     }
 
-    func sample11() async throws {
+    func sample11() throws {
         // example: StoreReference2, 11: Store+tick
         print(try store.blocking.tick().woken)
         // end
     }
 
-    func sample12() async throws {
+    func sample12() throws {
         // example: StoreReference2, 12: Store
         let store = try Store.open("/var/lib/shop/trays")
         // end
@@ -162,7 +162,7 @@ private struct StoreReference2 {
         _ = reader
     }
 
-    func sample20() async throws {
+    func sample20() throws {
         // example: StoreReference2, 20: HandedOutCheck
         var check = try HandedOutCheck(treeHeads: [checkpointText], publicKey: key)
         for line in lines { check.add(Array(line.utf8)) }
@@ -197,141 +197,149 @@ private struct StoreReference2 {
     }
 
     func sample23() async throws {
-        // example: StoreReference2, 23: Foundation
+        // example: StoreReference2, 23: TraylogError
+        let report = try await TraylogError.translatingCancellation { try await store.verify() }
+        print(report.findings.count)
+        // end
+        _ = report
+    }
+
+    func sample24() throws {
+        // example: StoreReference2, 24: Foundation
         var content = Content(title: "Build 17 failed")
         try content.encodeData(["number": 17])
         // end
         _ = content
     }
 
-    func sample24() async throws {
-        // example: StoreReference2, 24: Foundation
+    func sample25() throws {
+        // example: StoreReference2, 25: Foundation
         print(try item.content.decodeData(as: [String: Int].self) ?? [:])
         // end
     }
 
-    func sample25() async throws {
-        // example: StoreReference2, 25: Command+making
+    func sample26() throws {
+        // example: StoreReference2, 26: Command+making
         let command: Command = .notify("ann", Content(title: "Build 17 failed", level: .timeSensitive))
         // end
         _ = command
     }
 
-    func sample26() async throws {
-        // example: StoreReference2, 26: Command+making
+    func sample27() throws {
+        // example: StoreReference2, 27: Command+making
         let command: Command = .notify("ann", title: "Build 17 failed", thread: "ci", key: "build-17")
         // end
         _ = command
     }
 
-    func sample27() async throws {
-        // example: StoreReference2, 27: Command+making
+    func sample28() throws {
+        // example: StoreReference2, 28: Command+making
         let command: Command = .broadcast(to: "releases", Content(title: "1.4 is out"))
         // end
         _ = command
     }
 
-    func sample28() async throws {
-        // example: StoreReference2, 28: Command+making
+    func sample29() throws {
+        // example: StoreReference2, 29: Command+making
         let command: Command = .seeTray(of: "ann", upTo: page.asOf)
         // end
         _ = command
     }
 
-    func sample29() async throws {
-        // example: StoreReference2, 29: Command+making
+    func sample30() throws {
+        // example: StoreReference2, 30: Command+making
         let command: Command = .mark(.archived, ["build-17", .seq(12)], of: "ann")
         // end
         _ = command
     }
 
-    func sample30() async throws {
-        // example: StoreReference2, 30: Command+making
+    func sample31() throws {
+        // example: StoreReference2, 31: Command+making
         let command: Command = .mark(.read, 12, 13, of: "ann")
         // end
         _ = command
     }
 
-    func sample31() async throws {
-        // example: StoreReference2, 31: Command+making
+    func sample32() throws {
+        // example: StoreReference2, 32: Command+making
         let command: Command = .markAll(.read, of: "ann", thread: "ci", upTo: page.asOf)
         // end
         _ = command
     }
 
-    func sample32() async throws {
-        // example: StoreReference2, 32: Command+making
+    func sample33() throws {
+        // example: StoreReference2, 33: Command+making
         let command: Command = .mute(.category("marketing"), for: "ann")
         // end
         _ = command
     }
 
-    func sample33() async throws {
-        // example: StoreReference2, 33: Command+making
+    func sample34() throws {
+        // example: StoreReference2, 34: Command+making
         let command: Command = .unmute(.category("marketing"), for: "ann")
         // end
         _ = command
     }
 
-    func sample34() async throws {
-        // example: StoreReference2, 34: Command+making
+    func sample35() throws {
+        // example: StoreReference2, 35: Command+making
         let command: Command = .snooze("build-17", of: "ann", until: .now + .seconds(3_600))
         // end
         _ = command
     }
 
-    func sample35() async throws {
-        // example: StoreReference2, 35: Command+making
+    func sample36() throws {
+        // example: StoreReference2, 36: Command+making
         let command: Command = .wake("build-17", of: "ann")
         // end
         _ = command
     }
 
-    func sample36() async throws {
-        // example: StoreReference2, 36: Command+making
+    func sample37() throws {
+        // example: StoreReference2, 37: Command+making
         let command: Command = .edit("build-17", of: "ann", edit)
         // end
         _ = command
     }
 
-    func sample37() async throws {
-        // example: StoreReference2, 37: Command+making
+    func sample38() throws {
+        // example: StoreReference2, 38: Command+making
         let command: Command = .retract("build-17", of: "ann")
         // end
         _ = command
     }
 
-    func sample38() async throws {
-        // example: StoreReference2, 38: Command+making
+    func sample39() throws {
+        // example: StoreReference2, 39: Command+making
         let command: Command = .subscribe("ann", to: "releases")
         // end
         _ = command
     }
 
-    func sample39() async throws {
-        // example: StoreReference2, 39: Command+making
+    func sample40() throws {
+        // example: StoreReference2, 40: Command+making
         let command: Command = .unsubscribe("ann", from: "releases")
         // end
         _ = command
     }
 
-    func sample40() async throws {
-        // example: StoreReference2, 40: Command+making
+    func sample41() throws {
+        // example: StoreReference2, 41: Command+making
         let command: Command = .undo(17, of: "ann")
         // end
         _ = command
     }
 
-    func sample41() async throws {
-        // example: StoreReference2, 41: CommandDraft
+    func sample42() throws {
+        // example: StoreReference2, 42: CommandDraft
         let body = Array(#"[{"kind":"seeTray","user":"ada"},{"kind":"see"}]"#.utf8)
         for case .failure(let refusal) in try Command.array(json: body.span, atMost: 1_000) { print(refusal.message) }
         // end
         _ = body
     }
 
-    func sample42() async throws {
-        // example: StoreReference2, 42: JSONWriter
+    func sample43() throws {
+        // example: StoreReference2, 43: JSONWriter
         var writer = JSONWriter()
         writer.beginObject()
         writer.name("tray")
@@ -340,14 +348,5 @@ private struct StoreReference2 {
         writer.endObject()
         // end
         _ = writer
-    }
-
-    func sample43() async throws {
-        // example: StoreReference2, 43: EventFilter
-        var filter = EventFilter()
-        filter.kinds = [.notified]
-        for event in try await store.events().events where filter.matches(event) { print(event.seq) }
-        // end
-        _ = filter
     }
 }

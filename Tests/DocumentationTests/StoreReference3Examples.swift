@@ -21,43 +21,52 @@ private struct StoreReference3 {
     let lease: any OwnershipLease
 
     func sample0() async throws {
-        // example: StoreReference3, 0: InboxFetcher+marks
-        try await fetcher.mark(.archived, item)
+        // example: StoreReference3, 0: EventFilter
+        var filter = EventFilter()
+        filter.kinds = [.notified]
+        for event in try await store.events().events where filter.matches(event) { print(event.seq) }
         // end
+        _ = filter
     }
 
     func sample1() async throws {
         // example: StoreReference3, 1: InboxFetcher+marks
-        try await fetcher.markAsRead(item)
+        try await fetcher.mark(.archived, item)
         // end
     }
 
     func sample2() async throws {
         // example: StoreReference3, 2: InboxFetcher+marks
-        try await fetcher.markAsUnread(item)
+        try await fetcher.markAsRead(item)
         // end
     }
 
     func sample3() async throws {
         // example: StoreReference3, 3: InboxFetcher+marks
-        try await fetcher.archive(item)
+        try await fetcher.markAsUnread(item)
         // end
     }
 
     func sample4() async throws {
         // example: StoreReference3, 4: InboxFetcher+marks
-        try await fetcher.markAsDeleted(item)
+        try await fetcher.archive(item)
         // end
     }
 
     func sample5() async throws {
         // example: StoreReference3, 5: InboxFetcher+marks
-        try await fetcher.markAllAsRead()
+        try await fetcher.markAsDeleted(item)
         // end
     }
 
     func sample6() async throws {
-        // example: StoreReference3, 6: InboxFetcher
+        // example: StoreReference3, 6: InboxFetcher+marks
+        try await fetcher.markAllAsRead()
+        // end
+    }
+
+    func sample7() async throws {
+        // example: StoreReference3, 7: InboxFetcher
         let fetcher = try InboxFetcher(store, user: "ann")
         try await fetcher.fetchNew()
         while !fetcher.endReached { try await fetcher.fetchNextPage() }
@@ -65,26 +74,26 @@ private struct StoreReference3 {
         _ = fetcher
     }
 
-    func sample7() async throws {
-        // example: StoreReference3, 7: InboxFetcher
-        if try await fetcher.fetchNew().hasGap { print("scroll to the top") }
-        // end
-    }
-
     func sample8() async throws {
         // example: StoreReference3, 8: InboxFetcher
-        if !fetcher.endReached { try await fetcher.fetchNextPage() }
+        if try await fetcher.fetchNew().hasGap { print("scroll to the top") }
         // end
     }
 
     func sample9() async throws {
         // example: StoreReference3, 9: InboxFetcher
-        for try await _ in store.trayUpdates(of: "ann") { try await fetcher.update() }
+        if !fetcher.endReached { try await fetcher.fetchNextPage() }
         // end
     }
 
     func sample10() async throws {
-        // example: StoreReference3, 10: TrayReplica
+        // example: StoreReference3, 10: InboxFetcher
+        for try await _ in store.trayUpdates(of: "ann") { try await fetcher.update() }
+        // end
+    }
+
+    func sample11() async throws {
+        // example: StoreReference3, 11: TrayReplica
         var replica = try TrayReplica([try await store.snapshot(of: "ann")])
         let changes = try await store.changes(of: "ann", after: replica.through, history: replica.history)
         try replica.apply(changes)
@@ -95,9 +104,22 @@ private struct StoreReference3 {
         _ = badge
     }
 
-    func sample11() async throws {
-        // example: StoreReference3, 11: AutomaticCompaction
+    func sample12() async throws {
+        // example: StoreReference3, 12: AutomaticCompaction
         print(try await store.seq(of: .daysAgo(30)))
+        // end
+    }
+
+    func sample13() async throws {
+        // example: StoreReference3, 13: StoreObserver
+        struct Alarm: StoreObserver {
+            let alarms: Store
+
+            func observe(_ activity: StoreActivity) {
+                guard case .failed(let work, let error) = activity else { return }
+                Task { try await alarms.notify("operator", title: "\(work.rawValue): \(error)") }
+            }
+        }
         // end
     }
 }

@@ -16,7 +16,7 @@ import TraylogPlatform
             let reads = Atomic(0)
             let torn = Atomic(0)
             let readers = (0..<3).map { number in
-                OSThread.start(name: "reader-\(number)") {
+                startThread("reader-\(number)") {
                     while !isDone.load(ordering: .relaxed) {
                         let isWhole = try? environment.read { transaction in
                             let first = try transaction.get(log, 1) { $0.copy }
@@ -47,7 +47,7 @@ import TraylogPlatform
             let log = environment.database("log")
             let failures = Atomic(0)
             let writers = (0..<4).map { number in
-                OSThread.start(name: "writer-\(number)") {
+                startThread("writer-\(number)") {
                     for _ in 0..<50 {
                         let result: Void? = try? environment.write { transaction in
                             let count = try transaction.get(log, 1) { $0.copy[0] } ?? 0
@@ -72,7 +72,7 @@ import TraylogPlatform
                 let wrong = Atomic(0)
                 let started = Atomic(0)
                 let threads = (0..<4).map { number in
-                    OSThread.start(name: "user-\(number)") {
+                    startThread("user-\(number)") {
                         started.wrappingAdd(1, ordering: .relaxed)
                         while true {
                             do {
@@ -89,7 +89,7 @@ import TraylogPlatform
                     }
                 }
                 while started.load(ordering: .relaxed) < 4 { usleep(100) }
-                let closers = (0..<2).map { OSThread.start(name: "closer-\($0)") { environment.close() } }
+                let closers = (0..<2).map { startThread("closer-\($0)") { environment.close() } }
                 for thread in closers + threads { thread.join() }
                 #expect(wrong.load(ordering: .relaxed) == 0)
             }
@@ -140,7 +140,7 @@ import TraylogPlatform
     /// 1024 nested reads need more stack than a test's thread may have.
     private func onDeepStack(_ body: @escaping @Sendable () throws -> Int) throws -> Int {
         let result = Monitor(Result<Int, any Error>.success(0))
-        OSThread.start(name: "deep") {
+        startThread("deep") {
             let value = Result { try body() }
             result.withLock { $0 = value }
         }.join()

@@ -43,7 +43,7 @@ import TraylogPlatform
             let isDone = Atomic(false)
             let failures = Atomic(0)
             let threads = (0..<4).map { number in
-                OSThread.start(name: "reader-\(number)") {
+                startThread("reader-\(number)") {
                     while !isDone.load(ordering: .relaxed) {
                         do {
                             try reader.read { transaction in
@@ -103,7 +103,7 @@ import TraylogPlatform
             }
             let isReading = Monitor(0)
             let codes = Monitor<[LMDBError.Code?]>([])
-            let thread = OSThread.start(name: "holder") {
+            let thread = startThread("holder") {
                 let code = try? failureCode {
                     try reader.read { _ in
                         isReading.withLock { $0 = 1 }

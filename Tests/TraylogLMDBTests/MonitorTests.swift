@@ -7,7 +7,7 @@ import TraylogPlatform
     @Test func noIncrementIsLost() {
         let monitor = Monitor(0)
         let threads = (0..<4).map { number in
-            OSThread.start(name: "increment-\(number)") {
+            startThread("increment-\(number)") {
                 for _ in 0..<10_000 { monitor.withLock { $0 += 1 } }
             }
         }
@@ -27,7 +27,7 @@ import TraylogPlatform
 
     @Test func aSignalEndsAWait() {
         let monitor = Monitor(0)
-        let waiter = OSThread.start(name: "waiter") {
+        let waiter = startThread("waiter") {
             monitor.wait(timeoutMilliseconds: nil, until: { $0 == 1 }) { $0 = 2 }
         }
         monitor.withLock { $0 = 1 }
@@ -43,7 +43,7 @@ import TraylogPlatform
         }
         let monitor = Monitor(Box())
         let received = Monitor([Int]())
-        let consumer = OSThread.start(name: "consumer") {
+        let consumer = startThread("consumer") {
             while true {
                 let values = monitor.wait(timeoutMilliseconds: 10_000, until: { !$0.values.isEmpty || $0.isDone }) {
                     box in
@@ -66,7 +66,7 @@ import TraylogPlatform
 
     @Test func joiningTwiceReturns() {
         let ran = Atomic(0)
-        let thread = OSThread.start(name: "a name that is longer than the system keeps") {
+        let thread = startThread("a name that is longer than the system keeps") {
             ran.wrappingAdd(1, ordering: .relaxed)
         }
         thread.join()
@@ -81,7 +81,7 @@ import TraylogPlatform
             return level == 0 ? Int(ballast[0]) : depth(level - 1) + Int(ballast[level % 512])
         }
         let result = Atomic(0)
-        OSThread.start(name: "deep") { result.store(depth(800), ordering: .relaxed) }.join()
+        startThread("deep") { result.store(depth(800), ordering: .relaxed) }.join()
         #expect(result.load(ordering: .relaxed) == 801)
     }
 }

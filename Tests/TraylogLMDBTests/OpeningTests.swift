@@ -49,7 +49,7 @@ import TraylogPlatform
     @Test func reopeningWorksWhileProgramsAreStarted() throws {
         try withPath { path in
             let isDone = Atomic(false)
-            let spawner = OSThread.start(name: "spawner") {
+            let spawner = startThread("spawner") {
                 while !isDone.load(ordering: .relaxed) {
                     let program = Process()
                     program.executableURL = URL(filePath: "/bin/true")

@@ -77,7 +77,7 @@ import TraylogPlatform
             defer { environment.close() }
             await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
                 let reader = try openReader(path)
-                OSThread.start(name: "deep") {
+                startThread("deep") {
                     @Sendable func nest(_ depth: Int) {
                         if depth == 1023 { kill(getpid(), SIGKILL) }
                         try? reader.read { _ in nest(depth + 1) }

@@ -38,7 +38,7 @@ import TraylogPlatform
     private static func readRounds(_ path: String, through end: UInt64) throws {
         let reader = try openReader(path)
         let threads = (0..<2).map { _ in
-            OSThread.start(name: "reader") {
+            startThread("reader") {
                 var last: UInt64 = 0
                 while last < end {
                     guard let round = try? reader.readRound(), round >= last else { _exit(2) }

@@ -207,12 +207,12 @@ import TraylogPlatform
             let hasReplaced = Monitor(false)
             let copying = try environment.copyStore(to: target, table: "log") { written, _ in
                 // Before, it may still be looking at the file's pages.
-                guard written > 0 else { return }
+                guard written > 0 else { return true }
                 let isFirst = hasReplaced.withLock { done in
                     defer { done = true }
                     return !done
                 }
-                guard isFirst else { return }
+                guard isFirst else { return true }
                 do {
                     let successor = try environment.openSuccessor()
                     try environment.replace(by: successor)
@@ -220,12 +220,31 @@ import TraylogPlatform
                 } catch {
                     Issue.record(error)
                 }
+                return true
             }
             if hasReplaced.withLock({ $0 }) { #expect(try environment.keys("log").count == 1) }
             #expect(copying.lastKey?.last == UInt8(20_000 & 0xFF))
             let copy = try openWriter(target)
             defer { copy.close() }
             #expect(try copy.keys("log").count == 20_000)
+        }
+    }
+}
+
+extension ReplacementTests {
+    @Test func aReplacementWithoutAThreadToCloseTheOldFileLeavesItInPlace() throws {
+        try withEnvironment { environment in
+            let log = environment.database("log")
+            try environment.write { try $0.append(log, 1, [1]) }
+            let successor = try environment.openSuccessor()
+            #expect(throws: LMDBError.self) {
+                try ThreadRefused.$simulated.withValue({ $0 == "traylog-retire" }) {
+                    try environment.replace(by: successor)
+                }
+            }
+            successor.close()
+            #expect(try environment.keys("log").count == 1)
+            try environment.write { try $0.append(log, 2, [2]) }
         }
     }
 }

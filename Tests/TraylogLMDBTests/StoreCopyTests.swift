@@ -94,7 +94,10 @@ import Testing
     @Test func progressComesFromTheFile() throws {
         try withFilled { environment, target throws in
             var calls: [(Int, Int)] = []
-            let copy = try environment.copyStore(to: target, table: "log") { calls.append(($0, $1)) }
+            let copy = try environment.copyStore(to: target, table: "log") {
+                calls.append(($0, $1))
+                return true
+            }
             #expect(copy.fileBytes > 0)
             #expect(calls.allSatisfy { $0.0 <= copy.fileBytes && $0.1 > 0 })
         }

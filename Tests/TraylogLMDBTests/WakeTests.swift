@@ -114,7 +114,7 @@ import TraylogPlatform
     @Test func stoppingEndsTheWaitAndAllLaterOnes() throws {
         try withDirectory { directory in
             let watch = settledWatch(directory)
-            let thread = OSThread.start(name: "waiting") { while watch.wait() {} }
+            let thread = startThread("waiting") { while watch.wait() {} }
             watch.stop()
             thread.join()
             #expect(!watch.wait())

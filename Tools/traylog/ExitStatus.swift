@@ -22,7 +22,7 @@ extension ExitStatus {
         case .openForWriting: self = .openElsewhere
         case .alreadyOpen, .closed, .permissionDenied, .diskFull, .mapFull, .readersFull, .foreignFile, .newerFormat,
             .damaged, .unfinished, .unusableTarget, .unsupported, .busy, .cancelled,
-            .outOfSequence, .diverged, .notOwner, .unavailable, .inputOutput:
+            .calledFromObserver, .outOfThreads, .outOfSequence, .diverged, .notOwner, .unavailable, .inputOutput:
             self = .inputOutput
         @unknown default: self = .inputOutput
         }

@@ -1,6 +1,7 @@
 import TraylogArchive
 import TraylogDomain
 import TraylogLog
+import TraylogPlatform
 import TraylogQueries
 import TraylogStates
 
@@ -90,6 +91,7 @@ struct MergedLog {
 
     private mutating func readLog() throws {
         while true {
+            try Cancellation.checkCurrent()
             let part = try user.map { try ownRows(of: $0) } ?? allRows()
             guard part.floor != floor else {
                 (rows, next) = (part.rows[...], part.next)

@@ -1,5 +1,6 @@
 import TraylogAudit
 import TraylogDomain
+import TraylogPlatform
 import TraylogLMDB
 import TraylogQueries
 import TraylogStates
@@ -17,6 +18,7 @@ extension BlockingQueries {
     ///   - withTrays: adds the whole tray after each event.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `invalid`; failed.
     /// - Complexity: O(events of the user and of the user's topics); 72 bytes of memory for each.
+    @available(*, noasync, message: "use `await store.audit`; this call blocks a thread that tasks share")
     public func audit(
         of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false
     ) throws(TraylogError) -> AuditReport {
@@ -57,6 +59,7 @@ extension BlockingQueries {
     ///   - withProofs: adds the proof that each event is in the tree of ``AuditReport/treeHead``.
     ///   - disclosed: adds salt and payload of each event, for those who may read them.
     /// - Complexity: O(range). A proof takes about 0.1 ms, and less for events close together.
+    @available(*, noasync, message: "use `await store.entries`; this call blocks a thread that tasks share")
     public func entries(
         of report: AuditReport, _ range: Range<Int>, withProofs: Bool, disclosed: Bool = false
     ) throws(TraylogError) -> [AuditEntry] {
@@ -102,12 +105,14 @@ extension BlockingQueries {
     }
 
     /// The events of steps, in the order of the steps.
+    @available(*, noasync, message: "use `await store.events`; this call blocks a thread that tasks share")
     public func events(of steps: [AuditStep]) throws(TraylogError) -> [Event] {
         var events: [Event] = []
         events.reserveCapacity(steps.count)
         while events.count < steps.count {
             events += try queries.answer { store in
-                try steps[events.count...].prefix(1_000).map { try store.event($0.seq) }
+                try Cancellation.checkCurrent()
+                return try steps[events.count...].prefix(1_000).map { try store.event($0.seq) }
             }
         }
         return events
@@ -124,6 +129,7 @@ extension AuditReport {
         var before = TrayCounts(base)
         let state = try run { state, seq in
             let after = TrayCounts(state)
+            if steps.count.isMultiple(of: 256) { try Cancellation.checkCurrent() }
             var step = AuditStep(seq: Seq(seq), before: before, after: after)
             if let source { step.tray = try state.tray(of: user, asOf: Seq(seq), source: source) }
             steps.append(step)

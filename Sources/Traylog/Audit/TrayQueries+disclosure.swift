@@ -9,6 +9,7 @@ extension BlockingQueries {
     ///
     /// - Throws: ``TraylogError/refused(_:)``: `unknownEvent` for a seq that the log never had, `compacted` for an event that
     ///   left it; ``TraylogError/failed(_:)``.
+    @available(*, noasync, message: "use `await store.disclosure`; this call blocks a thread that tasks share")
     public func disclosure(of seq: Seq) throws(TraylogError) -> EventDisclosure? {
         if case .redacted = try event(seq).body { return nil }
         return try queries.answer { store in

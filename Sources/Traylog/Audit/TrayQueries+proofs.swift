@@ -13,6 +13,7 @@ extension BlockingQueries {
     ///   keeps its tree head for ever.
     /// - Complexity: O(log events) where the tree is stored (``Store/storeTree()``). Later events are hashed; this store or
     ///   reader hashes each 256 of them once.
+    @available(*, noasync, message: "use `await store.treeHead`; this call blocks a thread that tasks share")
     public func treeHead(asOf: Moment? = nil) throws(TraylogError) -> TreeHead {
         let size = try queries.treeSize(asOf)
         return try queries.treeHead(of: size)
@@ -21,6 +22,7 @@ extension BlockingQueries {
     /// The tree over the log through the head, to go on from with records that come (``MerkleAccumulator/append(_:)``).
     ///
     /// - Complexity: that of ``treeHead(asOf:)``.
+    @available(*, noasync, message: "use `await store.treeAccumulator`; this call blocks a thread that tasks share")
     public func treeAccumulator() throws(TraylogError) -> MerkleAccumulator { try queries.treeAccumulator() }
 
     /// The proof that an event is in the log, as the log was at a moment.
@@ -30,6 +32,7 @@ extension BlockingQueries {
     /// - Throws: ``TraylogError``: refused `unknownEvent` for 0; refused `compacted` for a time below the floor; refused
     ///   `upToBeyondHead`.
     /// - Complexity: that of ``treeHead(asOf:)``.
+    @available(*, noasync, message: "use `await store.proof`; this call blocks a thread that tasks share")
     public func proof(of seq: Seq, asOf: Moment? = nil) throws(TraylogError) -> EventProof {
         let size = try queries.treeSize(asOf)
         return try queries.prove(through: size) { nodes in
@@ -47,6 +50,7 @@ extension BlockingQueries {
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `compacted` as for ``treeHead(asOf:)``, and `invalid` (field
     ///   `old`) when `first` is after `second`.
     /// - Complexity: that of ``treeHead(asOf:)``.
+    @available(*, noasync, message: "use `await store.treeGrowth`; this call blocks a thread that tasks share")
     public func treeGrowth(from first: Seq, to second: Seq? = nil) throws(TraylogError) -> TreeGrowth {
         let size = try queries.treeSize(second.map(Moment.seq))
         return try queries.prove(through: size) { nodes in
@@ -198,7 +202,7 @@ extension Store {
     /// ```
     @discardableResult
     public func storeTree() async throws(TraylogError) -> TreeHead {
-        try await queries.pool.run { [blocking] () throws(TraylogError) in try blocking.storeTree() }
+        try await queries.jobs.work { [blocking] (_) throws(TraylogError) in try blocking.storeTree() }
     }
 }
 
@@ -210,6 +214,7 @@ extension BlockingStore {
     ///
     /// - Returns: the head of the tree over all events that were appended before the call.
     /// - Complexity: O(events since the last call).
+    @available(*, noasync, message: "use `await store.storeTree`; this call blocks a thread that tasks share")
     @discardableResult
     public func storeTree() throws(TraylogError) -> TreeHead {
         let head = try head()

@@ -6,6 +6,7 @@ extension BlockingQueries {
     ///
     /// - Throws: ``TraylogError/failed(_:)``.
     /// - Complexity: O(events undone), whatever the user's history.
+    @available(*, noasync, message: "use `await store.voidedEvents`; this call blocks a thread that tasks share")
     public func voidedEvents(of user: String) throws(TraylogError) -> [Seq: Seq] {
         try queries.answer(.now, of: user) { now in
             var voided: [Seq: Seq] = [:]

@@ -14,48 +14,62 @@ extension BlockingQueries {
     /// - Parameters:
     ///   - directory: outside of the store, and either empty or missing; then its parent must exist. It becomes
     ///     0700, its file 0600.
-    ///   - progress: told how many bytes are written, of about how many.
+    ///   - progress: told how many bytes are written, of about how many, some ten times a second; throws to give up, which
+    ///     leaves nothing behind.
     /// - Throws: ``TraylogError/failed(_:)``: `unusableTarget`, `diskFull`, `permissionDenied`, `damaged` (the list of
-    ///   free pages), `closed`, `unfinished`.
+    ///   free pages), `closed`, `unfinished`, `cancelled`, `outOfThreads`.
     /// - Complexity: reads and writes all of the store.
+    @available(*, noasync, message: "use `await store.backup`; this call blocks a thread that tasks share")
     @discardableResult
     public func backup(
-        to directory: String, progress: ((_ done: UInt64, _ total: UInt64) -> Void)? = nil
+        to directory: String, progress: ((_ done: UInt64, _ total: UInt64) throws -> Void)? = nil
     ) throws(TraylogError) -> BackupReport {
         try queries.backUp(to: directory, progress: progress)
     }
 }
 
 extension TrayQueries {
-    /// Copies the store into `directory` on another thread, while the task waits.
+    /// Copies the store into `directory` on a thread of the store, while the task waits.
     ///
-    /// Cancelling the task does not end it.
+    /// Cancelling the task gives the copy up within about a tenth of a second, and leaves nothing behind.
     @discardableResult
     public func backup(
         to directory: String, progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Void)? = nil
     ) async throws(TraylogError) -> BackupReport {
         let queries = queries
-        return try await Waiting.onThread(named: "traylog-backup") { (_) throws(TraylogError) in
-            try queries.backUp(to: directory, progress: progress)
+        return try await queries.jobs.work { (cancellation) throws(TraylogError) in
+            try queries.backUp(to: directory) { done, total in
+                try cancellation.check()
+                progress?(done, total)
+            }
         }
     }
 }
 
 extension Queries {
     fileprivate func backUp(
-        to directory: String, progress: ((UInt64, UInt64) -> Void)?
+        to directory: String, progress: ((UInt64, UInt64) throws -> Void)?
     ) throws(TraylogError) -> BackupReport {
+        var thrown: (any Error)?
         do {
             // A store that cannot be read is not worth a copy.
             _ = try source.head()
-            let report: ((Int, Int) -> Void)? = progress.map { progress in
-                { done, total in progress(UInt64(done), UInt64(total)) }
+            let report: ((Int, Int) -> Bool)? = progress.map { progress in
+                { done, total in
+                    do {
+                        try progress(UInt64(done), UInt64(total))
+                        return true
+                    } catch {
+                        thrown = error
+                        return false
+                    }
+                }
             }
             let copy = try source.environment.copyStore(to: directory, table: "log", progress: report)
             let head = copy.lastKey?.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } ?? 0
             return BackupReport(head: Seq(head), bytes: UInt64(copy.fileBytes))
         } catch {
-            throw TraylogError(error, in: source.directory)
+            throw TraylogError(thrown ?? error, in: source.directory)
         }
     }
 }

@@ -12,14 +12,15 @@ extension BlockingQueries {
     ///
     /// - Parameters:
     ///   - directory: where ``backup(to:progress:)`` made the backup. Nobody else may have it open for writing.
-    ///   - progress: told how many of the new events are copied, of how many.
-    /// - Throws: ``TraylogError/failed(_:)``: `notFound` where there is no backup; `diverged` for a copy of another store, or
+    ///   - progress: told how many of the new events are copied, of how many; throws to give up. What was copied stays.
+    /// - Throws: ``TraylogError/failed(_:)``: `cancelled`; `notFound` where there is no backup; `diverged` for a copy of another store, or
     ///   of events that this store does not have any more; `unusableTarget` when a compaction or an erasure took some of the
     ///   events that the backup lacks; `openForWriting`, `diskFull`.
     /// - Complexity: O(new events), and where one of them is a compaction or an erasure O(the store).
+    @available(*, noasync, message: "use `await store.updateBackup`; this call blocks a thread that tasks share")
     @discardableResult
     public func updateBackup(
-        in directory: String, progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
+        in directory: String, progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
     ) throws(TraylogError) -> BackupReport {
         let (head, place) = try headAndPlace()
         // Nothing is made where nothing is.
@@ -36,7 +37,11 @@ extension BlockingQueries {
             for batch in records.withRewritesAlone {
                 next = try copy.apply(batch, expecting: next, source: batch.last?.seq == head ? place : nil)
             }
-            progress(next.rawValue - start.rawValue, head.rawValue - start.rawValue)
+            do {
+                try progress(next.rawValue - start.rawValue, head.rawValue - start.rawValue)
+            } catch {
+                throw TraylogError(error, in: directory)
+            }
         }
         return BackupReport(head: next, bytes: try copy.statistics().bytes)
     }
@@ -106,7 +111,10 @@ extension [LogRecord] {
 }
 
 extension TrayQueries {
-    /// The same on another thread, while the task waits; cancelling the task does not end it.
+    /// The same on a thread of the store, while the task waits.
+    ///
+    /// Cancelling the task ends it after the events that it copies at the moment; the backup is then sound and older than the store,
+    /// and a later call goes on from there.
     ///
     /// - Parameters:
     ///   - directory: where a backup is.
@@ -116,8 +124,12 @@ extension TrayQueries {
     public func updateBackup(
         in directory: String, progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> BackupReport {
-        try await Waiting.onThread(named: "traylog-backup") { (_) throws(TraylogError) in
-            try self.view.updateBackup(in: directory, progress: progress)
+        let view = view
+        return try await queries.jobs.work { (cancellation) throws(TraylogError) in
+            try view.updateBackup(in: directory) { done, total in
+                try cancellation.check()
+                progress(done, total)
+            }
         }
     }
 }

@@ -32,6 +32,7 @@ public struct BlockingStore: BlockingQueries {
     ///
     /// - Throws: ``TraylogError/refused(_:)``; ``TraylogError/failed(_:)``, after which nothing was stored as far as
     ///   the store knows (after a power loss in between, the command's ``Command/key`` tells).
+    @available(*, noasync, message: "use `await store.perform`; this call blocks a thread that tasks share")
     @discardableResult
     public func perform(_ command: Command) throws(TraylogError) -> Receipt {
         try outcome(of: [command], .atomic).receipt()
@@ -41,6 +42,7 @@ public struct BlockingStore: BlockingQueries {
     ///
     /// - Returns: a receipt for each command, in order.
     /// - Throws: as ``perform(_:)-(Command)``.
+    @available(*, noasync, message: "use `await store.perform`; this call blocks a thread that tasks share")
     @discardableResult
     public func perform(_ commands: [Command]) throws(TraylogError) -> [Receipt] {
         guard !commands.isEmpty else { return [] }
@@ -58,6 +60,7 @@ public struct BlockingStore: BlockingQueries {
     ///   - stopAtRefusal: ends with the first refusal. What came before it stays.
     /// - Returns: a result for each command that was looked at, in order: a receipt, or why it was refused.
     /// - Throws: ``TraylogError/failed(_:)``, after which none was stored as far as the store knows.
+    @available(*, noasync, message: "use `await store.performEach`; this call blocks a thread that tasks share")
     public func performEach(
         _ commands: [Command], stopAtRefusal: Bool = false
     ) throws(TraylogError) -> [Result<Receipt, Refusal>] {
@@ -76,5 +79,6 @@ public struct BlockingStore: BlockingQueries {
     /// ```swift
     /// store.blocking.close()
     /// ```
+    @available(*, noasync, message: "use `await store.close`; this call blocks a thread that tasks share")
     public func close() { store.shutdown.run() }
 }

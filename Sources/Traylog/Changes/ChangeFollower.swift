@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogObservation
+import TraylogPlatform
 
 extension TrayQueries {
     /// A user's changes after `seq`, and then each new one when any process commits it.
@@ -71,9 +72,10 @@ public struct ChangeFollower: AsyncSequence, Sendable {
 
         private mutating func page(isolation actor: isolated (any Actor)?) async throws(TraylogError) -> Changes? {
             let isFirst = following.isNew
-            guard let signal = following.signal({ [store, user] in store.queries.hub.observe(user: user) }) else {
-                return nil
+            let signal = try following.signal(in: store.queries.source.directory) {
+                [store, user] () throws(ThreadRefused) in try store.queries.hub.observe(user: user)
             }
+            guard let signal else { return nil }
             while true {
                 if isAtHead { guard await signal.wait() else { return nil } }
                 guard !Task.isCancelled, !signal.isEnded else { return nil }

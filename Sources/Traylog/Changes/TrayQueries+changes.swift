@@ -16,6 +16,7 @@ extension BlockingQueries {
     /// - Throws: ``TraylogError``: refused `compacted` below the floor, `upToBeyondHead`, `invalid`, `rewound` when the store was
     ///   restored meanwhile and lacks the event; failed.
     /// - Complexity: O(limit), and what topics had that did not reach the user.
+    @available(*, noasync, message: "use `await store.changes`; this call blocks a thread that tasks share")
     public func changes(
         of user: String, after seq: Seq = .zero, history: StoreHistory? = nil, limit: Int = 1_000
     ) throws(TraylogError) -> Changes {
@@ -34,11 +35,13 @@ extension BlockingQueries {
     /// It changes with each event that ``changes(of:after:limit:)`` shows, and with no other.
     ///
     /// - Complexity: O(events of the user's topics after the user's last own event).
+    @available(*, noasync, message: "use `await store.version`; this call blocks a thread that tasks share")
     public func version(of user: String) throws(TraylogError) -> TrayVersion {
         try queries.answer(.past, of: user) { try $0.version() }
     }
 
     /// Whether a stream (``Changes/stream``) was that of a person who was erased.
+    @available(*, noasync, message: "use `await store.isErased`; this call blocks a thread that tasks share")
     public func isErased(stream: UInt32) throws(TraylogError) -> Bool {
         let stream = StreamID(rawValue: stream)
         return try queries.answer { try $0.root(stream)?.name == .erased(stream) }
@@ -49,6 +52,7 @@ extension BlockingQueries {
     public func storeHistory() throws(TraylogError) -> StoreHistory { try queries.answer { $0.record.history } }
 
     /// Identifies the store, in 32 characters: a restored one has another identity than the exported one, a backup the same.
+    @available(*, noasync, message: "use `await store.storeIdentity`; this call blocks a thread that tasks share")
     public func storeIdentity() throws(TraylogError) -> String {
         let identity = try identity()
         return [identity.first, identity.second].map { number in

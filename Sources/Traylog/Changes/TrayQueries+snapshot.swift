@@ -18,6 +18,7 @@ extension BlockingQueries {
     /// - Throws: ``TraylogError``: refused `compacted` below the floor, also when the floor moved between two pages,
     ///   `upToBeyondHead`, `invalid`, `rewound` for a cursor from before the store was restored; failed.
     /// - Complexity: O(items above the cursor), and reading the events of a page.
+    @available(*, noasync, message: "use `await store.snapshot`; this call blocks a thread that tasks share")
     public func snapshot(
         of user: String, asOf: Moment? = nil, cursor: SnapshotCursor? = nil, limit: Int = 10_000, contents: Int = 200
     ) throws(TraylogError) -> TraySnapshot {

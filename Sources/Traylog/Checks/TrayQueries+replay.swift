@@ -17,6 +17,7 @@ extension BlockingQueries {
     /// - Throws: ``TraylogError``: failed `damaged` for an event that cannot be read, `cancelled`.
     /// - Complexity: O(events): about a microsecond for each. Memory stays below 256 MiB, as long as no single user has
     ///   millions of events.
+    @available(*, noasync, message: "use `await store.replay`; this call blocks a thread that tasks share")
     public func replay(
         threads: Int? = nil, progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
     ) throws(TraylogError) -> ReplayReport {
@@ -32,7 +33,7 @@ extension BlockingQueries {
 }
 
 extension TrayQueries {
-    /// The same on a thread of its own, while the task waits.
+    /// The same on a thread of the store, while the task waits.
     ///
     /// Cancelling the task gives it up.
     ///
@@ -40,9 +41,10 @@ extension TrayQueries {
     public func replay(
         progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> ReplayReport {
-        try await Waiting.onThread(named: "traylog-replay") { (cancellation) throws(TraylogError) in
-            try self.view.replay(progress: { done, total in
-                try cancellation.check()
+        let view = view
+        return try await queries.jobs.run { () throws(TraylogError) in
+            try view.replay(progress: { done, total in
+                try Cancellation.checkCurrent()
                 progress(done, total)
             })
         }

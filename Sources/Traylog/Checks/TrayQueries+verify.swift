@@ -1,5 +1,6 @@
 import TraylogChecks
 import TraylogDomain
+import TraylogPlatform
 import TraylogQueries
 import TraylogWriter
 
@@ -11,30 +12,44 @@ extension BlockingQueries {
     ///
     /// - Parameters:
     ///   - archives: a directory with archives of the store, which are checked, too.
-    ///   - progress: told on the calling thread how many steps are done, of how many.
-    /// - Throws: ``TraylogError``: failed `closed`, `permissionDenied`. Damage is a finding, not an error.
+    ///   - progress: told on the calling thread how many steps are done, of how many; throws to give up, which takes effect with the
+    ///     next part of the scan.
+    /// - Throws: ``TraylogError``: failed `closed`, `permissionDenied`, `cancelled`. Damage is a finding, not an error.
     /// - Complexity: reads all of the file, and folds the log.
+    @available(*, noasync, message: "use `await store.verify`; this call blocks a thread that tasks share")
     public func verify(
-        archives: String? = nil, progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
+        archives: String? = nil, progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
     ) throws(TraylogError) -> VerificationReport {
         let source = queries.source
+        let cancellation = Cancellation.current ?? Cancellation()
+        var thrown: (any Error)?
         do {
-            return try Verification.run(source.directory, source.environment, archives: archives, progress: progress)
+            return try Cancellation.bind(cancellation) {
+                try Verification.run(source.directory, source.environment, archives: archives) { done, total in
+                    do {
+                        if thrown == nil { try progress(done, total) }
+                    } catch {
+                        thrown = error
+                        cancellation.cancel()
+                    }
+                }
+            }
         } catch {
-            throw TraylogError(error, in: source.directory)
+            throw TraylogError(thrown ?? error, in: source.directory)
         }
     }
 }
 
 extension TrayQueries {
-    /// Checks on a thread of its own, while the task waits.
+    /// Checks on a thread of the store, while the task waits.
     ///
-    /// Cancelling the task does not end it.
+    /// Cancelling the task gives the check up, at the next part of its scan.
     public func verify(
         archives: String? = nil, progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> VerificationReport {
-        try await Waiting.onThread(named: "traylog-verify") { (_) throws(TraylogError) in
-            try self.view.verify(archives: archives, progress: progress)
+        let view = view
+        return try await queries.jobs.run { () throws(TraylogError) in
+            try view.verify(archives: archives, progress: { progress($0, $1) })
         }
     }
 }

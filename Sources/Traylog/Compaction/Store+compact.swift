@@ -19,7 +19,8 @@ extension Store {
     /// and queries go on meanwhile, also in other processes. A process that is killed leaves the store as it was before or
     /// after.
     ///
-    /// It runs on another thread, while the task waits. Cancelling the task cancels the compaction, and changes nothing.
+    /// It runs on a thread of the store while the task waits. Cancelling the task cancels the compaction, and changes nothing,
+    /// unless the new file has taken the place of the old one already; then the call answers with the report.
     ///
     /// ```swift
     /// let report = try await store.compact(before: .daysAgo(90), archive: "/var/lib/shop/archives")
@@ -42,7 +43,7 @@ extension Store {
         before moment: Moment, archive: String? = nil, isDryRun: Bool = false, actor: String? = nil,
         device: String? = nil, progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> CompactionReport {
-        try await Waiting.onThread(named: "traylog-compact") { (cancellation) throws(TraylogError) in
+        try await queries.jobs.work { (cancellation) throws(TraylogError) in
             try self.blocking.compact(
                 before: moment, archive: archive, isDryRun: isDryRun, actor: actor, device: device
             ) { done, total in
@@ -88,6 +89,7 @@ extension BlockingStore {
     ///   - moment: the floor, or a time.
     ///   - progress: told on another thread how many steps are done, of how many; throws to give up.
     /// - Throws: as that one.
+    @available(*, noasync, message: "use `await store.compact`; this call blocks a thread that tasks share")
     @discardableResult
     public func compact(
         before moment: Moment, archive: String? = nil, isDryRun: Bool = false, actor: String? = nil,

@@ -19,7 +19,8 @@ extension Store {
     /// was killed can be repeated. Values of custom projections are folded again. Backups, exports, copies of archives and
     /// the memory of readers are out of reach.
     ///
-    /// It runs on another thread, while the task waits. Cancelling the task does not end it.
+    /// It runs on a thread of the store while the task waits. A task that is cancelled before the erasure begins erases nothing;
+    /// an erasure that has begun goes on to its end.
     ///
     /// ```swift
     /// let report = try await store.erase("ann", actor: "support")
@@ -40,7 +41,7 @@ extension Store {
         _ user: String, actor: String? = nil, device: String? = nil, archives: String? = nil,
         progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> ErasureReport {
-        try await Waiting.onThread(named: "traylog-erase") { (_) throws(TraylogError) in
+        try await queries.jobs.work { (_) throws(TraylogError) in
             try self.blocking.erase(
                 user, actor: actor, device: device, archives: archives, progress: { progress($0, $1) })
         }
@@ -57,6 +58,7 @@ extension BlockingStore {
     ///   - device: from where.
     ///   - progress: told how many steps are done, of how many; throws to give up.
     /// - Throws: as that one.
+    @available(*, noasync, message: "use `await store.erase`; this call blocks a thread that tasks share")
     @discardableResult
     public func erase(
         _ user: String, actor: String? = nil, device: String? = nil, archives: String? = nil,

@@ -24,9 +24,7 @@ extension Store {
     public func hold(
         _ user: String, actor: String? = nil, device: String? = nil
     ) async throws(TraylogError) -> Receipt {
-        try await Waiting.onThread(named: "traylog-hold") { (_) throws(TraylogError) in
-            try self.blocking.hold(user, actor: actor, device: device)
-        }
+        try await setHeld(true, user, actor, device)
     }
 
     /// Ends a hold.
@@ -45,8 +43,32 @@ extension Store {
     public func release(
         _ user: String, actor: String? = nil, device: String? = nil
     ) async throws(TraylogError) -> Receipt {
-        try await Waiting.onThread(named: "traylog-hold") { (_) throws(TraylogError) in
-            try self.blocking.release(user, actor: actor, device: device)
+        try await setHeld(false, user, actor, device)
+    }
+
+    private func setHeld(
+        _ isHeld: Bool, _ user: String, _ actor: String?, _ device: String?
+    ) async throws(TraylogError) -> Receipt {
+        let writer = writer
+        guard try await self.isHeld(user) != isHeld else {
+            try await Waiting.suspended { answer in writer.perform({ try $0.confirmEnd() }, answer: answer) }
+            return .unchanged
+        }
+        try Self.check(user, actor, device)
+        let seq: Seq = try await Waiting.suspended { answer in
+            writer.perform(
+                { try $0.append(isHeld ? .held : .released, of: user, actor: actor, device: device) }, answer: answer)
+        }
+        return .appended(seq)
+    }
+
+    fileprivate static func check(_ user: String, _ actor: String?, _ device: String?) throws(TraylogError) {
+        do {
+            try Limits.check(identifier: user, "user")
+            try Limits.check(identifier: actor, "actor")
+            try Limits.check(identifier: device, "device")
+        } catch {
+            throw .refused(error)
         }
     }
 }
@@ -55,6 +77,7 @@ extension BlockingStore {
     /// Holds a user; see ``Store/hold(_:actor:device:)``.
     ///
     /// - Throws: as that one.
+    @available(*, noasync, message: "use `await store.hold`; this call blocks a thread that tasks share")
     @discardableResult
     public func hold(_ user: String, actor: String? = nil, device: String? = nil) throws(TraylogError) -> Receipt {
         try setHeld(true, user, actor, device)
@@ -63,6 +86,7 @@ extension BlockingStore {
     /// Ends a hold.
     ///
     /// - Throws: as ``hold(_:actor:device:)``.
+    @available(*, noasync, message: "use `await store.release`; this call blocks a thread that tasks share")
     @discardableResult
     public func release(_ user: String, actor: String? = nil, device: String? = nil) throws(TraylogError) -> Receipt {
         try setHeld(false, user, actor, device)
@@ -75,13 +99,7 @@ extension BlockingStore {
             try store.writer.perform { try $0.confirmEnd() }
             return .unchanged
         }
-        do {
-            try Limits.check(identifier: user, "user")
-            try Limits.check(identifier: actor, "actor")
-            try Limits.check(identifier: device, "device")
-        } catch {
-            throw .refused(error)
-        }
+        try Store.check(user, actor, device)
         return .appended(
             try store.writer.perform {
                 try $0.append(isHeld ? .held : .released, of: user, actor: actor, device: device)
@@ -94,6 +112,7 @@ extension BlockingQueries {
     ///
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     /// - Complexity: O(the user's events).
+    @available(*, noasync, message: "use `await store.isHeld`; this call blocks a thread that tasks share")
     public func isHeld(_ user: String) throws(TraylogError) -> Bool {
         var filter = EventFilter()
         filter.user = user

@@ -1,5 +1,7 @@
 import TraylogDomain
 import TraylogObservation
+import TraylogPlatform
+import TraylogStates
 
 /// The part that all sequences that follow a store share: each begins to observe with its first element, and ends once.
 struct Following {
@@ -13,9 +15,18 @@ struct Following {
     var isNew: Bool { observation == nil }
 
     /// Tells of changes since the first call; nil when the store is closed.
-    mutating func signal(_ observe: () -> Observation?) -> Signal? {
+    ///
+    /// - Parameter directory: the store's, for errors.
+    /// - Throws: failed `outOfThreads`.
+    mutating func signal(
+        in directory: String, _ observe: () throws(ThreadRefused) -> Observation?
+    ) throws(TraylogError) -> Signal? {
         if observation == nil {
-            observation = observe()
+            do {
+                observation = try observe()
+            } catch {
+                throw TraylogError(error, in: directory)
+            }
             if let observation { stopper?.attach(observation.signal) }
         }
         return observation?.signal
@@ -23,11 +34,12 @@ struct Following {
 
     /// Ends the sequence.
     ///
-    /// - Throws: what it ended with, but for a store that was closed, which is a normal end.
+    /// - Throws: what it ended with, but for a store that was closed and a task that was cancelled, which are normal ends of what
+    ///   is never complete.
     mutating func end(_ error: TraylogError? = nil) throws(TraylogError) {
         (hasEnded, observation) = (true, nil)
         switch error {
-        case .failed(let failure) where failure.code == .closed: break
+        case .failed(let failure) where failure.code == .closed || failure.code == .cancelled: break
         case let error?: throw error
         case nil: break
         }

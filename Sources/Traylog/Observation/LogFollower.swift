@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogObservation
+import TraylogPlatform
 
 /// The events of the log, each once and in order: first the existing ones, then each new one when any process commits it.
 ///
@@ -56,7 +57,10 @@ public struct LogFollower: AsyncSequence, Sendable {
         private mutating func event(
             isolation actor: isolated (any Actor)?
         ) async throws(TraylogError) -> Event? {
-            guard let signal = following.signal({ [store] in store.queries.hub.observeLog() }) else { return nil }
+            let signal = try following.signal(in: store.queries.source.directory) { [store] () throws(ThreadRefused) in
+                try store.queries.hub.observeLog()
+            }
+            guard let signal else { return nil }
             if nextSeq == nil { nextSeq = try await store.head() + 1 }
             while let from = nextSeq, !Task.isCancelled, !signal.isEnded {
                 if let event = read.popFirst() { return event }

@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogObservation
+import TraylogPlatform
 
 extension TrayQueries {
     /// A user's tray now, and again whenever it changes.
@@ -91,9 +92,10 @@ public struct TrayUpdates: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)?
         ) async throws(TraylogError) -> Tray? {
             var isFirst = following.isNew
-            guard let signal = following.signal({ [store, user] in store.queries.hub.observe(user: user) }) else {
-                return nil
+            let signal = try following.signal(in: store.queries.source.directory) {
+                [store, user] () throws(ThreadRefused) in try store.queries.hub.observe(user: user)
             }
+            guard let signal else { return nil }
             while true {
                 if isFirst {
                     isFirst = false

@@ -87,14 +87,16 @@ final class ProjectionBoard: Sendable {
     ///   - run: begins again if there was an erasure since.
     ///   - erasures: ``erasures`` before the stored value was read.
     ///   - start: starts the thread.
+    /// - Throws: `closed`; ``ThreadRefused``.
     func start(
-        _ name: ProjectionName, _ run: any RunningProjection, since erasures: Int, _ start: () -> OSThread
+        _ name: ProjectionName, _ run: any RunningProjection, since erasures: Int,
+        _ start: () throws(ThreadRefused) -> OSThread
     ) throws -> Entry {
         try state.withLock { state in
             guard !state.isClosed else { throw TraylogError.closed(directory) }
             // Its value was read before the erasure.
             if state.erasures != erasures { run.forget() }
-            let entry = Entry(run: run, thread: start())
+            let entry = Entry(run: run, thread: try start())
             state.entries[name] = entry
             return entry
         }

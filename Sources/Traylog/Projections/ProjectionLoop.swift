@@ -248,6 +248,12 @@ struct ProjectionLoop<Value: Projection> {
         for waiter in waiters { waiter.answer(.failure(ended)) }
         for answer in answers + (rebuild?.answers ?? []) { answer(.failure(ended)) }
         rebuild = nil
+        let stops = run.orders.withLock { orders in
+            orders.isEnded = true
+            defer { orders.stops = [] }
+            return orders.stops
+        }
+        for answer in stops { answer() }
     }
 }
 

@@ -19,6 +19,10 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
         var erasures = 0
         /// The callers who wait for a rebuild that has not begun.
         var rebuilds: [Waiting.Answer<Void>] = []
+        /// The callers who wait for the end.
+        var stops: [@Sendable () -> Void] = []
+        /// The value is stored, and the thread does nothing more.
+        var isEnded = false
     }
 
     /// Results of the thread.
@@ -106,6 +110,18 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
     func stopSoon() {
         orders.withLock { $0.isStopping = true }
         orders.signalAll()
+    }
+
+    /// Has the thread end, and calls `answer` when it has; from within the fold, at once.
+    func stop(_ answer: @escaping @Sendable () -> Void) {
+        let waits = orders.withLock { orders in
+            orders.isStopping = true
+            guard !orders.isEnded, !isWithin else { return false }
+            orders.stops.append(answer)
+            return true
+        }
+        orders.signalAll()
+        if !waits { answer() }
     }
 
     /// Answers with the value when it holds `seq` or, without one, the present head.

@@ -69,7 +69,9 @@ public struct Projector<Value: Projection>: Sendable {
     ///
     /// Afterwards the name is free. A second call does nothing.
     public func stop() async {
-        try? await Waiting.onThread(named: "traylog-stop") { (_) throws(TraylogError) in blocking.stop() }
+        guard !run.environment.isInherited else { return }
+        await withCheckedContinuation { continuation in run.stop { continuation.resume() } }
+        board.release(run.name, of: run)
     }
 
     /// The same calls for threads: they block the caller.
@@ -83,6 +85,7 @@ public struct BlockingProjector<Value: Projection>: Sendable {
     /// Waits until the value holds `seq` or, without one, every event appended before the call.
     ///
     /// - Throws: as ``Projector/value(through:)``.
+    @available(*, noasync, message: "use `await projector.value`; this call blocks a thread that tasks share")
     public func value(through seq: Seq? = nil) throws(TraylogError) -> Value {
         try Waiting.blocking { (answer: @escaping Waiting.Answer<Value>) in projector.run.whenApplied(seq, answer) }
     }
@@ -92,17 +95,25 @@ public struct BlockingProjector<Value: Projection>: Sendable {
     /// Returns when it is stored.
     ///
     /// - Throws: as ``Projector/rebuild()``.
+    @available(*, noasync, message: "use `await projector.rebuild`; this call blocks a thread that tasks share")
     public func rebuild() throws(TraylogError) {
-        try Waiting.blocking { (answer: @escaping Waiting.Answer<Void>) in projector.run.rebuild(answer) }
+        let run = projector.run
+        // It stores the value through the writer, which waits for the observer.
+        guard !ObserverCall.isHere(holding: run.writer) else { throw .calledFromObserver(run.directory) }
+        try Waiting.blocking { (answer: @escaping Waiting.Answer<Void>) in run.rebuild(answer) }
     }
 
     /// Stores the value with its position, and ends.
+    ///
+    /// From within the fold, and from within the store's observer, it returns at once.
+    @available(*, noasync, message: "use `await projector.stop`; this call blocks a thread that tasks share")
     public func stop() {
         let run = projector.run
         guard !run.environment.isInherited else { return }
         run.stopSoon()
-        // The name becomes free when the thread has ended, and a thread cannot wait for itself.
-        guard !run.isWithin else { return }
+        // The name becomes free when the thread has ended. A thread cannot wait for itself, nor for the writer, while the
+        // writer waits for it.
+        guard !run.isWithin, !ObserverCall.isHere(holding: run.writer) else { return }
         projector.thread.join()
         projector.board.release(run.name, of: run)
     }
@@ -115,7 +126,7 @@ extension Store {
     /// Returns before the projection has caught up. Several can run at once, each on its own thread.
     ///
     /// - Throws: ``TraylogError``: refused `invalid` with the field `name` for a bad name, and for one that runs in this
-    ///   process already; failed `closed`, `newerFormat`, `inputOutput`.
+    ///   process already; failed `closed`, `newerFormat`, `inputOutput`, `outOfThreads`.
     @discardableResult
     public func project<Value: Projection>(_ type: Value.Type) throws(TraylogError) -> Projector<Value> {
         try project(type, storedEveryMilliseconds: 1_000)
@@ -148,7 +159,8 @@ extension Store {
         let run = ProjectionRun(name, found: found, source: source, writer: writer, observer: observer)
         let record = found.record
         let entry = try projections.start(name, run, since: erasures) {
-            OSThread.start(name: "traylog-fold") {
+            () throws(ThreadRefused) in
+            try OSThread.start(name: "traylog-fold") {
                 var loop = ProjectionLoop(run, record: record, intervalMilliseconds: milliseconds)
                 loop.live()
             }

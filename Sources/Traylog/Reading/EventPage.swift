@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogPlatform
 import TraylogQueries
 import TraylogStates
 
@@ -86,6 +87,7 @@ extension BlockingQueries {
     private func part(
         of user: String?, from first: UInt64, limit: Int, _ asOf: Moment?, end: UInt64?
     ) throws(TraylogError) -> (events: [Event], next: UInt64?, end: UInt64) {
+        try queries.translatingErrors { _ in try Cancellation.checkCurrent() }
         guard let user else {
             return try queries.answer { store in
                 let end = try end ?? store.seq(of: asOf)

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogPlatform
 import TraylogQueries
 import TraylogStates
 
@@ -6,6 +7,7 @@ import TraylogStates
 
 extension BlockingQueries {
     /// The seq of the newest event; 0 in an empty store.
+    @available(*, noasync, message: "use `await store.head`; this call blocks a thread that tasks share")
     public func head() throws(TraylogError) -> Seq {
         try queries.translatingErrors { Seq(try $0.head()) }
     }
@@ -13,6 +15,7 @@ extension BlockingQueries {
     /// The seq that a moment means: the newest event that a query `asOf` it sees.
     ///
     /// - Throws: `upToBeyondHead` for a seq beyond the head.
+    @available(*, noasync, message: "use `await store.seq`; this call blocks a thread that tasks share")
     public func seq(of moment: Moment) throws(TraylogError) -> Seq {
         try queries.answer { Seq(try $0.seq(of: moment)) }
     }
@@ -27,6 +30,7 @@ extension BlockingQueries {
     ///   - user: whose tray it is.
     ///   - asOf: a moment of the past; without it, now.
     /// - Complexity: does not depend on the number of items. Of the past: at most a few thousand events are folded.
+    @available(*, noasync, message: "use `await store.tray`; this call blocks a thread that tasks share")
     public func tray(of user: String, asOf: Moment? = nil) throws(TraylogError) -> Tray {
         if let asOf { return try queries.answer(.past, of: user) { try $0.at(asOf).tray() } }
         return try queries.tray(of: user)
@@ -39,6 +43,7 @@ extension BlockingQueries {
     /// ```
     ///
     /// - Complexity: O(page) from the cursor on, and what the filters pass over.
+    @available(*, noasync, message: "use `await store.inbox`; this call blocks a thread that tasks share")
     public func inbox(
         of user: String, _ query: InboxQuery = InboxQuery(), asOf: Moment? = nil
     ) throws(TraylogError) -> InboxPage {
@@ -56,6 +61,7 @@ extension BlockingQueries {
     /// One page of a user's groups, the group with the newest item first.
     ///
     /// - Complexity: O(the user's items).
+    @available(*, noasync, message: "use `await store.threads`; this call blocks a thread that tasks share")
     public func threads(
         of user: String, limit: Int = Limits.defaultPageItems, cursor: TraylogDomain.Cursor? = nil,
         asOf: Moment? = nil
@@ -92,6 +98,7 @@ extension BlockingQueries {
     ///   - archives: are read, too, as if nothing had left the log.
     /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
     /// - Complexity: O(events returned); with archives, of all that they have of the log between the first and the last one.
+    @available(*, noasync, message: "use `await store.history`; this call blocks a thread that tasks share")
     public func history(
         of user: String, newestFirst: Bool = false, from: Seq? = nil, limit: Int = EventPage.defaultLimit,
         asOf: Moment? = nil, including archives: Archives? = nil
@@ -106,6 +113,7 @@ extension BlockingQueries {
     ///
     /// - Throws: as ``history(of:newestFirst:from:limit:asOf:including:)``, whose parameters it has.
     /// - Complexity: as that one's.
+    @available(*, noasync, message: "use `await store.events`; this call blocks a thread that tasks share")
     public func events(
         newestFirst: Bool = false, from: Seq? = nil, limit: Int = EventPage.defaultLimit, asOf: Moment? = nil,
         including archives: Archives? = nil
@@ -122,6 +130,7 @@ extension BlockingQueries {
     ///   - asOf: only those who had an event by then; each user's first event is looked up.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; failed.
     /// - Complexity: O(names returned + users who are so new that their names are not stored yet).
+    @available(*, noasync, message: "use `await store.users`; this call blocks a thread that tasks share")
     public func users(
         after name: String? = nil, prefix: String = "", limit: Int = UserPage.defaultLimit, asOf: Moment? = nil
     ) throws(TraylogError) -> UserPage {
@@ -137,6 +146,7 @@ extension BlockingQueries {
             guard let newLast = chunk.last else { break }
             last = newLast
             for user in chunk where found.count < limit {
+                try queries.translatingErrors { _ in try Cancellation.checkCurrent() }
                 if try queries.answer(.now, of: user, { try $0.hadEvent(by: end) }) { found.append(user) }
             }
         }
@@ -161,6 +171,7 @@ extension BlockingQueries {
     }
 
     /// Sizes, counts and readers at this moment; takes as long as walking through the pages of the tables.
+    @available(*, noasync, message: "use `await store.statistics`; this call blocks a thread that tasks share")
     public func statistics() throws(TraylogError) -> StoreStatistics {
         try queries.translatingErrors { try $0.statistics() }
     }

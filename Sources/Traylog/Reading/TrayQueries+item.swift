@@ -8,6 +8,7 @@ extension BlockingQueries {
     /// - Throws: ``TraylogError/refused(_:)``: `unknownItem` for one that was never in this tray, `compacted` for one that a
     ///   compaction took; ``TraylogError/failed(_:)``.
     /// - Complexity: O(log n).
+    @available(*, noasync, message: "use `await store.item`; this call blocks a thread that tasks share")
     public func item(
         _ item: ItemReference, of user: String, asOf: Moment? = nil
     ) throws(TraylogError) -> Item {
@@ -18,6 +19,7 @@ extension BlockingQueries {
     ///
     /// - Throws: as ``item(_:of:asOf:)``.
     /// - Complexity: O(the user's events since the item came), which are folded again.
+    @available(*, noasync, message: "use `await store.life`; this call blocks a thread that tasks share")
     public func life(
         of item: ItemReference, of user: String, asOf: Moment? = nil
     ) throws(TraylogError) -> ItemLife {
@@ -34,6 +36,7 @@ extension BlockingQueries {
     ///
     /// - Throws: ``TraylogError/refused(_:)``: `unknownEvent` for a seq that the log never had, `compacted` for an event that
     ///   left it; ``TraylogError/failed(_:)``.
+    @available(*, noasync, message: "use `await store.event`; this call blocks a thread that tasks share")
     public func event(_ seq: Seq) throws(TraylogError) -> Event {
         try queries.answer { store in
             guard seq > .zero, seq.rawValue <= store.head else { throw Refusal.unknownEvent(seq) }

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogPlatform
 import TraylogQueries
 import TraylogStates
 
@@ -15,6 +16,7 @@ struct EventScan {
 
     /// The events of the next part, in order; nil at the end.
     mutating func next() throws(TraylogError) -> [Event]? {
+        try queries.translatingErrors { _ in try Cancellation.checkCurrent() }
         guard range.first <= range.last else { return nil }
         var part = range
         if newestFirst {

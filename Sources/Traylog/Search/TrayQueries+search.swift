@@ -20,6 +20,7 @@ extension BlockingQueries {
     ///   - archives: are searched, too, as if nothing had left the log.
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     /// - Complexity: O(events in the range of the filter's times); with a user, of that user's own events.
+    @available(*, noasync, message: "use `await store.search`; this call blocks a thread that tasks share")
     public func search(
         _ filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100,
         including archives: Archives? = nil

@@ -8,11 +8,11 @@ import CTraylogZstd
     // Higher levels take more time and gain little; see Docs/decisions/0086.
     static let level: Int32 = 3
 
-    private let context: OpaquePointer
+    /// Nil where there was no memory for it.
+    private let context: OpaquePointer?
 
     init() {
-        guard let context = unsafe ZSTD_createCCtx() else { preconditionFailure("no memory for a zstd context") }
-        unsafe self.context = context
+        unsafe context = ZSTD_createCCtx()
     }
 
     deinit {
@@ -21,6 +21,7 @@ import CTraylogZstd
 
     /// Replaces `output` by the frame of `input`.
     func compress(_ input: RawSpan, into output: inout [UInt8]) throws(ZstdFailure) {
+        guard let context = unsafe context else { throw .noMemory }
         output.resize(to: ZSTD_compressBound(input.byteCount))
         // Sound: both buffers are borrowed during the call, with their lengths.
         let count = unsafe input.withUnsafeBytes { source in
@@ -35,7 +36,7 @@ import CTraylogZstd
 }
 
 extension ZstdFailure {
-    init(code: Int) { reason = unsafe String(cString: ZSTD_getErrorName(code)) }
+    init(code: Int) { self.init(reason: unsafe String(cString: ZSTD_getErrorName(code))) }
 }
 
 /// Decompresses zstd frames.
@@ -43,11 +44,11 @@ extension ZstdFailure {
 /// Any bytes give a result or an error.
 @safe final class ZstdDecompressor {
     // The context is created once, never shared, and freed with the object.
-    private let context: OpaquePointer
+    /// Nil where there was no memory for it.
+    private let context: OpaquePointer?
 
     init() {
-        guard let context = unsafe ZSTD_createDCtx() else { preconditionFailure("no memory for a zstd context") }
-        unsafe self.context = context
+        unsafe context = ZSTD_createDCtx()
     }
 
     deinit {
@@ -56,6 +57,7 @@ extension ZstdFailure {
 
     /// Replaces `output` by the content of the frame `input`, which must be `count` bytes.
     func decompress(_ input: RawSpan, count: Int, into output: inout [UInt8]) throws(ZstdFailure) {
+        guard let context = unsafe context else { throw .noMemory }
         output.resize(to: count)
         // Sound: both buffers are borrowed during the call, and zstd respects their lengths.
         let written = unsafe input.withUnsafeBytes { source in
@@ -72,4 +74,10 @@ extension ZstdFailure {
 /// An error of zstd, with its message.
 struct ZstdFailure: Error {
     let reason: String
+    /// Whether the system is to blame, and not the bytes.
+    var isOfTheSystem = false
+
+    static let noMemory = ZstdFailure(
+        reason: "there is no memory for zstd: raise the process's limit (`ulimit -v`) and try again",
+        isOfTheSystem: true)
 }

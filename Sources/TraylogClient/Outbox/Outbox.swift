@@ -85,7 +85,7 @@ public actor Outbox {
         let place = try DevicePlace(directory: directory)
         try self.init(
             storage: place.storage, files: place.files, transport: transport, options: options, clock: clock,
-            thread: DeviceThread())
+            thread: try DeviceThread())
     }
 
     /// The same on another storage; attachments are kept as files in a directory.
@@ -95,7 +95,7 @@ public actor Outbox {
     ) throws(DeviceFailure) {
         try self.init(
             storage: CheckedStorage(storage: storage), files: AttachmentFiles(directory: directory),
-            transport: transport, options: options, clock: clock, thread: DeviceThread())
+            transport: transport, options: options, clock: clock, thread: try DeviceThread())
     }
 
     init(

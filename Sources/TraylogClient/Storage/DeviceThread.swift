@@ -21,10 +21,15 @@ final class DeviceThread: SerialExecutor {
 
     private let queue: Monitor<Queue>
 
-    init() {
+    /// - Throws: ``DeviceFailure/Code/inputOutput`` when the system refuses another thread.
+    init() throws(DeviceFailure) {
         let queue = Monitor(Queue())
         self.queue = queue
-        _ = OSThread.start(name: "traylog-device") { Self.run(queue) }
+        do {
+            _ = try OSThread.start(name: "traylog-device") { Self.run(queue) }
+        } catch {
+            throw DeviceFailure(.inputOutput, "The outbox cannot be opened: \(error).")
+        }
     }
 
     deinit {

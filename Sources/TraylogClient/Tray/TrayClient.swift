@@ -92,7 +92,7 @@ public actor TrayClient {
         self.user = user
         self.options = options
         self.clock = clock
-        thread = DeviceThread()
+        thread = try DeviceThread()
         session = ServiceSession(transport: transport, tokens: tokens)
         store = ReplicaStore(storage: storage, itemLimit: options.itemLimit)
         do throws(DeviceFailure) {

@@ -55,8 +55,13 @@ public struct StoreFailure: Error, Hashable, Sendable {
         case unsupported
         /// A compaction or an erasure of this store is running: wait for it.
         case busy
-        /// The caller cancelled the work. Nothing was changed.
+        /// The caller cancelled the work. Nothing was changed. See ``TraylogError/isCancellation``.
         case cancelled
+        /// A ``StoreObserver`` called its store and waits for the answer, which cannot come before it returns. Start a `Task`
+        /// for the call, and do not wait for it.
+        case calledFromObserver
+        /// The system has no room for another thread: raise the limit that the message names, or open fewer stores.
+        case outOfThreads
         /// Records to apply do not begin right after the head, or leave one out (``Store/apply(_:expecting:root:source:)``).
         case outOfSequence
         /// Another copy of the store decides at present, and nothing was stored here: ask that one.
@@ -96,7 +101,7 @@ public struct StoreFailure: Error, Hashable, Sendable {
     /// has closed it, a compaction has ended, the log of record answers again.
     public var isTransient: Bool {
         switch code {
-        case .openForWriting, .busy, .diskFull, .readersFull, .inputOutput, .notOwner, .unavailable: true
+        case .openForWriting, .busy, .diskFull, .readersFull, .inputOutput, .notOwner, .unavailable, .outOfThreads: true
         default: false
         }
     }
@@ -106,6 +111,35 @@ extension TraylogError {
     /// ``StoreFailure/isTransient``; false for a refusal, which stands as long as the store is as it is.
     public var isTransient: Bool {
         if case .failed(let failure) = self { failure.isTransient } else { false }
+    }
+}
+
+extension TraylogError {
+    /// Whether the call ended because its task was cancelled: failed with ``StoreFailure/Code/cancelled``.
+    ///
+    /// Calls with typed errors cannot throw `CancellationError`; this is the same answer. ``translatingCancellation(_:)`` makes
+    /// the one from the other.
+    public var isCancellation: Bool {
+        if case .failed(let failure) = self { failure.code == .cancelled } else { false }
+    }
+
+    /// Runs calls on a store, and throws `CancellationError` where they ended because the task was cancelled: for code that
+    /// tells a cancelled task from a failed one, as task groups and service lifecycles do.
+    ///
+    /// ```swift
+    /// let report = try await TraylogError.translatingCancellation { try await store.verify() }
+    /// print(report.findings.count)
+    /// ```
+    ///
+    /// - Throws: `CancellationError`; everything else that `body` throws as it is.
+    public static func translatingCancellation<Answer>(
+        isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Answer
+    ) async throws -> Answer {
+        do {
+            return try await body()
+        } catch let error as TraylogError where error.isCancellation {
+            throw CancellationError()
+        }
     }
 }
 

@@ -27,6 +27,19 @@ extension LMDBError {
         }
     }
 
+    /// The caller gave up a long call.
+    package static func cancelled(_ operation: String, _ path: String?) -> LMDBError {
+        LMDBError(
+            .system(SystemError.cancelled.number), operation: operation, path: path,
+            message: "It was cancelled, and left nothing behind.")
+    }
+
+    /// The system refused a thread for a call.
+    package init(_ refused: ThreadRefused, operation: String, path: String?) {
+        self.init(
+            .system(refused.cause.number), operation: operation, path: path, message: "\(refused).")
+    }
+
     private static func meaning(of error: SystemError) -> (Code, String) {
         switch error {
         case .noEntry: (.notFound, "There is no such file or directory: check the path.")

@@ -55,6 +55,13 @@ package struct FileDescriptor: Hashable, Sendable {
         _ = Glibc.close(number)
     }
 
+    /// Makes every later write to the file fail, also one that another thread is about to make; the number stays in use.
+    package func refuseWrites() throws(SystemError) {
+        let unwritable = try FileDescriptor(opening: "/dev/null", .reading)
+        defer { unwritable.close() }
+        try SystemError.check(dup3(unwritable.number, number, O_CLOEXEC))
+    }
+
     package func status() throws(SystemError) -> FileStatus {
         var raw = stat()
         unsafe try SystemError.check(fstat(number, &raw))

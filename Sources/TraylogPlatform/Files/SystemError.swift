@@ -23,6 +23,7 @@ package struct SystemError: Error, Hashable, Sendable {
     package static let outOfMemory = SystemError(number: ENOMEM)
     /// Also what a call says that would have to wait.
     package static let tryAgain = SystemError(number: EAGAIN)
+    package static let cancelled = SystemError(number: ECANCELED)
     package static let inputOutput = SystemError(number: EIO)
     package static let tooManyOpenFiles = SystemError(number: EMFILE)
     package static let tooManyOpenFilesInSystem = SystemError(number: ENFILE)

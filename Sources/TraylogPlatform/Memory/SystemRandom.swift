@@ -3,21 +3,42 @@ import Glibc
 
 /// Random bytes of the operating system, fit for secrets.
 package enum SystemRandom {
+    /// Makes sure that the system gives random bytes, which it then does as long as the process lives.
+    ///
+    /// Every opening calls it. Old kernels have no `getrandom`, and sandboxes may forbid it; then `/dev/urandom` serves.
+    ///
+    /// - Throws: why there are none.
+    package static func requireSource() throws(SystemError) {
+        var byte: [UInt8] = [0]
+        var span = byte.mutableSpan
+        var bytes = unsafe span.mutableBytes
+        try draw(&bytes)
+    }
+
     /// Fills `bytes`; about 0.3 µs plus 2 ns a byte.
     ///
-    /// It stops the process when the kernel offers none (Linux before 3.17), since nothing safe can be done then.
+    /// Call ``requireSource()`` once before.
     package static func fill(_ bytes: inout MutableRawSpan) {
-        unsafe bytes.withUnsafeMutableBytes { buffer in
+        do {
+            try draw(&bytes)
+        } catch {
+            preconditionFailure("the system gave random bytes before, and gives none now: \(error)")
+        }
+    }
+
+    private static func draw(_ bytes: inout MutableRawSpan) throws(SystemError) {
+        let failure: SystemError? = unsafe bytes.withUnsafeMutableBytes { buffer in
             var filled = 0
             while filled < buffer.count {
                 let count = unsafe getrandom(buffer.baseAddress! + filled, min(buffer.count - filled, 4096), 0)
-                if count > 0 {
-                    filled += count
-                } else {
-                    precondition(errno == EINTR, "getrandom failed: \(SystemError.last).")
-                }
+                if count > 0 { filled += count } else if errno != EINTR { return .last }
             }
+            return nil
         }
+        guard failure != nil else { return }
+        let device = try FileDescriptor(opening: "/dev/urandom", .reading)
+        defer { device.close() }
+        guard try device.read(into: &bytes, at: 0) == bytes.byteCount else { throw .inputOutput }
     }
 
     package static func number() -> UInt64 { bytes(count: 8).reduce(0) { $0 << 8 | UInt64($1) } }
@@ -41,7 +62,8 @@ package struct RandomPool: ~Copyable {
     private var forkCount: UInt32
 
     package init() {
-        ForkGuard.install()
+        // An opening throws where forks cannot be noticed.
+        try? ForkGuard.install()
         words = Array(repeating: 0, count: 512)
         next = 512
         forkCount = ForkGuard.forkCount

@@ -38,9 +38,8 @@ package enum CurrentProcess {
 @usableFromInline package enum ForkGuard {
     @usableFromInline static let counter = Atomic<UInt32>(0)
 
-    private static let installation: Void = {
-        _ = pthread_atfork(nil, nil, { ForkGuard.counter.wrappingAdd(1, ordering: .relaxed) })
-    }()
+    private static let installation: Int32 = pthread_atfork(
+        nil, nil, { ForkGuard.counter.wrappingAdd(1, ordering: .relaxed) })
 
     /// The number of forks between the first process that called ``install()`` and this one.
     @inlinable package static var forkCount: UInt32 {
@@ -48,7 +47,9 @@ package enum CurrentProcess {
     }
 
     /// Starts counting; later calls do nothing.
-    package static func install() {
-        installation
+    ///
+    /// - Throws: why the system does not tell of forks.
+    package static func install() throws(SystemError) {
+        guard installation == 0 else { throw SystemError(number: installation) }
     }
 }

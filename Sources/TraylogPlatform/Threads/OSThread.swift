@@ -25,11 +25,16 @@ package final class OSThread: @unchecked Sendable {
         func run() {
             // On Linux each thread has a niceness of its own.
             if isBackground { _ = traylog_set_niceness(OSThread.backgroundNiceness) }
+            let number = OSThread.currentNumber
+            OSThread.running.withLock { _ = $0.insert(number) }
             body()
+            OSThread.running.withLock { _ = $0.remove(number) }
         }
     }
 
     private static let backgroundNiceness: Int32 = 10
+    /// The numbers of all threads of this kind that run.
+    private static let running = Monitor<Set<UInt>>([])
 
     private init(handle: pthread_t) {
         self.handle = handle
@@ -41,16 +46,17 @@ package final class OSThread: @unchecked Sendable {
 
     /// Starts a thread that runs `body` once.
     ///
-    /// A thread that nobody joins ends by itself. It stops the process when the system has no room for another thread
-    /// (`ulimit -u`), because a store without its writer is of no use.
+    /// A thread that nobody joins ends by itself.
     ///
     /// - Parameters:
     ///   - name: for debuggers; the system keeps the first 15 bytes.
     ///   - isBackground: whether other threads come first where there are not enough processors, and also before the
     ///     threads that this one starts.
+    /// - Throws: ``ThreadRefused`` when the system has no room for another thread.
     package static func start(
         name: String, isBackground: Bool = false, _ body: @escaping @Sendable () -> Void
-    ) -> OSThread {
+    ) throws(ThreadRefused) -> OSThread {
+        if ThreadRefused.simulated?(name) == true { throw ThreadRefused(name: name, cause: .tryAgain) }
         var attributes = pthread_attr_t()
         unsafe pthread_attr_init(&attributes)
         defer { unsafe pthread_attr_destroy(&attributes) }
@@ -66,14 +72,21 @@ package final class OSThread: @unchecked Sendable {
                 work.run()
                 return nil
             }, work.toOpaque())
-        precondition(
-            result == 0,
-            "The system refused another thread (\(SystemError(number: result))): raise `ulimit -u`.")
+        guard result == 0 else {
+            unsafe work.release()
+            throw ThreadRefused(name: name, cause: SystemError(number: result))
+        }
         return OSThread(handle: handle)
     }
 
     /// Tells the calling thread from all others that run; never 0.
     package static var currentNumber: UInt { UInt(pthread_self()) }
+
+    /// Whether the calling thread is one that ``start(name:isBackground:_:)`` started.
+    package static var isCurrent: Bool {
+        let number = currentNumber
+        return running.withLock { $0.contains(number) }
+    }
 
     /// Stops the calling thread for a while.
     package static func sleep(milliseconds: UInt32) { sleep(microseconds: milliseconds * 1000) }
@@ -90,5 +103,23 @@ package final class OSThread: @unchecked Sendable {
             if !joined { pthread_join(handle, nil) }
             joined = true
         }
+    }
+}
+
+/// The system refused to start a thread.
+package struct ThreadRefused: Error, Sendable {
+    /// The name of the thread.
+    package let name: String
+    package let cause: SystemError
+
+    /// Refuses threads by their names in place of the system, within this task and on this thread; for tests.
+    @TaskLocal package static var simulated: (@Sendable (_ name: String) -> Bool)?
+}
+
+extension ThreadRefused: CustomStringConvertible {
+    /// What happened, and which limits to raise.
+    package var description: String {
+        "the system refused the thread \(name) (\(cause)): raise the limit of processes and threads (`ulimit -u`, "
+            + "`pids.max` of the container) or of address space (`ulimit -v`), or open fewer stores"
     }
 }

@@ -47,7 +47,7 @@ import TraylogPlatform
     private func thread(
         _ store: Store, _ number: Int, _ seed: UInt64, _ recorder: HistoryRecorder
     ) -> OSThread {
-        OSThread.start(name: "client") {
+        startThread("client") {
             var commands = ClientCommands(seed: seed &* 1_000 &+ UInt64(number))
             var random = SeededRandom(seed: ~seed &- UInt64(number))
             do {
@@ -77,7 +77,7 @@ import TraylogPlatform
 
     /// A client whose questions are asked by other processes.
     private func outside(_ path: String, _ recorder: HistoryRecorder) -> OSThread {
-        OSThread.start(name: "outside") {
+        startThread("outside") {
             do {
                 for round in 0..<(isLong ? 30 : 8) {
                     let user = ClientCommands.users[round % ClientCommands.users.count]

@@ -26,7 +26,7 @@ import TraylogPlatform
             let answers = Monitor([[Answer]](repeating: [], count: 10))
             let readersLeft = Monitor(10)
             let readers = (0..<10).map { reader in
-                OSThread.start(name: "reader") {
+                startThread("reader") {
                     for round in 0..<(isLong ? 40 : 6) {
                         let arguments = [
                             ["tray", users[reader % 3], "--json"],

@@ -19,7 +19,7 @@ import TraylogPlatform
         }
         let isDone = Monitor(false)
         let rounds = Monitor(0)
-        let thread = OSThread.start(name: "reader") {
+        let thread = startThread("reader") {
             do {
                 try read(path, until: { isDone.withLock { $0 } }, afterEach: { rounds.withLock { $0 += 1 } })
             } catch {

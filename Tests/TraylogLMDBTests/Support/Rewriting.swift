@@ -78,7 +78,7 @@ func deletedFiles(of directory: String) -> Int {
 
 /// Runs `body` on a thread that is in no transaction.
 func startOnOtherThread(_ body: @escaping @Sendable () throws -> Void) -> OSThread {
-    OSThread.start(name: "other") {
+    startThread("other") {
         do {
             try body()
         } catch {

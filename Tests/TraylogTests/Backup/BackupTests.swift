@@ -35,7 +35,9 @@ import TraylogDomain
                 reports.append((try await store.backup(to: copy), head, copy))
             }
             writing.cancel()
-            try await writing.value
+            do {
+                try await writing.value
+            } catch let error as TraylogError where error.isCancellation {}
             await store.close()
             for (report, head, copy) in reports { try expectPrefix(copy, of: path, atLeast: head, report) }
         }

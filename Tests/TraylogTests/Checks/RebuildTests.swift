@@ -17,7 +17,7 @@ import TraylogPlatform
             let isOver = Monitor(false)
             let wrong = Monitor<[String]>([])
             let threads = (0..<2).map { number in
-                OSThread.start(name: "reader") {
+                startThread("reader") {
                     while !isOver.withLock({ $0 }) {
                         do {
                             let total = try reader.tray(of: "user\(number)").total

@@ -62,7 +62,7 @@ import TraylogPlatform
             let store = try Store.open(path, options: Traffic.settings(seed))
             defer { store.close() }
             _ = try await store.perform((0..<200).map { notify("user\($0 % 9)", "\($0)") })
-            let compactor = OSThread.start(name: "compactor") {
+            let compactor = startThread("compactor") {
                 var random = SeededRandom(seed: seed)
                 do {
                     for round in 0..<(isLong ? 60 : 10) {

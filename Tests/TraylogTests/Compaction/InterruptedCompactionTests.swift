@@ -220,7 +220,7 @@ import TraylogPlatform
             let failed = try failure {
                 try store.compact(before: .seq(31), archive: nil, isDryRun: false) { _, _ throws in
                     defer { now += 1 }
-                    if now == step { closing = OSThread.start(name: "closer") { store.close() } }
+                    if now == step { closing = startThread("closer") { store.close() } }
                 }
             }
             store.close()
@@ -253,9 +253,9 @@ import TraylogPlatform
                     let erasing = try failure { try store.erase("u7") }
                     #expect(erasing?.code == .diskFull, "\(limit)")
                     limitFileSize(nil)
-                    let statistics = try store.statistics()
+                    let statistics = try synchronously { try store.statistics() }
                     #expect(statistics.floor == .zero && statistics.events == statistics.head.rawValue)
-                    #expect(try store.tray(of: "u7").total == 4)
+                    #expect(try synchronously { try store.tray(of: "u7").total } == 4)
                     _ = try store.perform(notify("later"))
                 }
                 #expect(try store.compact(before: .seq(1_900)).floor == 1_900)

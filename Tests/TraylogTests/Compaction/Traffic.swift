@@ -49,10 +49,10 @@ final class Traffic: Sendable {
         appending.withLock { $0 = 3 }
         let threads =
             (0..<3).map { number in
-                OSThread.start(name: "appender") { self.recording { try self.append(UInt64(number), steps) } }
+                startThread("appender") { self.recording { try self.append(UInt64(number), steps) } }
             }
             + (0..<2).map { number in
-                OSThread.start(name: "reader") { self.recording { try self.read(number) } }
+                startThread("reader") { self.recording { try self.read(number) } }
             }
         defer {
             isOver.withLock { $0 = true }

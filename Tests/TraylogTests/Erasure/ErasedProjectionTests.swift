@@ -77,7 +77,7 @@ import TraylogPlatform
                 try fill(store)
                 let projector = try store.project(Texts.self, storedEveryMilliseconds: 0)
                 let isOver = Monitor(false)
-                let appender = OSThread.start(name: "appender") {
+                let appender = startThread("appender") {
                     var number = 0
                     while !isOver.withLock({ $0 }) {
                         number += 1
@@ -85,7 +85,7 @@ import TraylogPlatform
                     }
                 }
                 // Starting and stopping, which reads and writes what is stored.
-                let restarter = OSThread.start(name: "restarter") {
+                let restarter = startThread("restarter") {
                     while !isOver.withLock({ $0 }) {
                         guard let digest = try? store.project(OtherTexts.self, storedEveryMilliseconds: 0) else {
                             return

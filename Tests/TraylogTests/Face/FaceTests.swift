@@ -76,6 +76,7 @@ import TraylogFoundation
         }
         let mayPass: [StoreFailure.Code] = [
             .openForWriting, .busy, .diskFull, .readersFull, .inputOutput, .notOwner, .unavailable,
+            .outOfThreads,
         ]
         for code in StoreFailure.Code.allCases {
             let isTransient = mayPass.contains(code)

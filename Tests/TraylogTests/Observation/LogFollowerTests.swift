@@ -19,7 +19,7 @@ import TraylogPlatform
         try await withStore { store in
             for _ in 0..<300 { _ = try await store.perform(notify("ann")) }
             let writers = (0..<4).map { writer in
-                OSThread.start(name: "writer") {
+                startThread("writer") {
                     for _ in 0..<300 { _ = try? store.perform(notify("user\(writer)")) }
                 }
             }

@@ -50,7 +50,7 @@ import TraylogPlatform
 
     @Test func eventsOfOthersRaiseNoSignal() async throws {
         try await withStore { store in
-            let observation = try #require(store.queries.hub.observe(user: "ann"))
+            let observation = try #require(try store.queries.hub.observe(user: "ann"))
             _ = try await store.perform(notify("bob"))
             let isRaised = Task { await observation.signal.wait() }
             isRaised.cancel()
@@ -62,7 +62,7 @@ import TraylogPlatform
 
     @Test func aTopicWakesEverybody() async throws {
         try await withStore { store in
-            let observation = try #require(store.queries.hub.observe(user: "ann"))
+            let observation = try #require(try store.queries.hub.observe(user: "ann"))
             store.queries.hub.publish(Touched(topics: true))
             #expect(await observation.signal.wait())
         }
@@ -79,7 +79,7 @@ import TraylogPlatform
 
     @Test func noStateIsOlderThanTheOneBeforeUnderAFastWriter() async throws {
         try await withStore { store in
-            let writer = OSThread.start(name: "writer") {
+            let writer = startThread("writer") {
                 for _ in 0..<2_000 { _ = try? store.perform(notify("ann")) }
             }
             var last = Tray(user: "ann", asOf: 0)

@@ -21,7 +21,7 @@ import TraylogPlatform
                 let isOver = Monitor(false)
                 let wrong = Monitor<[String]>([])
                 let readers = (0..<3).map { number in
-                    OSThread.start(name: "reader") {
+                    startThread("reader") {
                         var random = SeededRandom(seed: UInt64(number))
                         while !isOver.withLock({ $0 }) {
                             do {

@@ -85,7 +85,7 @@ import TraylogPlatform
             let main = try store.project(MainDigest.self, storedEveryMilliseconds: 0)
             let second = try store.project(SecondDigest.self, storedEveryMilliseconds: 1)
             let threads = (0..<4).map { thread in
-                OSThread.start(name: "caller") {
+                startThread("caller") {
                     for round in 0..<200 {
                         do {
                             let seq = try store.perform(notify("user\(round % 9)", "\(thread)")).seq

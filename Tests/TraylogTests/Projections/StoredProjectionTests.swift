@@ -73,7 +73,7 @@ import TraylogPlatform
             defer { store.close() }
             _ = try await store.perform((0..<2_000).map { notify("user\($0 % 9)", "\($0)") })
             let projector = try store.project(MainDigest.self, storedEveryMilliseconds: 0)
-            let writer = OSThread.start(name: "caller") {
+            let writer = startThread("caller") {
                 for index in 0..<300 { _ = try? store.perform(notify("ann", "\(index)")) }
             }
             for _ in 0..<5 { try await projector.rebuild() }

@@ -25,7 +25,7 @@ import TraylogPlatform
             var trays = reader.trayUpdates(of: "ann").makeAsyncIterator()
             var log = reader.follow(from: 1).makeAsyncIterator()
             let asking = Asking()
-            let thread = OSThread.start(name: "asking") { asking.run(reader) }
+            let thread = startThread("asking") { asking.run(reader) }
             var seq: UInt64 = 0
             for round in 1...4 as ClosedRange<UInt64> {
                 await #expect(processExitsWith: .success) { [path = path as String] in

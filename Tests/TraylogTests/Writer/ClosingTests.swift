@@ -15,7 +15,7 @@ import TraylogPlatform
             let store = try Store.open(path, options: options(tailEvents: random.pick([1, 20, 200_000])))
             let receipts = Monitor<[String: Seq]>([:])
             let threads = (0..<8).map { thread in
-                OSThread.start(name: "caller") {
+                startThread("caller") {
                     for round in 0... {
                         let key = "\(thread)-\(round)"
                         do throws(TraylogError) {
@@ -46,7 +46,7 @@ import TraylogPlatform
             }
             try await Task.sleep(for: .milliseconds(random.below(60)))
             // Two at once, and one afterwards.
-            let closer = OSThread.start(name: "closer") { store.close() }
+            let closer = startThread("closer") { store.close() }
             await store.close()
             closer.join()
             await store.close()

@@ -47,7 +47,7 @@ import TraylogPlatform
             try withStore(path, options(tailEvents: 100, isRelaxed: true)) { store in
                 let seqs = Monitor<[Seq]>([])
                 let threads = (0..<32).map { thread in
-                    OSThread.start(name: "caller") {
+                    startThread("caller") {
                         for round in 0..<40 {
                             let user = "user\(thread % 8)"
                             guard let seq = try? store.perform(notify(user, key: "\(thread)-\(round)")).seq else {
@@ -73,7 +73,7 @@ import TraylogPlatform
                 _ = try store.perform((0..<2_000).map { notify("user\($0)") })
                 let isOver = Monitor(false)
                 let missing = Monitor<[String]>([])
-                let reader = OSThread.start(name: "reader") {
+                let reader = startThread("reader") {
                     var before: Set<String> = []
                     while !isOver.withLock({ $0 }) {
                         guard let now = (try? store.users(after: "v", limit: .max).users).map({ Set($0) }) else {
@@ -107,7 +107,7 @@ private struct Readers {
     init(_ store: Store) {
         let isOver = isOver
         threads = (0..<4).map { number in
-            OSThread.start(name: "reader") {
+            startThread("reader") {
                 var (head, asOf, total, users) = (Seq.zero, Seq.zero, 0, 0)
                 while !isOver.withLock({ $0 }) {
                     do {

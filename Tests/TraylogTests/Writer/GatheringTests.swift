@@ -92,7 +92,7 @@ import TraylogPlatform
             writer.append(request(hasher, [notify("bob")]))
             #expect(writer.gather(2, nanoseconds: 0))
             // Somebody who comes later ends a long wait.
-            let late = OSThread.start(name: "late") { writer.append(request(hasher, [notify("cy")])) }
+            let late = startThread("late") { writer.append(request(hasher, [notify("cy")])) }
             #expect(writer.gather(3, nanoseconds: 60_000_000_000, besides: 0, 0).count == 3)
             late.join()
             #expect(writer.waiting == 0)

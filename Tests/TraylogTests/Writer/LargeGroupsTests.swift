@@ -14,10 +14,10 @@ import TraylogPlatform
         try withStorePath { path in
             let store = try Store.open(path, options: options(tailEvents: 3_000, cacheBytes: 200_000))
             let isOver = Monitor(false)
-            let reader = OSThread.start(name: "reader") { look(store, until: isOver) }
+            let reader = startThread("reader") { look(store, until: isOver) }
             let runs = Monitor<[ClosedRange<UInt64>]>([])
             let threads = (0..<Self.callers).map { caller in
-                OSThread.start(name: "caller") {
+                startThread("caller") {
                     for round in 0..<10 {
                         do { try append(to: store, caller, round, runs) } catch { Issue.record(error) }
                     }
@@ -83,7 +83,7 @@ import TraylogPlatform
                 let commands = (0..<Self.batchCommands).map { notify("user\($0 % 50)", key: "k\($0)") }
                 let first = try store.perform(commands)
                 let threads = (0..<Self.callers).map { _ in
-                    OSThread.start(name: "caller") {
+                    startThread("caller") {
                         for _ in 0..<6 {
                             let again = try? store.perform(commands)
                             #expect(again == first.map { .duplicate($0.seq ?? .zero) })
@@ -103,7 +103,7 @@ import TraylogPlatform
             let acknowledged = Monitor<(events: UInt64, failures: Int)>((0, 0))
             let store = try Store.open(path, options: options)
             let threads = (0..<Self.callers).map { caller in
-                OSThread.start(name: "caller") {
+                startThread("caller") {
                     for round in 0..<12 {
                         let commands = (0..<Self.batchCommands).map { index in
                             notify("user\((index * 31 + round * 17 + caller) % 900)", "Title \(round)")

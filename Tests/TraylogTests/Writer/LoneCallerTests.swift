@@ -80,7 +80,7 @@ import TraylogPlatform
             try appendAlone(store, notes)
             // A refusal comes from there, too.
             #expect(throws: TraylogError.self) { try store.blocking.perform(.mark(.read, [.seq(99)], of: "ann")) }
-            #expect(try store.blocking.head() >= 1)
+            #expect(try await store.head() >= 1)
         }
     }
 
@@ -194,7 +194,7 @@ import TraylogPlatform
                 }
                 for caller in 0..<3 {
                     group.addTask {
-                        try await Waiting.onThread(named: "caller") { (_) throws(TraylogError) in
+                        await onThread("caller") {
                             for _ in 0..<100 {
                                 guard let receipt = try? store.blocking.perform(.notify("user\(caller)", title: "1"))
                                 else { return }
@@ -221,7 +221,7 @@ import TraylogPlatform
                 try await group.waitForAll()
             }
             let reader = try StoreReader.open(path)
-            let head = try reader.blocking.head()
+            let head = try await reader.head()
             reader.close()
             #expect(receipts.withLock { $0.count } == Int(head.rawValue) && receipts.withLock { $0.max() } == head)
             #expect(try replay(path).identical)

@@ -89,7 +89,7 @@ import TraylogPlatform
                 #expect(status == 0)
                 // The child's end took nothing from the parent.
                 _ = try store.perform(notify("ann"))
-                #expect(try store.tray(of: "ann").total == 2)
+                #expect(try synchronously { try store.tray(of: "ann").total } == 2)
                 store.close()
             }
             let identical = try replay(path).identical

@@ -8,9 +8,11 @@
 
 /// A blocking call on another thread.
 ///
-/// The caller can do other work until it needs the result.
+/// The caller can do other work until it needs the result. Where the system refuses another thread, the call is made at once,
+/// by the caller.
 struct BackgroundCall<Value: Sendable>: ~Copyable {
-    private let thread: pthread_t
+    /// Nil where the caller made the call.
+    private let thread: pthread_t?
     private let call: Call<Value>
 
     init(_ body: @escaping @Sendable () -> Value) {
@@ -22,22 +24,24 @@ struct BackgroundCall<Value: Sendable>: ~Copyable {
         #endif
         let argument = unsafe Unmanaged.passRetained(call as AnyCall).toOpaque()
         let code = unsafe pthread_create(&thread, nil, threadMain, argument)
-        precondition(code == 0, "no thread to be had: error \(code)")
-        #if canImport(Darwin)
-            self.thread = thread!
-        #else
-            self.thread = thread
-        #endif
         self.call = call
+        if code == 0 {
+            self.thread = thread
+        } else {
+            self.thread = nil
+            unsafe Unmanaged<AnyCall>.fromOpaque(argument).takeRetainedValue().run()
+        }
     }
 
     /// Waits for the call to return.
     consuming func result() -> Value {
-        #if canImport(Darwin)
-            _ = unsafe pthread_join(thread, nil)
-        #else
-            _ = pthread_join(thread, nil)
-        #endif
+        if let thread {
+            #if canImport(Darwin)
+                _ = unsafe pthread_join(thread, nil)
+            #else
+                _ = pthread_join(thread, nil)
+            #endif
+        }
         guard let result = call.result else { preconditionFailure("the thread has ended without a result") }
         return result
     }

@@ -121,7 +121,7 @@ extension Problem {
     /// - Parameter tellsAll: whether the message may be seen, which may have paths of the server.
     init(_ failure: StoreFailure, tellsAll: Bool) {
         switch failure.code {
-        case .closed, .busy, .notOwner, .unavailable: self = .unavailable(failure.message)
+        case .closed, .busy, .notOwner, .unavailable, .cancelled, .outOfThreads: self = .unavailable(failure.message)
         case .diskFull, .mapFull: self.init(.insufficientStorage, "No space left", failure.message)
         case .notFound: self.init(.notFound, "Not found", failure.message)
         default:

@@ -79,7 +79,8 @@ enum FeedRoutes {
             found = try await cancelWhenGracefulShutdown {
                 try await Deadline.within(.seconds(pollSeconds)) { try await feed.next(after: start) } ?? nil
             }
-        } catch is CancellationError {}
+        } catch is CancellationError {
+        } catch let error as TraylogError where error.isCancellation {}
         let page: FeedPage = if let found { found } else { try await feed.page(after: start) }
         return try await answer(call, feed, page, isLive: true)
     }
