@@ -5,6 +5,7 @@ import TraylogObservation
 struct Following {
     private let stopper: Stopper?
     private var observation: Observation?
+    private var attachment: Stopper.Attachment?
     private(set) var hasEnded = false
 
     init(_ stopper: Stopper?) { self.stopper = stopper }
@@ -16,7 +17,7 @@ struct Following {
     mutating func signal(_ observe: () -> Observation?) -> Signal? {
         if observation == nil {
             observation = observe()
-            if let observation { stopper?.attach(observation.signal) }
+            attachment = observation.flatMap { stopper?.attach($0.signal) }
         }
         return observation?.signal
     }
@@ -25,7 +26,7 @@ struct Following {
     ///
     /// - Throws: what it ended with, but for a store that was closed, which is a normal end.
     mutating func end(_ error: TraylogError? = nil) throws(TraylogError) {
-        (hasEnded, observation) = (true, nil)
+        (hasEnded, observation, attachment) = (true, nil, nil)
         switch error {
         case .failed(let failure) where failure.code == .closed: break
         case let error?: throw error
