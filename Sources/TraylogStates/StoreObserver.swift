@@ -44,6 +44,8 @@ public enum BackgroundWork: String, Hashable, Sendable, Codable {
     case sync
     /// Compacting by policy.
     case compaction
+    /// Making sure that the store is where it was opened: it was removed or replaced, and every append fails from now on.
+    case location
     /// Folding or storing a custom projection; ``StoreFailure/message`` names the file. It is tried again every second.
     case projection
 }

@@ -171,39 +171,33 @@ private struct StoreReference1 {
 
     func sample20() async throws {
         // example: StoreReference1, 20: BlockingStore
-        print(try store.blocking.tick().woken)
-        // end
-    }
-
-    func sample21() async throws {
-        // example: StoreReference1, 21: BlockingStore
         store.blocking.close()
         // end
     }
 
-    func sample22() async throws {
-        // example: StoreReference1, 22: ChangeFollower
+    func sample21() async throws {
+        // example: StoreReference1, 21: ChangeFollower
         for try await changes in store.followChanges(of: "ann", after: 100) { print(changes.through) }
         // end
     }
 
-    func sample23() async throws {
-        // example: StoreReference1, 23: TrayQueries+changesAsync
+    func sample22() async throws {
+        // example: StoreReference1, 22: TrayQueries+changesAsync
         let changes = try await store.changes(of: "ann", after: 100)
         print(changes.events.count, changes.through)
         // end
         _ = changes
     }
 
-    func sample24() async throws {
-        // example: StoreReference1, 24: TrayQueries+changesAsync
+    func sample23() async throws {
+        // example: StoreReference1, 23: TrayQueries+changesAsync
         let version = try await store.version(of: "ann")
         // end
         _ = version
     }
 
-    func sample25() async throws {
-        // example: StoreReference1, 25: TrayQueries+changesAsync
+    func sample24() async throws {
+        // example: StoreReference1, 24: TrayQueries+changesAsync
         let snapshot = try await store.snapshot(of: "ann")
         var replica = try TrayReplica([snapshot])
         let changes = try await store.changes(of: "ann", after: snapshot.asOf)
@@ -214,48 +208,48 @@ private struct StoreReference1 {
         _ = changes
     }
 
-    func sample26() async throws {
-        // example: StoreReference1, 26: TrayQueries+changesAsync
+    func sample25() async throws {
+        // example: StoreReference1, 25: TrayQueries+changesAsync
         print(try await store.storeIdentity())
         // end
     }
 
-    func sample27() async throws {
-        // example: StoreReference1, 27: Store+compact
+    func sample26() async throws {
+        // example: StoreReference1, 26: Store+compact
         let report = try await store.compact(before: .daysAgo(90), archive: "/var/lib/shop/archives")
         print(report.json)
         // end
         _ = report
     }
 
-    func sample28() async throws {
-        // example: StoreReference1, 28: Store+erase
+    func sample27() async throws {
+        // example: StoreReference1, 27: Store+erase
         let report = try await store.erase("ann", actor: "support")
         print(report.json)
         // end
         _ = report
     }
 
+    func sample28() async throws {
+        // example: StoreReference1, 28: Store+hold
+        try await store.hold("ann", actor: "legal")
+        // end
+    }
+
     func sample29() async throws {
         // example: StoreReference1, 29: Store+hold
-        try await store.hold("ann", actor: "legal")
+        try await store.release("ann", actor: "legal")
         // end
     }
 
     func sample30() async throws {
         // example: StoreReference1, 30: Store+hold
-        try await store.release("ann", actor: "legal")
-        // end
-    }
-
-    func sample31() async throws {
-        // example: StoreReference1, 31: Store+hold
         print(try await store.isHeld("ann"))
         // end
     }
 
-    func sample32() async throws {
-        // example: StoreReference1, 32: LogRestore
+    func sample31() async throws {
+        // example: StoreReference1, 31: LogRestore
         let restore = try LogRestore(directory: path)
         for line in lines { try restore.add(line.utf8Span.span) }
         let report = try restore.finish { _, _ in }
@@ -264,26 +258,26 @@ private struct StoreReference1 {
         _ = report
     }
 
+    func sample32() async throws {
+        // example: StoreReference1, 32: TrayUpdates
+        for try await tray in store.trayUpdates(of: "ann") { print(tray.unseen) }
+        // end
+    }
+
     func sample33() async throws {
         // example: StoreReference1, 33: TrayUpdates
-        for try await tray in store.trayUpdates(of: "ann") { print(tray.unseen) }
+        for try await event in store.follow() { print(event.json) }
         // end
     }
 
     func sample34() async throws {
         // example: StoreReference1, 34: TrayUpdates
-        for try await event in store.follow() { print(event.json) }
-        // end
-    }
-
-    func sample35() async throws {
-        // example: StoreReference1, 35: TrayUpdates
         for try await event in store.follow(after: 100) { print(event.json) }
         // end
     }
 
-    func sample36() async throws {
-        // example: StoreReference1, 36: Projector
+    func sample35() async throws {
+        // example: StoreReference1, 35: Projector
         let hourly = try store.project(HourlyCounts.self)
         let receipt = try await store.perform(command)
         let counts = try await hourly.value()  // holds the command just performed
@@ -293,10 +287,19 @@ private struct StoreReference1 {
         _ = counts
     }
 
-    func sample37() async throws {
-        // example: StoreReference1, 37: Projector
+    func sample36() async throws {
+        // example: StoreReference1, 36: Projector
         try store.forgetProjection(named: "hourly")
         // end
+    }
+
+    func sample37() async throws {
+        // example: StoreReference1, 37: PagedSequence
+        var names: [String] = []
+        for try await user in store.allUsers() { names.append(user) }
+        print("all \(names.count) users")  // not reached when the task was cancelled
+        // end
+        _ = names
     }
 
     func sample38() async throws {

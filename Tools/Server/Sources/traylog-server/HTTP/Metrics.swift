@@ -61,7 +61,9 @@ final class Metrics: Sendable {
         var woken: UInt64 = 0
         var expired: UInt64 = 0
         var compactions: UInt64 = 0
-        var faults: [BackgroundWork: UInt64] = [.tick: 0, .flush: 0, .sync: 0, .compaction: 0, .projection: 0]
+        var faults: [BackgroundWork: UInt64] = [
+            .tick: 0, .flush: 0, .sync: 0, .compaction: 0, .location: 0, .projection: 0,
+        ]
     }
 
     private let counts = Mutex(Counts())
