@@ -85,7 +85,11 @@ public final class Store: TrayQueries {
     public static func open(
         _ directory: String, options: StoreOptions = StoreOptions(), logOfRecord: (any LogOfRecord)? = nil
     ) throws(TraylogError) -> Store {
-        try open(directory, options: options, logOfRecord: logOfRecord, isTemporary: false)
+        guard !directory.isEmpty else {
+            throw .failed(
+                StoreFailure(code: .notFound, message: "the name of the store's directory is empty: give its path"))
+        }
+        return try open(directory, options: options, logOfRecord: logOfRecord, isTemporary: false)
     }
 
     /// Opens an empty store in a directory of its own, for tests: it survives no power loss, and is gone when it is closed or

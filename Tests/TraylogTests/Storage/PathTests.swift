@@ -46,7 +46,7 @@ import TraylogFoundation
             let reader: () throws -> Void = { _ = try StoreReader.open("s") }
             #expect(throws: TraylogError.self, performing: reader)
             try #require(FileManager.default.changeCurrentDirectoryPath(root + "/elsewhere"))
-            try await store.compact(before: .seq(2))
+            try await store.compact(before: .seq(1))
             try await store.backup(to: "copy")
             try await store.erase("ann")
             try await store.notify("ben", title: "y")
