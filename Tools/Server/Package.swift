@@ -1,8 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Every use of an unsafe construct must be acknowledged where it stands. Warnings are errors where `TRAYLOG_STRICT` is set,
-/// as in the package above.
+/// Every use of an unsafe construct must be acknowledged where it stands.
+///
+/// Warnings are errors where `TRAYLOG_STRICT` is set, as in the package above.
 let strict: [SwiftSetting] =
     (Context.environment["TRAYLOG_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]) + [.strictMemorySafety()]
 
