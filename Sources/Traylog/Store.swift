@@ -44,7 +44,7 @@ public final class Store: TrayQueries {
             queries.hub.end()
             environment.close()
             queries.closePools()
-            if isTemporary { Files.removeTree(directory) }
+            if isTemporary { TemporaryStores.remove(directory) }
         }
     }
 
@@ -71,6 +71,11 @@ public final class Store: TrayQueries {
 
     /// Opens the store in `directory`, and creates both where they are missing; the directory's parent must be there.
     ///
+    /// The path is resolved now: the store stays the same when the process changes its directory, and every spelling of the path
+    /// leads to it. A directory without a store has to be empty but for hidden files, `lost+found` and what Traylog's programs
+    /// keep beside a store. When the directory is removed or replaced while the store is open, appends fail with `notFound`, and
+    /// the observer is told.
+    ///
     /// After a crash it recovers by itself: a look at each event that the stored states did not hold yet, at most about
     /// twice ``StoreOptions/tailEvents``.
     ///
@@ -84,8 +89,10 @@ public final class Store: TrayQueries {
     ///   - logOfRecord: takes every group of events before the store does; nil for a store that is its own log of record.
     ///     Such a store is opened with ``StoreOptions/Ticking/manual`` and without ``StoreOptions/compaction``: whoever
     ///     implements the log says when to decide.
-    /// - Throws: ``TraylogError/failed(_:)``: `notFound` without a parent, `openForWriting` with the holder's pid, `alreadyOpen`, `newerFormat`,
-    ///   `foreignFile`, `damaged`, `permissionDenied`, `unsupported`, `diskFull`, `outOfThreads`.
+    /// - Throws: ``TraylogError/refused(_:)``, `invalid`, for an option out of its range; ``TraylogError/failed(_:)``: `notFound`
+    ///   without a parent, `unusableTarget` for a directory with other files or a path with a NUL character, `openForWriting` with
+    ///   the holder's pid, `alreadyOpen`, `newerFormat`, `foreignFile`, `damaged`, `permissionDenied`, `unsupported`, `diskFull`,
+    ///   `outOfThreads`.
     public static func open(
         _ directory: String, options: StoreOptions = StoreOptions(), logOfRecord: (any LogOfRecord)? = nil
     ) throws(TraylogError) -> Store {
@@ -97,9 +104,10 @@ public final class Store: TrayQueries {
     }
 
     /// Opens an empty store in a directory of its own, for tests: it survives no power loss, and is gone when it is closed or
-    /// released.
+    /// released, or when the process exits.
     ///
-    /// The directory is made in `TMPDIR`, else in `/tmp`. A process that is killed leaves it there.
+    /// The directory is made in `TMPDIR`, else in `/tmp`. A process that ends by a signal leaves it there.
+    /// ``withTemporary(options:_:)`` closes the store by itself.
     ///
     /// ```swift
     /// let store = try Store.temporary()
@@ -118,9 +126,42 @@ public final class Store: TrayQueries {
         let (first, second) = random.next16()
         var options = options
         options.durability = .relaxed
-        return try open(
-            "\(Files.temporaryDirectory)/traylog-\(String(first, radix: 36))\(String(second, radix: 36))",
-            options: options, logOfRecord: nil, isTemporary: true)
+        let name = "traylog-\(String(first, radix: 36))\(String(second, radix: 36))"
+        let directory = Files.absolutePath(of: "\(Files.temporaryDirectory)/\(name)")
+        TemporaryStores.add(directory)
+        do {
+            return try open(directory, options: options, logOfRecord: nil, isTemporary: true)
+        } catch {
+            TemporaryStores.remove(directory)
+            throw error
+        }
+    }
+
+    /// Runs a closure with an empty store, which is closed and gone afterwards, whether the closure returns or throws.
+    ///
+    /// ```swift
+    /// let unread = try await Store.withTemporary { store in
+    ///     try await store.notify("ann", title: "For a test")
+    ///     return try await store.tray(of: "ann").unread
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - options: as for ``temporary(options:)``.
+    ///   - body: is given the store.
+    /// - Throws: as ``temporary(options:)``, and what `body` throws.
+    public nonisolated(nonsending) static func withTemporary<Answer>(
+        options: StoreOptions = StoreOptions(), _ body: nonisolated(nonsending) (Store) async throws -> Answer
+    ) async throws -> Answer {
+        let store = try temporary(options: options)
+        do {
+            let answer = try await body(store)
+            await store.close()
+            return answer
+        } catch {
+            await store.close()
+            throw error
+        }
     }
 
     private static func open(
@@ -139,8 +180,10 @@ public final class Store: TrayQueries {
     private static func open(
         _ directory: String, options: StoreOptions, logOfRecord: (any LogOfRecord)?, follows: Bool, isTemporary: Bool
     ) throws(TraylogError) -> Store {
-        Shutdown.finish(directory)
         do {
+            try options.validate()
+            let (directory, options) = (try Environment.resolve(directory), options.withAbsolutePaths)
+            Shutdown.finish(directory)
             let environment = try Environment.open(
                 directory: directory, access: .readWrite, databases: Tables.allNames,
                 configuration: Environment.Configuration(options))

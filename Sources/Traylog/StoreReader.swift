@@ -39,13 +39,16 @@ public final class StoreReader: TrayQueries {
     /// reader.close()
     /// ```
     ///
-    /// - Throws: ``TraylogError/failed(_:)``: `notFound`, `alreadyOpen` (this process has the store open),
+    /// - Throws: ``TraylogError/refused(_:)``, `invalid`, for an option out of its range; ``TraylogError/failed(_:)``: `notFound` (also
+    ///   later, when the directory was removed or replaced), `unusableTarget` for a path with a NUL character, `alreadyOpen` (this process has the store open),
     ///   `newerFormat`, `foreignFile`, `damaged`, `permissionDenied`, `readersFull`, `unsupported`.
     public static func open(
         _ directory: String, options: StoreOptions = StoreOptions()
     ) throws(TraylogError) -> StoreReader {
-        Shutdown.finish(directory)
         do {
+            try options.validate()
+            let directory = try Environment.resolve(directory)
+            Shutdown.finish(directory)
             let environment = try Environment.open(
                 directory: directory, access: .readOnly, databases: Tables.allNames,
                 configuration: Environment.Configuration(options))

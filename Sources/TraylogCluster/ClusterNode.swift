@@ -128,12 +128,16 @@ public final class ClusterNode: Sendable {
     ///
     /// - Parameter limit: how long.
     /// - Returns: whether it does by then.
-    /// - Throws: ``TraylogError/failed(_:)``.
+    /// - Throws: ``TraylogError/failed(_:)``, with `cancelled` when the task is cancelled before.
     public func wait(for seq: Seq, atMost limit: Duration = .seconds(5)) async throws(TraylogError) -> Bool {
         let deadline = ContinuousClock.now + limit
         var pause = Duration.milliseconds(1)
         while try await store.head() < seq {
-            guard ContinuousClock.now < deadline, !Task.isCancelled else { return false }
+            guard !Task.isCancelled else {
+                throw .failed(
+                    StoreFailure(code: .cancelled, message: "the task was cancelled while it waited for event \(seq)"))
+            }
+            guard ContinuousClock.now < deadline else { return false }
             try? await Task.sleep(for: pause)
             pause = min(pause * 2, .milliseconds(20))
         }

@@ -3,8 +3,13 @@ import Traylog
 
 extension Timestamp {
     /// The time to the millisecond, rounded down.
+    ///
+    /// A date that is too far away becomes the earliest or latest time.
+    ///
+    /// - Precondition: the date is a number of seconds: `Date(timeIntervalSince1970: .nan)` is no time.
     public init(_ date: Date) {
         let milliseconds = (date.timeIntervalSince1970 * 1_000).rounded(.down)
+        precondition(!milliseconds.isNaN, "a date whose seconds are not a number (NaN) is no time")
         self.init(milliseconds: Int64(exactly: milliseconds) ?? (milliseconds < 0 ? .min : .max))
     }
 }
@@ -48,7 +53,9 @@ extension URL {
 }
 
 extension Content {
-    /// Puts a value into ``data``, as JSON.
+    /// Puts a value into ``data``, as JSON with its members sorted by name: the same value gives the same text in every process.
+    ///
+    /// An encoder that you give decides on the order itself. Contents with other orders are equal all the same.
     ///
     /// ```swift
     /// var content = Content(title: "Build 17 failed")
@@ -56,7 +63,8 @@ extension Content {
     /// ```
     ///
     /// - Throws: what the encoder throws.
-    public mutating func encodeData(_ value: some Encodable, with encoder: JSONEncoder = JSONEncoder()) throws {
+    public mutating func encodeData(_ value: some Encodable, with encoder: JSONEncoder? = nil) throws {
+        let encoder = encoder ?? .sortingMembers
         data = String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
@@ -71,6 +79,14 @@ extension Content {
         as type: Value.Type = Value.self, with decoder: JSONDecoder = JSONDecoder()
     ) throws -> Value? {
         try data.map { try decoder.decode(type, from: Data($0.utf8)) }
+    }
+}
+
+extension JSONEncoder {
+    fileprivate static var sortingMembers: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return encoder
     }
 }
 

@@ -16,10 +16,11 @@ extension JSONForm {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    /// Encodes what ``write(to:)`` writes.
+    /// Encodes what ``write(to:)`` writes; decoded, it is an equal value.
     ///
-    /// Numbers in ``Content/data`` that are neither 64-bit integers nor `Double` are rounded, and its spaces are lost:
-    /// ``json`` keeps both.
+    /// An encoder takes no numbers of any length. Where one in ``Content/data`` is neither an integer that the encoder takes
+    /// nor a `Double`, or an object has two members of one name, `data` holds what the encoder can take, and a member
+    /// `dataText` beside it the exact JSON text. ``json`` needs no such help, and keeps white space and order, too.
     public func encode(to encoder: any Encoder) throws {
         var writer = JSONWriter()
         write(to: &writer)

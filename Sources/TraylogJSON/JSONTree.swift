@@ -4,9 +4,11 @@ import TraylogDomain
 package enum JSONTree: Sendable {
     case null
     case boolean(Bool)
-    case unsigned(UInt64)
-    case signed(Int64)
+    case integer(Int128)
+    /// A number that is exactly what the `Double` prints as.
     case number(Double)
+    /// Any other number, as its text.
+    case digits(String)
     case string(String)
     case array([JSONTree])
     case object([(name: String, value: JSONTree)])
@@ -30,10 +32,7 @@ extension JSONTree {
         case UInt8(ascii: "["): self = .array(try JSONTree.elements(text, &scanner))
         case UInt8(ascii: "\""): self = .string(try scanner.string(in: text))
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-            let digits = try JSONScanner.rawText(try scanner.number(in: text), in: text)
-            self =
-                UInt64(digits).map { .unsigned($0) } ?? Int64(digits).map { .signed($0) }
-                ?? .number(Double(digits) ?? 0)
+            self = JSONTree(number: try JSONScanner.rawText(try scanner.number(in: text), in: text))
         default:
             if let value = scanner.boolean(in: text) {
                 self = .boolean(value)
@@ -42,6 +41,25 @@ extension JSONTree {
                 self = .null
             }
         }
+    }
+
+    private init(number digits: String) {
+        let canonical = CanonicalJSON.text(of: digits)
+        if let integer = JSONTree.integer(canonical) {
+            self = .integer(integer)
+        } else if let double = Double(digits), double.isFinite, CanonicalJSON.text(of: "\(double)") == canonical {
+            self = .number(double)
+        } else {
+            self = .digits(digits)
+        }
+    }
+
+    /// The integer of at most 128 bits that a number in canonical form is.
+    private static func integer(_ canonical: String) -> Int128? {
+        let parts = canonical.split(separator: "e")
+        guard parts.count == 2 else { return Int128(canonical) }
+        guard let zeros = Int(parts[1]), (1...38).contains(zeros) else { return nil }
+        return Int128(parts[0] + String(repeating: "0", count: zeros))
     }
 
     private static func members(
@@ -77,9 +95,9 @@ extension JSONTree {
         switch self {
         case .null: writer.null()
         case .boolean(let value): writer.value(value)
-        case .unsigned(let value): writer.value(value)
-        case .signed(let value): writer.raw("\(value)")
+        case .integer(let value): writer.raw("\(value)")
         case .number(let value): writer.raw("\(value)")
+        case .digits(let text): writer.raw(text)
         case .string(let value): writer.value(value)
         case .array(let elements):
             writer.beginArray()
@@ -108,8 +126,9 @@ extension JSONTree {
 extension JSONTree: Codable {
     package init(from decoder: any Decoder) throws {
         if let container = try? decoder.container(keyedBy: JSONName.self) {
-            self = .object(
-                try container.allKeys.map { ($0.stringValue, try container.decode(JSONTree.self, forKey: $0)) })
+            // In an order of their own, because a decoder's changes from process to process.
+            let names = container.allKeys.map(\.stringValue).sorted { $0.precedesInBytes($1) }
+            self = .object(try names.map { ($0, try container.decode(JSONTree.self, forKey: JSONName($0))) })
         } else if var container = try? decoder.unkeyedContainer() {
             var elements: [JSONTree] = []
             while !container.isAtEnd { elements.append(try container.decode(JSONTree.self)) }
@@ -122,30 +141,90 @@ extension JSONTree: Codable {
     private static func scalar(_ container: any SingleValueDecodingContainer) throws -> JSONTree {
         if container.decodeNil() { return .null }
         if let value = try? container.decode(Bool.self) { return .boolean(value) }
-        if let value = try? container.decode(UInt64.self) { return .unsigned(value) }
-        if let value = try? container.decode(Int64.self) { return .signed(value) }
+        if let value = try? container.decode(UInt64.self) { return .integer(Int128(value)) }
+        if let value = try? container.decode(Int64.self) { return .integer(Int128(value)) }
+        if let value = try? container.decode(Int128.self) { return .integer(value) }
         if let value = try? container.decode(Double.self), value.isFinite { return .number(value) }
         return .string(try container.decode(String.self))
     }
 
+    /// Encodes the value.
+    ///
+    /// Encoders round numbers that are too long for them, and keep one of two members with the same name. Where that happens
+    /// to the value of a member `data`, its text comes after it as ``dataText``.
     package func encode(to encoder: any Encoder) throws {
-        switch self {
+        try TreeEncoding(tree: self, losses: nil).encode(to: encoder)
+    }
+
+    /// The member beside `data` that has its JSON text where an encoder would change the value.
+    package static let dataText: JSONName = "dataText"
+
+    /// The value with `data` from its text, where that is beside it.
+    ///
+    /// - Throws: ``JSONFault`` when that is no JSON.
+    func withExactData() throws(JSONFault) -> JSONTree {
+        guard case .object(var members) = self,
+            let index = members.firstIndex(where: { $0.name == JSONTree.dataText.stringValue }),
+            case .string(let text) = members.remove(at: index).value
+        else { return self }
+        members.removeAll { $0.name == "data" }
+        members.append(("data", try JSONTree(text.utf8Span.span)))
+        return .object(members)
+    }
+}
+
+/// A part of a tree on its way into an encoder.
+private struct TreeEncoding: Encodable {
+    /// Notes that an encoder did not take a value as it is.
+    final class Losses { var areAny = false }
+
+    let tree: JSONTree
+    /// Of the member `data` that this is a part of; nil outside of one.
+    let losses: Losses?
+
+    func encode(to encoder: any Encoder) throws {
+        switch tree {
         case .array(let elements):
             var container = encoder.unkeyedContainer()
-            for element in elements { try container.encode(element) }
+            for element in elements { try container.encode(TreeEncoding(tree: element, losses: losses)) }
         case .object(let members):
-            var container = encoder.container(keyedBy: JSONName.self)
-            for member in members { try container.encode(member.value, forKey: JSONName(member.name)) }
+            try encode(members, to: encoder)
         default:
-            var container = encoder.singleValueContainer()
-            switch self {
-            case .boolean(let value): try container.encode(value)
-            case .unsigned(let value): try container.encode(value)
-            case .signed(let value): try container.encode(value)
-            case .number(let value): try container.encode(value)
-            case .string(let value): try container.encode(value)
-            default: try container.encodeNil()
+            try encodeScalar(to: encoder)
+        }
+    }
+
+    private func encode(_ members: [(name: String, value: JSONTree)], to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: JSONName.self)
+        if let losses, Set(members.map(\.name)).count < members.count { losses.areAny = true }
+        for (name, value) in members {
+            let ofData = losses == nil && name == "data" ? Losses() : losses
+            try container.encode(TreeEncoding(tree: value, losses: ofData), forKey: JSONName(name))
+            guard losses == nil, let ofData, ofData.areAny else { continue }
+            try container.encode(String(decoding: value.text, as: UTF8.self), forKey: JSONTree.dataText)
+        }
+    }
+
+    private func encodeScalar(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch tree {
+        case .boolean(let value): try container.encode(value)
+        case .integer(let value):
+            if let value = UInt64(exactly: value) { return try container.encode(value) }
+            if let value = Int64(exactly: value) { return try container.encode(value) }
+            do {
+                try container.encode(value)
+            } catch is EncodingError {
+                losses?.areAny = true
+                try container.encode(Double(value))
             }
+        case .number(let value): try container.encode(value)
+        case .digits(let text):
+            losses?.areAny = true
+            let limit = Double.greatestFiniteMagnitude
+            try container.encode(min(max(Double(text) ?? 0, -limit), limit))
+        case .string(let value): try container.encode(value)
+        default: try container.encodeNil()
         }
     }
 }

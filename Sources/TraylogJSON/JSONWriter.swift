@@ -94,7 +94,7 @@ extension JSONWriter {
     /// Writes a value.
     public mutating func value(_ text: String) {
         separate()
-        JSONText.appendQuoted(text, to: &bytes)
+        JSONString.append(text, to: &bytes)
     }
 
     /// Writes a value.

@@ -18,6 +18,7 @@ extension Environment {
         try LMDBError.attempt("open", directory, ForkGuard.install())
         try LMDBError.attempt("open", directory, SystemRandom.requireSource())
         try checkLibrary()
+        let directory = try resolve(directory)
         let store = StoreDirectory(path: directory)
         try store.prepare(access: access, configuration: configuration)
         let claim = try store.claim()
@@ -26,11 +27,27 @@ extension Environment {
                 store, claim: claim, access: access, databases: databases, configuration: configuration)
             opened.file.reap()
             return Environment(
-                opened, directory: directory, access: access, databases: databases, configuration: configuration)
+                opened, directory: directory, access: access, databases: databases, configuration: configuration,
+                identity: opened.claim.directory)
         } catch {
             claim.release()
             throw error
         }
+    }
+
+    /// The one path of a directory, whatever way it is spelled, which stays right when the process changes its directory.
+    ///
+    /// The last part of the path need not exist.
+    ///
+    /// - Throws: ``LMDBError/Code/notFound`` for an empty path; ``LMDBError/Code/unusableTarget`` for one with a NUL character.
+    package static func resolve(_ directory: String) throws(LMDBError) -> String {
+        guard !directory.isEmpty else {
+            throw LMDBError(
+                .notFound, operation: "open",
+                message: "The name of the store's directory is empty: give its path.")
+        }
+        if directory.utf8.contains(0) { throw .system(.invalidArgument, operation: "open", path: directory) }
+        return Files.absolutePath(of: directory)
     }
 
     /// The names of the data file and of the journal, in the directory of an environment.
@@ -38,7 +55,7 @@ extension Environment {
 
     /// The data file of the store in `directory` and the journal beside it, for reading them without LMDB.
     package static func paths(of directory: String) throws(LMDBError) -> (data: String, journal: String) {
-        let environment = try StoreDirectory(path: directory).environment()
+        let environment = try StoreDirectory(path: resolve(directory)).environment()
         return (environment.dataPath, environment.journalPath)
     }
 

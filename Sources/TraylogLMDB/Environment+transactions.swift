@@ -51,6 +51,7 @@ extension Environment {
     @usableFromInline
     func beginRead() throws(LMDBError) -> Reading {
         try checkProcess("read")
+        if access == .readOnly { try checkPlaceNowAndThen() }
         while true {
             let reading = try beginCurrentRead()
             guard access == .readOnly, reading.file.pages.isBeingReplaced else { return reading }

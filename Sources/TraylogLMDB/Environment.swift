@@ -32,6 +32,10 @@ import Synchronization
     let failures = Atomic(0)
     /// Nil for a successor, which no other process opens.
     let openLock: OpenLock?
+    /// The directory that was opened; nil for a successor.
+    let identity: FileIdentity?
+    /// When a read last made sure of the place, by the monotonic clock.
+    let placeCheckedAt = Atomic<Int64>(-1_000_000_000)
     private let lease: WriterLease?
     /// Tells this directory from all others, copies of it among them, as long as nobody removes its `writer.lock`; never 0.
     ///
@@ -46,8 +50,9 @@ import Synchronization
 
     init(
         _ opened: OpenedEnvironment, directory: String, access: Access, databases: [String],
-        configuration: Configuration, temporary: EnvironmentDirectory? = nil
+        configuration: Configuration, identity: FileIdentity? = nil, temporary: EnvironmentDirectory? = nil
     ) {
+        self.identity = identity
         self.directory = directory
         self.access = access
         self.configuration = configuration

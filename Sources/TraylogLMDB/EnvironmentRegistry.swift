@@ -17,6 +17,9 @@ enum EnvironmentRegistry {
     struct Claim: Sendable {
         fileprivate let identities: [FileIdentity]
 
+        /// The first of what was claimed.
+        var directory: FileIdentity? { identities.first }
+
         func release() {
             EnvironmentRegistry.state.withLock { $0.open.subtract(identities) }
         }

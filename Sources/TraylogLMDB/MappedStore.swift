@@ -56,7 +56,7 @@ struct MappedStore {
         if access == .readWrite { flags |= configuration.durability.flags }
         // A map of part of a page makes LMDB round down to nothing.
         let pageMask = 0xFFFF
-        let mapSize = (max(configuration.mapSizeBytes, 1 << 20) + pageMask) & ~pageMask
+        let mapSize = (min(max(configuration.mapSizeBytes, 1 << 20), 1 << 46) + pageMask) & ~pageMask
         unsafe mdb_env_set_maxdbs(handle, UInt32(names.count))
         unsafe mdb_env_set_maxreaders(handle, UInt32(Environment.maximumReaders))
         unsafe mdb_env_set_mapsize(handle, mapSize)

@@ -10,19 +10,20 @@ import TraylogPlatform
 struct StoreDirectory: Sendable {
     let path: String
 
-    private var currentPath: String { path + "/CURRENT" }
+    var currentPath: String { path + "/CURRENT" }
     private var nextPath: String { path + "/CURRENT.new" }
 
     /// Checks the directory and the file system; creates the directory where that is wanted.
     func prepare(access: Environment.Access, configuration: Environment.Configuration) throws(LMDBError) {
         let creates = access == .readWrite && configuration.creates
-        if creates { try LMDBError.attempt("create", path, Files.createDirectory(path)) }
+        let isNew = creates ? try LMDBError.attempt("create", path, Files.createDirectory(path)) : false
         guard try status(of: path).isDirectory else {
             throw LMDBError(
                 .notAStore, operation: "open", path: path,
                 message: "This is not a directory: give the directory of a store.")
         }
         if !creates { _ = try environment() }
+        if creates, !isNew, try current() == nil { try checkIsFree() }
         guard configuration.allowRemoteFileSystem == false, let kind = FileSystem.remoteKind(path: path) else {
             return
         }
@@ -31,6 +32,30 @@ struct StoreDirectory: Sendable {
             message:
                 "The directory is on \(kind), which cannot carry LMDB's locks and maps: put the store on a local "
                 + "disk.")
+    }
+
+    /// Files that Traylog's programs keep beside a store, and that may stay when it is made anew.
+    private static let companions: Set = [
+        "checkpoint.key", "checkpoint.key.pub", "devices.jsonl", "last-backup", "last-verified", "lost+found",
+        "open.lock",
+        "partitions", "wake", "writer.lock", "CURRENT.new",
+    ]
+
+    /// Refuses to make a store among files that are none of its own.
+    ///
+    /// What a killed process left of a new store, ``companions`` and hidden files are no hindrance.
+    private func checkIsFree() throws(LMDBError) {
+        let names = try LMDBError.attempt("open", path, Files.names(in: path)).filter { name in
+            !Self.companions.contains(name) && !name.hasPrefix(".")
+                && !EnvironmentDirectory(store: path, name: name).isOurs
+        }
+        guard let first = names.first else { return }
+        let others = names.count > 1 ? " and \(names.count - 1) more" : ""
+        throw LMDBError(
+            .unusableTarget, operation: "create", path: path,
+            message:
+                "The directory has no store, and other files (\(first)\(others)): give the directory of a store, or a new "
+                + "or empty one.")
     }
 
     /// Reserves the store in this process.

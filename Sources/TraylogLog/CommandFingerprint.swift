@@ -6,11 +6,12 @@ import TraylogDomain
 /// when absent), the command's fields in the encoding of the payload, and the items as they were named. Values
 /// are the effective ones: an absent actor is the user, and defaults are left out. Positions and items are as given:
 /// an item named by its key and one named by its seq make different commands, as do an absent `upTo` and the head.
+/// `data` goes in by value, in its canonical form (``CanonicalJSON``).
 /// The bytes are part of the format (Docs/format.md), because stored fingerprints must stay comparable.
 package enum CommandFingerprint {
     /// The fingerprint of a command; never 0, which means "no key".
     ///
-    /// - Complexity: O(size of the command). Allocates one buffer.
+    /// - Complexity: O(size of the command), and O(n log n) in that of its `data`. Without `data` it allocates one buffer.
     package static func of(_ command: borrowing Command) -> UInt64 {
         let hash = SipHash24.hash(bytes(of: command).span, key0: 0, key1: 0)
         return hash == 0 ? 1 : hash
@@ -18,7 +19,7 @@ package enum CommandFingerprint {
 
     /// The bytes that are hashed.
     static func bytes(of command: borrowing Command) -> [UInt8] {
-        let action = command.action
+        let action = command.action.withCanonicalData
         let actor = command.actor ?? command.user
         var bound = 9 + PayloadEncoder.fixedBytes + action.variableBytes
         bound += PayloadEncoder.byteCount(command.user) + PayloadEncoder.byteCount(command.key)
@@ -88,6 +89,23 @@ extension CommandFingerprint {
 }
 
 extension Command.Action {
+    /// The action with the canonical form of its `data`.
+    fileprivate var withCanonicalData: Command.Action {
+        switch self {
+        case .notify(var content) where content.data != nil:
+            content.data = content.data.map(CanonicalJSON.text)
+            return .notify(content)
+        case .broadcast(let topic, var content) where content.data != nil:
+            content.data = content.data.map(CanonicalJSON.text)
+            return .broadcast(topic: topic, content)
+        case .edit(let item, var edit):
+            if case .set(let data) = edit.data { edit.data = .set(CanonicalJSON.text(of: data)) }
+            return .edit(item, edit)
+        default:
+            return self
+        }
+    }
+
     /// The kind of the event that the command causes.
     package var kind: EventKind {
         switch self {

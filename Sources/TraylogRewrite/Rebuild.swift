@@ -30,6 +30,8 @@ public struct Rebuild {
         progress: (_ done: UInt64, _ total: UInt64) throws -> Void
     ) throws(TraylogError) -> ReplayReport {
         do {
+            try options.validate()
+            let directory = try Environment.resolve(directory)
             var configuration = Environment.Configuration(options)
             configuration.creates = false
             let environment = try Environment.open(

@@ -119,6 +119,8 @@ public enum BackgroundWork: String, Hashable, Sendable, Codable {
     /// Closing a store that was released without ``Store/close()``: the system refused the thread that was to do it. The next
     /// opening of any store in this process does it.
     case closing
+    /// Making sure that the store is where it was opened: it was removed or replaced, and every append fails from now on.
+    case location
     /// Folding or storing a custom projection; ``StoreFailure/message`` names the file. It is tried again every second.
     case projection
 }

@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogPlatform
 
 /// Options for opening a store.
 public struct StoreOptions: Sendable {
@@ -25,15 +26,15 @@ public struct StoreOptions: Sendable {
     public var ticking: Ticking = .automatic
     /// When the store compacts itself; nil for never.
     public var compaction: CompactionPolicy?
-    /// The maximum size of the file, in bytes.
+    /// The maximum size of the file, in bytes: 1 MiB to 64 TiB.
     ///
-    /// It only reserves address space.
+    /// It only reserves address space. All processes that open the store should use the same.
     public var mapSizeBytes: Int = 64 << 30
-    /// The target size of the state cache, in bytes.
+    /// The target size of the state cache, in bytes: 0 to 64 TiB.
     ///
     /// Unflushed events and, in stores with idempotency keys, a filter of 8 MiB come on top.
     public var cacheBytes: Int = 128 << 20
-    /// How many events of the log the stored states may lack, under a steady load.
+    /// How many events of the log the stored states may lack, under a steady load: 1 to a billion.
     ///
     /// While more than twice as many wait, every other transaction stores states alone, and callers wait for it.
     public var tailEvents: Int = 800_000
@@ -56,8 +57,31 @@ public struct StoreOptions: Sendable {
     /// The size at which the journal begins anew.
     package var journalBytes = 2 << 20
 
-    /// Makes one of its parts.
+    /// The usual options.
     public init() {}
+}
+
+extension StoreOptions {
+    /// Refuses an option that is out of its range.
+    ///
+    /// - Throws: ``Refusal/invalid(field:reason:)`` with the option's name and its range.
+    package func validate() throws(Refusal) {
+        try Limits.check(mapSizeBytes, in: 1 << 20...1 << 46, "mapSizeBytes")
+        try Limits.check(cacheBytes, in: 0...1 << 46, "cacheBytes")
+        try Limits.check(tailEvents, in: 1...1_000_000_000, "tailEvents")
+        guard let compaction else { return }
+        try Limits.check(compaction.keepDays, in: 0...36_500, "compaction.keepDays")
+        try Limits.check(compaction.oldShare, in: 0...1, "compaction.oldShare")
+        try Limits.check(compaction.freeShare, in: 0...1, "compaction.freeShare")
+        try Limits.check(compaction.intervalSeconds, in: 1...31_536_000, "compaction.intervalSeconds")
+    }
+
+    /// The options with paths that mean the same when the process changes its directory.
+    package var withAbsolutePaths: StoreOptions {
+        var options = self
+        options.compaction?.archive = compaction?.archive.map(Files.absolutePath)
+        return options
+    }
 }
 
 extension Environment.Configuration {
@@ -74,11 +98,13 @@ extension Environment.Configuration {
 /// The store looks from time to time. When enough events are old, or much of the file is free pages, it compacts like
 /// ``Store/compact(before:archive:isDryRun:actor:device:progress:)``. Appends wait for that no longer than for a few commits.
 public struct CompactionPolicy: Hashable, Sendable, Codable {
-    /// Days of history to keep.
+    /// Days of history to keep: 0 to 36,500.
     ///
     /// Queries can ask for any moment in them.
     public var keepDays: Int
     /// The directory for archives of the events that leave the log; nil to delete them for good.
+    ///
+    /// A relative path is resolved when the store is opened.
     public var archive: String?
     /// The smallest data file to compact, in bytes.
     public var minimumBytes: UInt64 = 64 << 20
@@ -86,10 +112,10 @@ public struct CompactionPolicy: Hashable, Sendable, Codable {
     public var oldShare = 0.25
     /// The share of the file, 0…1, that must be free pages.
     public var freeShare = 0.5
-    /// The time between two looks.
+    /// The time between two looks: 1 second to a year.
     public var intervalSeconds = 3_600
 
-    /// Makes one of its parts.
+    /// A policy that keeps some days, with the usual shares and interval.
     public init(keepDays: Int, archive: String? = nil) {
         self.keepDays = keepDays
         self.archive = archive

@@ -105,7 +105,7 @@ extension WriterLoop {
     package mutating func apply(
         _ records: PreparedRecords, expecting seq: Seq, source: SourcePosition?
     ) throws -> Seq {
-        try recover()
+        try prepare()
         if let source { try check(source) }
         try begin(records, expecting: seq)
         do {

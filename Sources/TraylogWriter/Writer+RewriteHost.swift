@@ -51,7 +51,7 @@ extension WriterLoop {
     ///
     /// - Returns: nil as long as states below the floor are not stored; each call stores some.
     fileprivate mutating func beginCapture(floor: UInt64) throws -> CaptureStart? {
-        try recover()
+        try prepare()
         let (flushed, kept, isStaging) = memory.withLock {
             ($0.store.record.flushedThrough, $0.store.record.floor.seq.rawValue, $0.isStaging)
         }
@@ -100,7 +100,7 @@ extension WriterLoop {
         by successor: Environment, erasing erased: StreamID?,
         fill: (CapturedChanges, Agreement) throws -> RewrittenStore
     ) throws {
-        try recover()
+        try prepare()
         var finished: RewrittenStore?
         var exchanged: (head: UInt64, touched: [Identity])?
         let memory = memory

@@ -20,6 +20,22 @@ extension WriterLoop {
         try? recover()
     }
 
+    /// Makes sure before a transaction that it goes into the store: that the store is in its place, and that memory and file
+    /// agree.
+    ///
+    /// - Throws: when the store was removed or replaced, which the observer is told once; as ``recover()``.
+    mutating func prepare() throws {
+        do {
+            try environment.checkPlace()
+            isMisplaced = false
+        } catch {
+            if !isMisplaced { tell(.location, error) }
+            isMisplaced = true
+            throw error
+        }
+        try recover()
+    }
+
     /// Makes memory and file agree after a transaction that failed half-way, and proves that the file can be written.
     ///
     /// Where the file had to be opened anew, or its sync failed, the transaction that failed is either gone or there as a whole, which

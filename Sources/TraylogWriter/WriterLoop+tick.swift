@@ -12,7 +12,7 @@ extension WriterLoop {
     /// Takes a tick one step further: reads some of what is due, or settles some of what was read in a transaction.
     package mutating func tick(_ run: TickRun) throws -> TickRun {
         var run = run
-        try recover()
+        try prepare()
         let now = run.time ?? now
         run.time = now
         // Commands note there when something becomes due meanwhile.
@@ -45,7 +45,7 @@ extension WriterLoop {
     package mutating func append(
         _ body: Event.Body, of user: String, actor: String?, device: String?
     ) throws -> Seq {
-        try recover()
+        try prepare()
         let now = Timestamp(milliseconds: SystemClock.nowMilliseconds())
         let seq = try memory.withLock { try $0.append(body, of: user, actor: actor, device: device, now: now) }
         try commit()

@@ -34,6 +34,8 @@ package struct WriterLoop: ~Copyable, Sendable {
 
     /// Doubts that a failure left; ``recover()`` clears them up.
     var doubts = Doubts()
+    /// The store was removed or replaced, and the observer knows.
+    var isMisplaced = false
     /// When the next item expires or wakes; nil when none does.
     var nextDue: Timestamp?
     /// The tick that the store began by itself and has not ended.
@@ -226,7 +228,7 @@ package struct WriterLoop: ~Copyable, Sendable {
     private mutating func outcomes(of decision: inout GroupDecision) -> [AppendRequest.Outcome] {
         var count = decision.requests.count
         do {
-            try recover()
+            try prepare()
             let events = max(decision.commands, gathering?.quorum ?? 0)
             memory.withLock { $0.begin(events: events, now: decision.now) }
             decide(&decision)
@@ -325,7 +327,7 @@ package struct WriterLoop: ~Copyable, Sendable {
     }
 
     /// Tells of something that failed with nobody waiting for it.
-    private func tell(_ work: BackgroundWork, _ error: any Error) {
+    func tell(_ work: BackgroundWork, _ error: any Error) {
         tell(.failed(work, TraylogError(error, in: directory)))
     }
 
@@ -336,7 +338,7 @@ package struct WriterLoop: ~Copyable, Sendable {
 
     /// Makes a transaction for somebody else.
     mutating func write(_ body: (inout WriteTransaction) throws -> Void) throws {
-        try recover()
+        try prepare()
         try environment.write(body)
         hasUnsynced = true
     }
@@ -366,6 +368,7 @@ package struct WriterLoop: ~Copyable, Sendable {
         hasUnsynced = false
         // The system tells of a failed sync once. The next commit has somebody to tell, and has to make sure first.
         do {
+            try environment.checkPlace()
             try environment.sync()
         } catch {
             tell(.sync, error)
@@ -389,7 +392,7 @@ package struct WriterLoop: ~Copyable, Sendable {
 
     /// Brings some of the stored states up to the log.
     mutating func storeSliceNow() throws {
-        try recover()
+        try prepare()
         let waits = try memory.withLock { memory in
             try memory.makeSlice()
             return memory.flusher.waitsForPacker

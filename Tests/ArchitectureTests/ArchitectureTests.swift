@@ -99,7 +99,10 @@ struct ArchitectureTests {
             "Hasher", "hashValue", "ObjectIdentifier",
         ]
         let found = file.lines(with: words).filter { line in
-            line.code.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.contains { words.contains(String($0)) }
+            // Values that say what counts when they are compared feed a hasher, and are told nothing by it.
+            line.code.replacing("into hasher: inout Hasher", with: "").split {
+                !$0.isLetter && !$0.isNumber && $0 != "_"
+            }.contains { words.contains(String($0)) }
         }
         #expect(found.map(\.number).isEmpty, "\(file.path)")
     }

@@ -313,6 +313,15 @@ private struct StoreReference1 {
 
     func sample39() async throws {
         // example: StoreReference1, 39: PagedSequence
+        var names: [String] = []
+        for try await user in store.allUsers() { names.append(user) }
+        print("all \(names.count) users")  // not reached when the task was cancelled
+        // end
+        _ = names
+    }
+
+    func sample40() async throws {
+        // example: StoreReference1, 40: PagedSequence
         var filter = EventFilter()
         filter.user = "ann"
         for try await event in store.allEvents(matching: filter) { print(event.json) }
@@ -320,33 +329,23 @@ private struct StoreReference1 {
         _ = filter
     }
 
-    func sample40() async throws {
-        // example: StoreReference1, 40: PagedSequence
+    func sample41() async throws {
+        // example: StoreReference1, 41: PagedSequence
         for try await user in store.allUsers(prefix: "team/") { print(user) }
         // end
     }
 
-    func sample41() throws {
-        // example: StoreReference1, 41: TrayQueries+answers
+    func sample42() throws {
+        // example: StoreReference1, 42: TrayQueries+answers
         let badge = try store.blocking.tray(of: "ann").unseen
         // end
         _ = badge
     }
 
-    func sample42() throws {
-        // example: StoreReference1, 42: TrayQueries+answers
+    func sample43() throws {
+        // example: StoreReference1, 43: TrayQueries+answers
         let newest = try store.blocking.inbox(of: "ann").items
         // end
         _ = newest
-    }
-
-    func sample43() throws {
-        // example: StoreReference1, 43: TrayQueries+answers
-        var page = try store.blocking.history(of: "ann", newestFirst: true)
-        while let next = page.next {
-            page = try store.blocking.history(of: "ann", newestFirst: true, from: next)
-        }
-        // end
-        _ = page
     }
 }

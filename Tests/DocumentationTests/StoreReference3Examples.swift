@@ -20,8 +20,35 @@ private struct StoreReference3 {
     let log: any ReplicatedLog
     let lease: any OwnershipLease
 
-    func sample0() async throws {
-        // example: StoreReference3, 0: EventFilter
+    func sample0() throws {
+        // example: StoreReference3, 0: Command+making
+        let command: Command = .undo(17, of: "ann")
+        // end
+        _ = command
+    }
+
+    func sample1() throws {
+        // example: StoreReference3, 1: CommandDraft
+        let body = Array(#"[{"kind":"seeTray","user":"ada"},{"kind":"see"}]"#.utf8)
+        for case .failure(let refusal) in try Command.array(json: body.span, atMost: 1_000) { print(refusal.message) }
+        // end
+        _ = body
+    }
+
+    func sample2() throws {
+        // example: StoreReference3, 2: JSONWriter
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("tray")
+        writer.write(tray)
+        writer.member("pushed", true)
+        writer.endObject()
+        // end
+        _ = writer
+    }
+
+    func sample3() async throws {
+        // example: StoreReference3, 3: EventFilter
         var filter = EventFilter()
         filter.kinds = [.notified]
         for event in try await store.events().events where filter.matches(event) { print(event.seq) }
@@ -29,44 +56,44 @@ private struct StoreReference3 {
         _ = filter
     }
 
-    func sample1() async throws {
-        // example: StoreReference3, 1: InboxFetcher+marks
-        try await fetcher.mark(.archived, item)
-        // end
-    }
-
-    func sample2() async throws {
-        // example: StoreReference3, 2: InboxFetcher+marks
-        try await fetcher.markAsRead(item)
-        // end
-    }
-
-    func sample3() async throws {
-        // example: StoreReference3, 3: InboxFetcher+marks
-        try await fetcher.markAsUnread(item)
-        // end
-    }
-
     func sample4() async throws {
         // example: StoreReference3, 4: InboxFetcher+marks
-        try await fetcher.archive(item)
+        try await fetcher.mark(.archived, item)
         // end
     }
 
     func sample5() async throws {
         // example: StoreReference3, 5: InboxFetcher+marks
-        try await fetcher.markAsDeleted(item)
+        try await fetcher.markAsRead(item)
         // end
     }
 
     func sample6() async throws {
         // example: StoreReference3, 6: InboxFetcher+marks
-        try await fetcher.markAllAsRead()
+        try await fetcher.markAsUnread(item)
         // end
     }
 
     func sample7() async throws {
-        // example: StoreReference3, 7: InboxFetcher
+        // example: StoreReference3, 7: InboxFetcher+marks
+        try await fetcher.archive(item)
+        // end
+    }
+
+    func sample8() async throws {
+        // example: StoreReference3, 8: InboxFetcher+marks
+        try await fetcher.markAsDeleted(item)
+        // end
+    }
+
+    func sample9() async throws {
+        // example: StoreReference3, 9: InboxFetcher+marks
+        try await fetcher.markAllAsRead()
+        // end
+    }
+
+    func sample10() async throws {
+        // example: StoreReference3, 10: InboxFetcher
         let fetcher = try InboxFetcher(store, user: "ann")
         try await fetcher.fetchNew()
         while !fetcher.endReached { try await fetcher.fetchNextPage() }
@@ -74,26 +101,26 @@ private struct StoreReference3 {
         _ = fetcher
     }
 
-    func sample8() async throws {
-        // example: StoreReference3, 8: InboxFetcher
+    func sample11() async throws {
+        // example: StoreReference3, 11: InboxFetcher
         if try await fetcher.fetchNew().hasGap { print("scroll to the top") }
         // end
     }
 
-    func sample9() async throws {
-        // example: StoreReference3, 9: InboxFetcher
+    func sample12() async throws {
+        // example: StoreReference3, 12: InboxFetcher
         if !fetcher.endReached { try await fetcher.fetchNextPage() }
         // end
     }
 
-    func sample10() async throws {
-        // example: StoreReference3, 10: InboxFetcher
+    func sample13() async throws {
+        // example: StoreReference3, 13: InboxFetcher
         for try await _ in store.trayUpdates(of: "ann") { try await fetcher.update() }
         // end
     }
 
-    func sample11() async throws {
-        // example: StoreReference3, 11: TrayReplica
+    func sample14() async throws {
+        // example: StoreReference3, 14: TrayReplica
         var replica = try TrayReplica([try await store.snapshot(of: "ann")])
         let changes = try await store.changes(of: "ann", after: replica.through, history: replica.history)
         try replica.apply(changes)
@@ -104,14 +131,14 @@ private struct StoreReference3 {
         _ = badge
     }
 
-    func sample12() async throws {
-        // example: StoreReference3, 12: AutomaticCompaction
+    func sample15() async throws {
+        // example: StoreReference3, 15: AutomaticCompaction
         print(try await store.seq(of: .daysAgo(30)))
         // end
     }
 
-    func sample13() async throws {
-        // example: StoreReference3, 13: StoreObserver
+    func sample16() async throws {
+        // example: StoreReference3, 16: StoreObserver
         struct Alarm: StoreObserver {
             let alarms: Store
 

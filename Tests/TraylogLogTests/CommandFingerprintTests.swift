@@ -60,6 +60,27 @@ import TraylogDomain
         #expect(CommandFingerprint.of(plain) == CommandFingerprint.of(spelled))
     }
 
+    @Test func aCommandKeepsItsFingerprintHoweverItsDataIsWritten() {
+        var (edit, other) = (ContentEdit(), ContentEdit())
+        let one = #"{"n":12345678901234567890123,"a":[1,0.5]}"#
+        let another = #" { "a" : [ 1.0 , 5e-1 ], "\u006e": 12345678901234567890123.0 } "#
+        (edit.data, other.data) = (.set(one), .set(another))
+        let pairs: [(Command.Action, Command.Action)] = [
+            (.notify(Content(data: one)), .notify(Content(data: another))),
+            (.broadcast(topic: "t", Content(data: one)), .broadcast(topic: "t", Content(data: another))),
+            (.edit(.seq(1), edit), .edit(.seq(1), other)),
+        ]
+        for (left, right) in pairs {
+            let user = if case .broadcast = left { String?.none } else { "u" }
+            let fingerprint = CommandFingerprint.of(Command(user: user, left, key: "k"))
+            #expect(fingerprint == CommandFingerprint.of(Command(user: user, right, key: "k")))
+        }
+        let values = [one, #"{"n":12345678901234567890124,"a":[1,0.5]}"#, "1", "-1", "null", #""1""#, "[]", "{}"]
+        #expect(
+            Set(values.map { CommandFingerprint.of(Command(user: "u", .notify(Content(data: $0)), key: "k")) }).count
+                == values.count)
+    }
+
     /// Stored fingerprints are compared with new ones, so these numbers hold for ever.
     @Test func fingerprintsDoNotChange() {
         let notify = Command(
@@ -73,6 +94,11 @@ import TraylogDomain
         #expect(
             hex(CommandFingerprint.bytes(of: mark))
                 == "03" + "0000000000000080" + "0a0175" + "1a0178" + "220175" + "c80102" + "d801ac02" + "8204016b")
+        let data = Command(user: "u", .notify(Content(data: #"{ "b": 10, "a": "\u00e9" }"#)), key: "x")
+        #expect(
+            hex(CommandFingerprint.bytes(of: data))
+                == "01" + "0000000000000080" + "0a0175" + "1a0178" + "220175" + "a201"
+                + "12" + hex(Array(#"{"a":"é","b":1e1}"#.utf8)))
         #expect(CommandFingerprint.of(notify) == 9_039_956_369_137_437_036)
         #expect(CommandFingerprint.of(mark) == 639_463_360_891_049_606)
     }

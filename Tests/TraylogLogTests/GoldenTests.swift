@@ -31,7 +31,7 @@ import TraylogDomain
             try RecordCodec.verify(seq: event.seq.rawValue, record: span)
             let decoded = try EventDecoder.event(
                 seq: event.seq, header: header, payload: span.extracting(range))
-            #expect(decoded == event)
+            #expect(decoded == event && encode(decoded) == encode(event))
         case .chunked(let byteCount):
             let chunked = bytes(hex: try #require(fixture["payload"]))
             #expect(chunked.count == byteCount && chunked == payload)

@@ -7,6 +7,7 @@ import TraylogStates
 struct Following {
     private let stopper: Stopper?
     private var observation: Observation?
+    private var attachment: Stopper.Attachment?
     private(set) var hasEnded = false
 
     init(_ stopper: Stopper?) { self.stopper = stopper }
@@ -27,7 +28,7 @@ struct Following {
             } catch {
                 throw TraylogError(error, in: directory)
             }
-            if let observation { stopper?.attach(observation.signal) }
+            attachment = observation.flatMap { stopper?.attach($0.signal) }
         }
         return observation?.signal
     }
@@ -37,7 +38,7 @@ struct Following {
     /// - Throws: what it ended with, but for a store that was closed and a task that was cancelled, which are normal ends of what
     ///   is never complete.
     mutating func end(_ error: TraylogError? = nil) throws(TraylogError) {
-        (hasEnded, observation) = (true, nil)
+        (hasEnded, observation, attachment) = (true, nil, nil)
         switch error {
         case .failed(let failure) where failure.code == .closed || failure.code == .cancelled: break
         case let error?: throw error

@@ -7,7 +7,8 @@ import class TraylogPlatform.Monitor
 /// Cancelling the task would end more than the sequence, and a task only for the sequence takes some KiB.
 public final class Stopper: Sendable {
     private struct State {
-        var signals: [Signal] = []
+        /// Of the sequences that a task goes through.
+        var signals: [ObjectIdentifier: Signal] = [:]
         var isStopped = false
     }
 
@@ -24,14 +25,31 @@ public final class Stopper: Sendable {
             defer { state = State(isStopped: true) }
             return state.signals
         }
-        for signal in signals { signal.end() }
+        for signal in signals.values { signal.end() }
     }
 
-    func attach(_ signal: Signal) {
+    /// How many sequences it would end now.
+    var count: Int { state.withLock(\.signals.count) }
+
+    /// Ends a sequence when it stops, for as long as the attachment lives.
+    func attach(_ signal: Signal) -> Attachment {
         let isStopped = state.withLock { state in
-            if !state.isStopped { state.signals.append(signal) }
+            if !state.isStopped { state.signals[ObjectIdentifier(signal)] = signal }
             return state.isStopped
         }
         if isStopped { signal.end() }
+        return Attachment(stopper: self, signal: signal)
+    }
+
+    /// What a sequence that is gone through keeps; without it the stopper forgets the sequence.
+    final class Attachment: Sendable {
+        private let stopper: Stopper
+        private let signal: Signal
+
+        fileprivate init(stopper: Stopper, signal: Signal) { (self.stopper, self.signal) = (stopper, signal) }
+
+        deinit {
+            _ = stopper.state.withLock { $0.signals.removeValue(forKey: ObjectIdentifier(signal)) }
+        }
     }
 }

@@ -3,7 +3,14 @@ import TraylogQueries
 
 /// All that a query finds, read page by page as a task goes through it; nothing is kept.
 ///
-/// Each iteration asks anew.
+/// Each iteration asks anew. It ends with nil only after the last element: where the task is cancelled before, it throws
+/// ``TraylogError/failed(_:)`` with `cancelled`, so that nobody takes a part for the whole.
+///
+/// ```swift
+/// var names: [String] = []
+/// for try await user in store.allUsers() { names.append(user) }
+/// print("all \(names.count) users")  // not reached when the task was cancelled
+/// ```
 public struct PagedSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// The error that ends the sequence.
     public typealias Failure = TraylogError
@@ -24,15 +31,25 @@ public struct PagedSequence<Element: Sendable>: AsyncSequence, Sendable {
             self.page = page
         }
 
-        /// The next element; nil at the end, and when the task is cancelled.
+        /// The next element; nil after the last.
+        ///
+        /// - Throws: ``TraylogError``: what the query throws; failed, `cancelled`, when the task was cancelled before the end.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(TraylogError) -> Element? {
-            while read.isEmpty, !isAtEnd, !Task.isCancelled {
+            while true {
+                if read.isEmpty, isAtEnd { return nil }
+                guard !Task.isCancelled else {
+                    throw .failed(
+                        StoreFailure(
+                            code: .cancelled,
+                            message:
+                                "the task was cancelled before the end: what it has read is only a part; begin again"))
+                }
+                if let element = read.popFirst() { return element }
                 let (elements, next) = try await page(cursor)
                 (read, cursor, isAtEnd) = (elements[...], next, next == nil)
             }
-            return Task.isCancelled ? nil : read.popFirst()
         }
     }
 }

@@ -125,10 +125,10 @@ extension BlockingQueries {
     ///
     /// - Parameters:
     ///   - name: goes on after this one, ``UserPage/next`` of the page before; nil for the first.
-    ///   - limit: at most so many.
+    ///   - limit: at most so many; 0 or more.
     ///   - prefix: only names that begin with these bytes of UTF-8.
     ///   - asOf: only those who had an event by then; each user's first event is looked up.
-    /// - Throws: ``TraylogError``: refused `upToBeyondHead`; failed.
+    /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
     /// - Complexity: O(names returned + users who are so new that their names are not stored yet).
     @available(*, noasync, message: "use `await store.users`; this call blocks a thread that tasks share")
     public func users(
@@ -137,6 +137,7 @@ extension BlockingQueries {
         func page(_ users: [String]) -> UserPage {
             UserPage(users: users, next: users.count < limit ? nil : users.last)
         }
+        guard limit >= 0 else { throw .refused(.invalid(field: "limit", reason: "must be 0 or more, not \(limit)")) }
         guard let asOf else { return page(try users(after: name, prefix, limit: limit)) }
         let end = try seq(of: asOf).rawValue
         var found: [String] = []

@@ -109,7 +109,7 @@ package struct ExportedEvent {
         let all = mine.all.sorted { $0.value.lowerBound < $1.value.lowerBound }
         for (name, range) in all where name != storedName {
             guard let theirs = members.range(name),
-                JSONScanner.areEqual(own.extracting(range), line.extracting(theirs))
+                CanonicalJSON.areEqual(own.extracting(range), line.extracting(theirs))
             else { throw .invalid(field: name, reason: "is not what the stored bytes say") }
         }
         for name in members.all.keys.sorted() where name != storedName && knownNames.contains(name) {

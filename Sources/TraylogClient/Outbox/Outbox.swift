@@ -104,6 +104,7 @@ public actor Outbox {
     ) throws(DeviceFailure) {
         (self.storage, self.files, self.transport) = (storage, files, transport)
         (self.options, self.clock, self.thread) = (options, clock, thread)
+        try options.validate()
         let opened = try OutboxLog(storage).open(options)
         state = opened.state
         damage = storage.storage.damage + opened.damage

@@ -83,6 +83,8 @@ public struct DeviceFailure: Error, Hashable, Sendable, Codable {
         case closed
         /// The directory belongs to another user, or is none of a device.
         case foreign
+        /// An option is out of its range; the message names both.
+        case invalidOption
         /// Any other error of the operating system.
         case inputOutput
     }

@@ -15,11 +15,11 @@ extension TrayClient: MarkableInbox {
     /// - Parameters:
     ///   - pageSize: 1…``Limits/pageItems``.
     ///   - limit: the maximum number of items to keep; 0 for no limit.
-    ///   - filtersSilent: leaves out silent items.
+    ///   - filtersSilent: whether silent items are left out; nil for what `query` says, which leaves them out by default.
     ///   - query: its view and filters.
     /// - Throws: ``TraylogError/refused(_:)`` when the page size or the limit is out of range.
     public nonisolated func fetcher(
-        pageSize: Int = Limits.defaultPageItems, limit: Int = 200, filtersSilent: Bool = true,
+        pageSize: Int = Limits.defaultPageItems, limit: Int = 200, filtersSilent: Bool? = nil,
         query: InboxQuery = InboxQuery()
     ) throws(TraylogError) -> InboxFetcher<TrayClient> {
         try InboxFetcher(

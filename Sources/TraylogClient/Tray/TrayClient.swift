@@ -96,6 +96,7 @@ public actor TrayClient {
         session = ServiceSession(transport: transport, tokens: tokens)
         store = ReplicaStore(storage: storage, itemLimit: options.itemLimit)
         do throws(DeviceFailure) {
+            try options.validate()
             let opened = try store.open()
             if let opened, !opened.meta.user.hasSameBytes(as: user) {
                 throw DeviceFailure(

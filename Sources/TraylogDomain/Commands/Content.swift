@@ -7,6 +7,12 @@ public enum InterruptionLevel: UInt8, Hashable, Sendable, CaseIterable {
 /// The part of an item that its publisher writes: the fields of `notify` and `broadcast`.
 ///
 /// The limits are in ``Limits``. They are checked when the command is performed.
+///
+/// ```swift
+/// let left = Content(title: "Build 17 failed", data: #"{"number":17,"branch":"main"}"#)
+/// let right = Content(title: "Build 17 failed", data: #"{ "branch": "main", "number": 17.0 }"#)
+/// print(left == right)  // true: data is compared by value
+/// ```
 public struct Content: Hashable, Sendable {
     /// The conversation or object that the item belongs to; without one, it is in the app-level group.
     public var thread: String?
@@ -29,6 +35,9 @@ public struct Content: Hashable, Sendable {
     /// The item supersedes live items of the same user with the same collapse key; not allowed in a broadcast.
     public var collapseKey: String?
     /// A JSON value as text, kept byte for byte.
+    ///
+    /// Contents with the same JSON value are equal, whatever its white space, the order of its members, and the form of its
+    /// numbers and escapes.
     public var data: String?
 
     /// Makes one of its parts.
@@ -49,6 +58,41 @@ public struct Content: Hashable, Sendable {
         self.expiresAt = expiresAt
         self.collapseKey = collapseKey
         self.data = data
+    }
+}
+
+extension Content {
+    /// Whether all fields are equal, ``data`` by its JSON value.
+    ///
+    /// - Complexity: O(n log n) in the size of data whose bytes differ.
+    public static func == (left: Content, right: Content) -> Bool {
+        left.summaryCount == right.summaryCount && left.isSilent == right.isSilent && left.level == right.level
+            && left.expiresAt == right.expiresAt && left.title == right.title && left.body == right.body
+            && left.summaryArgument == right.summaryArgument && left.thread == right.thread
+            && left.category == right.category && left.collapseKey == right.collapseKey
+            && CanonicalJSON.areEqual(left.data, right.data)
+    }
+
+    /// Feeds the hasher with all fields, ``data`` by its JSON value.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(title)
+        hasher.combine(body)
+        hasher.combine(thread)
+        hasher.combine(category)
+        hasher.combine(summaryArgument)
+        hasher.combine(summaryCount)
+        hasher.combine(isSilent)
+        hasher.combine(level)
+        hasher.combine(expiresAt)
+        hasher.combine(collapseKey)
+        CanonicalJSON.hash(data, into: &hasher)
+    }
+
+    /// Whether an edit from one to the other would change nothing: texts are the same bytes, ``data`` the same value.
+    package func hasSameValues(as other: Content) -> Bool {
+        self == other && title.hasSameBytes(as: other.title) && body.hasSameBytes(as: other.body)
+            && summaryArgument.hasSameBytes(as: other.summaryArgument) && thread.hasSameBytes(as: other.thread)
+            && category.hasSameBytes(as: other.category) && collapseKey.hasSameBytes(as: other.collapseKey)
     }
 }
 
@@ -94,9 +138,33 @@ public struct ContentEdit: Hashable, Sendable {
     public var level: Change<InterruptionLevel> = .keep
     /// ``Content/expiresAt``.
     public var expiresAt: Change<Timestamp> = .keep
-    /// JSON text, as in ``Content/data``.
+    /// JSON text, as in ``Content/data``; compared by value, as there.
     public var data: Change<String> = .keep
 
     /// An edit that keeps everything.
     public init() {}
+}
+
+extension ContentEdit {
+    /// Whether both change the same fields to the same values, ``data`` by its JSON value.
+    public static func == (left: ContentEdit, right: ContentEdit) -> Bool {
+        guard
+            left.title == right.title, left.body == right.body, left.summaryArgument == right.summaryArgument,
+            left.summaryCount == right.summaryCount, left.level == right.level, left.expiresAt == right.expiresAt
+        else { return false }
+        guard case .set(let data) = left.data, case .set(let other) = right.data else { return left.data == right.data }
+        return CanonicalJSON.areEqual(data, other)
+    }
+
+    /// Feeds the hasher with all changes, ``data`` by its JSON value.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(title)
+        hasher.combine(body)
+        hasher.combine(summaryArgument)
+        hasher.combine(summaryCount)
+        hasher.combine(level)
+        hasher.combine(expiresAt)
+        hasher.combine(data == .clear)
+        CanonicalJSON.hash(data.value, into: &hasher)
+    }
 }

@@ -46,9 +46,15 @@ extension Limits {
 
     /// Refuses a page without items, or with more than ``pageItems``.
     package static func check(pageLimit limit: Int) throws(Refusal) {
-        guard (1...pageItems).contains(limit) else {
-            throw .invalid(field: "limit", reason: "must be 1 to \(pageItems), not \(limit)")
-        }
+        try check(limit, in: 1...pageItems, "limit")
+    }
+
+    /// Refuses a number that is out of its range; `name` is the option's or parameter's.
+    package static func check<Number: Comparable>(
+        _ number: Number, in range: ClosedRange<Number>, _ name: String
+    ) throws(Refusal) {
+        guard !range.contains(number) else { return }
+        throw .invalid(field: name, reason: "must be \(range.lowerBound) to \(range.upperBound), not \(number)")
     }
 
     /// Refuses a time that RFC 3339 cannot write.

@@ -53,7 +53,7 @@ extension TrayState {
         case .edit(let reference, let edit):
             let shown = try published(reference, by: command, hasher: hasher, source: source)
             let content = try shown.content(from: source).content
-            return content.applying(edit).hasSameBytes(as: content)
+            return content.applying(edit).hasSameValues(as: content)
                 ? .unchanged : .append(.edited(item: Seq(shown.entry.seq), edit))
         case .retract(let reference):
             let shown = try published(reference, by: command, hasher: hasher, source: source)

@@ -52,6 +52,29 @@ public struct Event: Hashable, Sendable {
 }
 
 extension Event {
+    /// Whether both say the same: all that an event shows.
+    ///
+    /// What is stored with an event and not shown, such as fields of a later version, does not count.
+    public static func == (left: Event, right: Event) -> Bool {
+        left.seq == right.seq && left.recordedAt == right.recordedAt && left.occurredAt == right.occurredAt
+            && left.user == right.user && left.key == right.key && left.actor == right.actor
+            && left.device == right.device && left.body == right.body
+    }
+
+    /// Feeds the hasher with all that an event shows.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(seq)
+        hasher.combine(recordedAt)
+        hasher.combine(occurredAt)
+        hasher.combine(user)
+        hasher.combine(key)
+        hasher.combine(actor)
+        hasher.combine(device)
+        hasher.combine(body)
+    }
+}
+
+extension Event {
     /// The fact that the event states; items and events are named by seq.
     #if hasAttribute(nonexhaustive)
         @nonexhaustive

@@ -24,17 +24,6 @@ extension String? {
     }
 }
 
-extension Content {
-    /// Whether every field is equal, texts byte for byte.
-    package func hasSameBytes(as other: Content) -> Bool {
-        summaryCount == other.summaryCount && isSilent == other.isSilent && level == other.level
-            && expiresAt == other.expiresAt && title.hasSameBytes(as: other.title)
-            && body.hasSameBytes(as: other.body) && summaryArgument.hasSameBytes(as: other.summaryArgument)
-            && data.hasSameBytes(as: other.data) && thread.hasSameBytes(as: other.thread)
-            && category.hasSameBytes(as: other.category) && collapseKey.hasSameBytes(as: other.collapseKey)
-    }
-}
-
 extension Span<UInt8> {
     /// The eight bytes from `offset` on as one number, the first byte lowest; one load in optimised code.
     ///

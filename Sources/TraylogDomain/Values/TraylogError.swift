@@ -49,7 +49,8 @@ public struct StoreFailure: Error, Hashable, Sendable {
         case damaged
         /// A `traylog restore` into the store was not finished: repeat it.
         case unfinished
-        /// The target of a backup or a restore is not empty, or is inside of the store.
+        /// The path can hold no new store, backup or archive: there are other files, it is inside of the store, or it is no
+        /// path of the system.
         case unusableTarget
         /// The installed LMDB, the file system or the environment cannot hold a store.
         case unsupported

@@ -4,12 +4,21 @@ extension Command: Decodable {
     /// Reads a command in the form of a line of `append`, by the same rules: members that its kind does not have, limits and
     /// all.
     ///
+    /// The members of objects in `data` are sorted by name, because decoders do not tell their order. A decoder that rounds
+    /// numbers has done so before: `JSONDecoder` keeps integers of 128 bits, and other numbers as `Double`.
+    /// ``init(json:)-(String)`` keeps all of `data` as given.
+    ///
     /// - Throws: `DecodingError.dataCorrupted`, whose `underlyingError` is the ``Refusal``.
     public init(from decoder: any Decoder) throws { try self.init(JSONTree(from: decoder), decoder) }
 
     init(_ tree: JSONTree, _ decoder: any Decoder) throws {
-        let text = tree.text
-        do {
+        do throws(Refusal) {
+            let text: [UInt8]
+            do {
+                text = try tree.withExactData().text
+            } catch {
+                throw .invalid(field: JSONTree.dataText.stringValue, reason: error.description)
+            }
             try self.init(json: text.span)
         } catch {
             throw DecodingError.dataCorrupted(

@@ -3,7 +3,8 @@ import TraylogDomain
 extension Event: Decodable {
     /// Reads an event as `log` prints it.
     ///
-    /// Fields of later versions are not kept, and neither is what a stored event knows of its command.
+    /// Fields of later versions are not kept, and neither is what a stored event knows of its command; both do not count when
+    /// events are compared.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(
@@ -57,7 +58,7 @@ extension Content: Decodable {
             summaryArgument: try fields[maybe: "summaryArgument"],
             summaryCount: try fields[maybe: "summaryCount"] ?? 1, isSilent: try fields[maybe: "silent"] ?? false,
             level: try fields[maybe: "level"] ?? .active, expiresAt: try fields[maybe: "expiresAt"],
-            collapseKey: try fields[maybe: "collapseKey"], data: try fields.raw("data"))
+            collapseKey: try fields[maybe: "collapseKey"], data: try fields.data())
     }
 }
 
@@ -76,6 +77,6 @@ extension ContentEdit: Decodable {
         summaryCount = try change("summaryCount")
         level = try change("level")
         expiresAt = try change("expiresAt")
-        data = try fields.isNull("data") ? .clear : fields.raw("data").map { .set($0) } ?? .keep
+        data = try fields.isNull("data") ? .clear : fields.data().map { .set($0) } ?? .keep
     }
 }

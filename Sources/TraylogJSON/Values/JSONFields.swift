@@ -27,10 +27,17 @@ package struct JSONFields {
 
     func isNull(_ name: JSONName) throws -> Bool { try container.contains(name) && container.decodeNil(forKey: name) }
 
-    /// A value of any kind as JSON text; nil for a member that is missing.
-    func raw(_ name: JSONName) throws -> String? {
-        guard container.contains(name) else { return nil }
-        return String(decoding: try container.decode(JSONTree.self, forKey: name).text, as: UTF8.self)
+    /// The member `data` as JSON text, as it was before an encoder changed it; nil when it is missing.
+    ///
+    /// The members of its objects are sorted.
+    func data() throws -> String? {
+        let name = JSONTree.dataText
+        guard let text: String = try self[maybe: name] else {
+            guard container.contains("data") else { return nil }
+            return String(decoding: try container.decode(JSONTree.self, forKey: "data").text, as: UTF8.self)
+        }
+        if let fault = JSONScanner.fault(in: text.utf8Span.span) { throw self.fault(name, fault.description) }
+        return text
     }
 
     func fault(_ name: JSONName, _ description: String) -> DecodingError {

@@ -9,6 +9,12 @@ extension LMDBError {
     package static func system(
         _ error: SystemError, operation: String, path: String?, file: FileDescriptor? = nil
     ) -> LMDBError {
+        if let path, path.utf8.contains(0) {
+            let name = path.replacing("\0", with: "\\0")
+            return LMDBError(
+                .unusableTarget, operation: operation, path: name,
+                message: "The path \(name) has a NUL character, where the system would end it: give a path without.")
+        }
         let (code, message) =
             error == .inputOutput ? meaningOfInputOutputError(file, path: path) : meaning(of: error)
         return LMDBError(code, operation: operation, path: path, message: message)

@@ -33,6 +33,7 @@ package struct FileDescriptor: Hashable, Sendable {
 
     /// Opens a file; a new one gets mode 0600, less what the umask takes.
     package init(opening path: String, _ options: Options) throws(SystemError) {
+        try SystemError.check(path: path)
         number = unsafe try SystemError.check(open(path, options.rawValue | O_CLOEXEC, 0o600))
     }
 

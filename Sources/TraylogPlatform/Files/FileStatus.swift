@@ -27,6 +27,7 @@ package struct FileStatus: Sendable {
 
     /// Looks at the file at `path`, which it does not open.
     package init(path: String, followingLinks: Bool = true) throws(SystemError) {
+        try SystemError.check(path: path)
         var raw = stat()
         unsafe try SystemError.check(followingLinks ? stat(path, &raw) : lstat(path, &raw))
         self.init(raw)

@@ -2,11 +2,29 @@ import Glibc
 
 /// Names of files and directories, and what is done with files by their names.
 package enum Files {
-    /// The path without links and dots, which means the same from every directory; as given where no file exists.
+    /// The path without links and dots, which means the same from every directory and at any time.
+    ///
+    /// What does not exist yet is named in the directory that does; a path with a NUL character stays as it is.
     package static func absolutePath(of path: String) -> String {
-        guard let resolved = unsafe realpath(path, nil) else { return path }
-        defer { unsafe free(resolved) }
-        return unsafe String(cString: resolved)
+        if path.utf8.contains(0) { return path }
+        if let resolved = unsafe realpath(path.isEmpty ? "." : path, nil) {
+            defer { unsafe free(resolved) }
+            return unsafe String(cString: resolved)
+        }
+        var trimmed = path[...]
+        while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
+        guard let slash = trimmed.lastIndex(of: "/") else {
+            // The directory of the process was removed when even that has no path.
+            return trimmed == "." ? path : join(absolutePath(of: "."), trimmed)
+        }
+        guard trimmed.count > 1 else { return path }
+        return join(
+            absolutePath(of: slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])),
+            trimmed[slash...].dropFirst())
+    }
+
+    private static func join(_ directory: String, _ name: Substring) -> String {
+        directory == "/" ? "/\(name)" : "\(directory)/\(name)"
     }
 
     /// The directory that a path lies in, by its text alone.
@@ -20,25 +38,32 @@ package enum Files {
     }
 
     package static func remove(_ path: String) throws(SystemError) {
+        try SystemError.check(path: path)
         unsafe try SystemError.check(unlink(path))
     }
 
     /// Gives a file another name in one step, in place of a file that has it.
     package static func rename(_ path: String, to newPath: String) throws(SystemError) {
+        try SystemError.check(path: path)
+        try SystemError.check(path: newPath)
         unsafe try SystemError.check(Glibc.rename(path, newPath))
     }
 
     /// Gives a file a second name, which must be free.
     package static func link(_ path: String, to newPath: String) throws(SystemError) {
+        try SystemError.check(path: path)
+        try SystemError.check(path: newPath)
         unsafe try SystemError.check(Glibc.link(path, newPath))
     }
 
     package static func setMode(_ mode: UInt32, of path: String) throws(SystemError) {
+        try SystemError.check(path: path)
         unsafe try SystemError.check(chmod(path, mode))
     }
 
     /// Gives a file, or the link itself, to a user and a group.
     package static func setOwner(_ owner: UInt32, group: UInt32, of path: String) throws(SystemError) {
+        try SystemError.check(path: path)
         unsafe try SystemError.check(lchown(path, owner, group))
     }
 
@@ -53,6 +78,7 @@ package enum Files {
     ///
     /// - Returns: false when there is something of this name already.
     package static func createDirectory(_ path: String) throws(SystemError) -> Bool {
+        try SystemError.check(path: path)
         guard unsafe mkdir(path, 0o700) == 0 else {
             guard errno == EEXIST else { throw .last }
             return false
@@ -64,6 +90,7 @@ package enum Files {
 
     /// Removes an empty directory.
     package static func removeDirectory(_ path: String) throws(SystemError) {
+        try SystemError.check(path: path)
         unsafe try SystemError.check(rmdir(path))
     }
 
@@ -85,6 +112,7 @@ package enum Files {
 
     /// The names in a directory, ascending, but for itself and its parent.
     package static func names(in directory: String) throws(SystemError) -> [String] {
+        try SystemError.check(path: directory)
         guard let stream = unsafe opendir(directory) else { throw .last }
         defer { unsafe _ = closedir(stream) }
         var names: [String] = []

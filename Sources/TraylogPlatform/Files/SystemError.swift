@@ -27,8 +27,14 @@ package struct SystemError: Error, Hashable, Sendable {
     package static let inputOutput = SystemError(number: EIO)
     package static let tooManyOpenFiles = SystemError(number: EMFILE)
     package static let tooManyOpenFilesInSystem = SystemError(number: ENFILE)
+    package static let invalidArgument = SystemError(number: EINVAL)
     package static let notSupported = SystemError(number: EOPNOTSUPP)
     package static let notImplemented = SystemError(number: ENOSYS)
+
+    /// Refuses a path with a NUL character, where the system would take the path to end.
+    static func check(path: String) throws(SystemError) {
+        if path.utf8.contains(0) { throw .invalidArgument }
+    }
 
     /// Throws the error of a call that returned a negative number.
     @discardableResult

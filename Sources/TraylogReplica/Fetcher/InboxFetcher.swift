@@ -49,12 +49,12 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
     ///   - user: whose tray it is.
     ///   - pageSize: 1…``Limits/pageItems``.
     ///   - limit: the maximum number of items to keep; 0 for no limit.
-    ///   - filtersSilent: leaves out silent items.
+    ///   - filtersSilent: whether silent items are left out; nil for what `query` says, which leaves them out by default.
     ///   - query: its view and filters; its page is not used.
     /// - Throws: ``TraylogError/refused(_:)`` when the page size or the limit is out of range.
     public init(
         _ source: Source, user: String, pageSize: Int = Limits.defaultPageItems, limit: Int = 200,
-        filtersSilent: Bool = true, query: InboxQuery = InboxQuery()
+        filtersSilent: Bool? = nil, query: InboxQuery = InboxQuery()
     ) throws(TraylogError) {
         guard (1...Limits.pageItems).contains(pageSize) else {
             throw .refused(
@@ -64,7 +64,7 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
             throw .refused(.invalid(field: "limit", reason: "must be 0 (for none) or more, not \(limit)"))
         }
         var query = query
-        query.includeSilent = !filtersSilent
+        if let filtersSilent { query.includeSilent = !filtersSilent }
         (self.source, self.user, self.pageSize, self.limit, self.query) = (source, user, pageSize, limit, query)
         state = Mutex(State(fetched: FetchedItems(limit: limit == 0 ? .max : limit)))
     }

@@ -40,14 +40,15 @@ enum TextOracle {
         if (try? JSONMembers(bytes.span)) != nil, !isValid { return "members of what is not JSON" }
         guard isValid else { return nil }
         guard String(validating: bytes, as: UTF8.self) != nil else { return "valid, and not UTF-8" }
-        guard JSONScanner.areEqual(bytes.span, bytes.span) else { return "a value differs from itself" }
+        guard let canonical = CanonicalJSON.bytes(of: bytes.span) else { return "a value has no canonical form" }
+        guard CanonicalJSON.bytes(of: canonical.span) == canonical else { return "a canonical form is not its own" }
         let member = Array(#"{"a":"#.utf8) + bytes + Array("}".utf8)
         guard let members = try? JSONMembers(member.span) else {
             // One level deeper may be too deep.
             return JSONScanner.isValid(member.span) ? "a valid member is not found" : nil
         }
         guard let range = members.values["a"] else { return "the member is not there" }
-        return JSONScanner.areEqual(member.span.extracting(range), bytes.span) ? nil : "the member is another value"
+        return CanonicalJSON.areEqual(member.span.extracting(range), bytes.span) ? nil : "the member is another value"
     }
 
     static func complaint(aboutExportLine bytes: [UInt8]) -> String? {

@@ -151,7 +151,9 @@ extension HistoryGenerator {
 
     private static let data = [
         "{}", "[]", "7", "-0.5e3", "\"text\"", "true", "{\"a\":[1,2,{\"b\":null}],\"é\":\"\\u00e9\"}",
-        " { \"spaced\" : 1 } ",
+        " { \"spaced\" : 1 } ", "{\"spaced\":1.0}", "-500", "-5E+2", "\"\\u0074ext\"",
+        "{\"\\u00e9\":\"é\",\"a\":[1.0,20e-1,{\"b\":null}]}", "12345678901234567890123", "12345678901234567890124",
+        "{\"a\":1,\"a\":2}", "{\"a\":2,\"a\":1}",
     ]
 
     /// Texts of exactly the largest size that is allowed.

@@ -29,7 +29,7 @@ extension NaiveStore {
             return .woken(item: item.seq)
         case .edit(let reference, let edit):
             let item = try own(reference, state)
-            return sameBytes(item.content, item.content.edited(edit)) ? nil : .edited(item: item.seq, edit)
+            return item.content.isUnchanged(in: item.content.edited(edit)) ? nil : .edited(item: item.seq, edit)
         case .retract(let reference):
             return .retracted(item: try own(reference, state).seq)
         case .subscribe(let topic):
@@ -49,7 +49,7 @@ extension NaiveStore {
             return .broadcast(topic: topic, content)
         case .edit(let reference, let edit):
             let item = try broadcast(reference)
-            return sameBytes(item.content, item.content.edited(edit)) ? nil : .edited(item: item.seq, edit)
+            return item.content.isUnchanged(in: item.content.edited(edit)) ? nil : .edited(item: item.seq, edit)
         case .retract(let reference):
             return .retracted(item: try broadcast(reference).seq)
         default:

@@ -74,7 +74,10 @@ struct TrayAnswers {
             let page = try state.shownItems(query, hasher: hasher, stored: source)
             let items = try page.items.map { try $0.item(from: source) }
             let expected = rest.prefix(query.limit)
-            let same = items.elementsEqual(expected) { $0 == $1 && $0.content.hasSameBytes(as: $1.content) }
+            let same = items.elementsEqual(expected) {
+                $0 == $1 && $0.content.hasSameValues(as: $1.content)
+                    && $0.content.data.hasSameBytes(as: $1.content.data)
+            }
             #expect(same, "seed \(seed), after \(naive.head): \(query)")
             rest = rest.dropFirst(query.limit)
             #expect((page.next == nil) == rest.isEmpty, "seed \(seed), after \(naive.head): \(query)")

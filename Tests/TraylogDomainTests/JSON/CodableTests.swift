@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import TraylogDomain
@@ -67,24 +68,72 @@ import Testing
         }
     }
 
-    /// Encoded it is the same JSON as written; decoded from either it is the same value.
-    private func expectForm<Value: JSONForm & Decodable & Equatable>(_ value: Value, _ seed: UInt64) throws {
-        let written = Data(value.json.utf8)
-        let encoded = try JSONEncoder().encode(value)
-        let objects = try [written, encoded].map { try JSONSerialization.jsonObject(with: $0) as? NSDictionary }
-        #expect(objects[0] == objects[1], "seed \(seed): \(value.json)")
-        for data in [written, encoded] {
-            let again = try JSONDecoder().decode(Value.self, from: data)
-            #expect(
-                again.json == (try JSONDecoder().decode(Value.self, from: Data(again.json.utf8))).json, "seed \(seed)")
-            #expect(withoutData(again.json) == withoutData(value.json), "seed \(seed)")
+    /// Encoded in any formatting, and with its members in any order as another process would write them, it is decoded to an
+    /// equal value; encoded it is the same JSON as written.
+    private func expectForm<Value: JSONForm & Decodable & Hashable>(_ value: Value, _ seed: UInt64) throws {
+        var random = RandomCommands(seed: seed)
+        let encoder = JSONEncoder()
+        var texts = [Data(value.json.utf8), Data(random.rewritten(value.json).utf8)]
+        for formatting: JSONEncoder.OutputFormatting in [[], .prettyPrinted, [.sortedKeys, .withoutEscapingSlashes]] {
+            encoder.outputFormatting = formatting
+            texts.append(try encoder.encode(value))
         }
+        texts.append(Data(random.rewritten(String(decoding: texts[2], as: UTF8.self), numbers: false).utf8))
+        // A decoder rounds long numbers in text that no encoder wrote, and an encoder says so in `dataText`.
+        let isExact =
+            !value.json.contains(/[0-9.]{16}/) && !String(decoding: texts[2], as: UTF8.self).contains("\"dataText\":")
+        for (index, data) in texts.enumerated() where isExact || index > 1 {
+            let again = try JSONDecoder().decode(Value.self, from: data)
+            #expect(again == value, "seed \(seed), text \(index): \(value.json)")
+            #expect(again.hashValue == value.hashValue, "seed \(seed), text \(index): \(value.json)")
+        }
+        guard isExact else { return }
+        #expect(
+            NaiveData(String(decoding: texts[2], as: UTF8.self)) == NaiveData(value.json), "seed \(seed): \(value.json)"
+        )
     }
 
-    /// The spaces, escapes and fractions of `data` are not kept by encoders; their values were compared before.
-    private func withoutData(_ json: String) -> String {
-        guard let start = json.range(of: "\"data\":") else { return json }
-        return String(json[..<start.lowerBound])
+    @Test(arguments: [
+        ("12345678901234567890123", nil), ("-12345678901234567890123", nil), ("18446744073709551615", nil),
+        ("1e30", nil),
+        ("-0", nil), ("1.0", nil), ("5e-324", nil), (#"{"b":1,"a":2}"#, nil),
+        ("1e400", #"{"data":1.7976931348623157e+308,"dataText":"1e400"}"#),
+        ("3.14159265358979323846", #"{"data":3.141592653589793,"dataText":"3.14159265358979323846"}"#),
+        (#"{"a":1,"a":2}"#, #"{"data":{"a":2},"dataText":"{\"a\":1,\"a\":2}"}"#),
+        (#"{"data":{"dataText":"x"}}"#, nil),
+    ])
+    func anEncoderKeepsDataOrItsText(data: String, form: String?) throws {
+        let content = Content(data: data)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let encoded = try encoder.encode(content)
+        if let form { #expect(String(decoding: encoded, as: UTF8.self) == form) }
+        #expect(String(decoding: encoded, as: UTF8.self).hasPrefix(#"{"data":"#))
+        #expect(try JSONDecoder().decode(Content.self, from: encoded) == content)
+        let command = Command.notify("ada", content, key: "k")
+        #expect(try JSONDecoder().decode(Command.self, from: encoder.encode(command)) == command)
+        var edit = ContentEdit()
+        edit.data = .set(data)
+        #expect(try JSONDecoder().decode(ContentEdit.self, from: encoder.encode(edit)) == edit)
+        let list = try PropertyListEncoder().encode(content)
+        #expect(try PropertyListDecoder().decode(Content.self, from: list) == content)
+    }
+
+    @Test(arguments: [#"{"data":1,"dataText":"{"}"#, #"{"data":1,"dataText":7}"#])
+    func dataTextThatIsNoJSONIsADecodingError(text: String) {
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(Content.self, from: Data(text.utf8)) }
+        let command = #"{"kind":"notify","user":"ada","# + text.dropFirst()
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(Command.self, from: Data(command.utf8)) }
+    }
+
+    @Test func aDecodedCommandHasItsDataInOneOrder() throws {
+        var random = RandomCommands(seed: 7)
+        let text = #"{"kind":"notify","user":"ada","key":"k","data":{"d":[{"f":1,"e":2}],"c":3,"b":4,"a":5}}"#
+        for _ in 0..<50 {
+            let command = try JSONDecoder().decode(Command.self, from: Data(random.rewritten(text).utf8))
+            guard case .notify(let content) = command.action else { return #expect(Bool(false)) }
+            #expect(content.data == #"{"a":5,"b":4,"c":3,"d":[{"e":2,"f":1}]}"#)
+        }
     }
 
     @Test func plainValuesAreOneNumberOrWord() throws {

@@ -111,8 +111,84 @@ struct RandomCommands {
         String((0..<Int.random(in: counts, using: &generator)).map { _ in alphabet.randomElement(using: &generator)! })
     }
 
-    private mutating func data() -> String {
-        ["null", "1.50", "[1 ,\t2]", "{\"a\" : {\"b\":\"\\u00e9é\"}}", "\"\\/\"", "-0e5", "true"]
-            .randomElement(using: &generator)!
+    /// Any JSON value as text, with white space, escapes, long numbers and repeated names.
+    mutating func data() -> String {
+        // A line of JSON does not tell space around a value from its own.
+        String(data(depth: 0).drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+    }
+
+    private mutating func data(depth: Int) -> String {
+        let space = [" ", "", "", "\t"].randomElement(using: &generator)!
+        switch Int.random(in: depth < 4 ? 0..<9 : 0..<6, using: &generator) {
+        case 0, 1: return space + jsonNumber()
+        case 2, 3: return jsonString() + space
+        case 4, 5: return ["null", "true", "false"].randomElement(using: &generator)!
+        case 6: return "[" + list { $0.data(depth: depth + 1) } + space + "]"
+        default: return "{" + space + list { "\($0.jsonString()):\(space)\($0.data(depth: depth + 1))" } + "}"
+        }
+    }
+
+    private mutating func list(_ element: (inout RandomCommands) -> String) -> String {
+        (0..<Int.random(in: 0...4, using: &generator)).map { _ in element(&self) }.joined(separator: ",")
+    }
+
+    private mutating func jsonString() -> String {
+        [
+            "\"\"", "\"a\"", "\"b\"", "\"\\u0061\"", "\"\\u00e9é\"", "\"\\/\"", "\"\\ud83d\\ude00\"", "\"dataText\"",
+            "\"data\"",
+        ]
+        .randomElement(using: &generator)!
+    }
+
+    mutating func jsonNumber() -> String {
+        func digits(_ counts: ClosedRange<Int>) -> String {
+            (0..<Int.random(in: counts, using: &generator)).map { _ in "0123456789".randomElement(using: &generator)! }
+                .reduce(into: "") { $0.append($1) }
+        }
+        let whole = ["0", "1", "1\(digits(0...5))", "9\(digits(0...45))"].randomElement(using: &generator)!
+        let fraction = ["", "", ".0", ".5", ".\(digits(1...30))"].randomElement(using: &generator)!
+        let power = ["", "", "e0", "E+2", "e-03", "e\(digits(1...3))"].randomElement(using: &generator)!
+        return (Bool.random(using: &generator) ? "-" : "") + whole + fraction + power
+    }
+
+    /// The same JSON value in other words: members in another order, other white space, numbers and escapes.
+    ///
+    /// - Parameter numbers: false to leave those as an encoder writes them.
+    mutating func rewritten(_ text: String, numbers: Bool = true) -> String {
+        guard let tree = try? JSONTree(text.utf8Span.span) else { return text }
+        return rewritten(tree, numbers)
+    }
+
+    private mutating func rewritten(_ tree: JSONTree, _ numbers: Bool) -> String {
+        let space = ["", " ", "\r\n"].randomElement(using: &generator)!
+        switch tree {
+        case .array(let elements):
+            return "[" + elements.map { rewritten($0, numbers) + space }.joined(separator: ",") + "]"
+        case .object(let members):
+            var order: [String: UInt64] = [:]
+            for member in members { order[member.name] = generator.next() }
+            // Members of one name stay in their order.
+            let shuffled = members.enumerated().sorted { left, right in
+                (order[left.element.name]!, left.offset) < (order[right.element.name]!, right.offset)
+            }
+            return "{"
+                + shuffled.map { escaped($0.element.name) + space + ":" + rewritten($0.element.value, numbers) }
+                .joined(separator: ",") + space + "}"
+        case .string(let text): return escaped(text)
+        case .integer(let integer) where numbers:
+            return "\(integer)" + ["", ".0", "e0", ".00E+0"].randomElement(using: &generator)!
+        default: return String(decoding: tree.text, as: UTF8.self)
+        }
+    }
+
+    private mutating func escaped(_ text: String) -> String {
+        let escapes = Bool.random(using: &generator)
+        return "\""
+            + text.utf16.map { unit in
+                let isPlain = !escapes && unit < 0x80 && unit >= 0x20 && unit != 0x22 && unit != 0x5c
+                let hex = String(unit, radix: 16)
+                return isPlain
+                    ? String(Unicode.Scalar(UInt8(unit))) : "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+            }.joined() + "\""
     }
 }

@@ -60,7 +60,7 @@ import TraylogFoundation
     }
 
     @Test func failuresSayWhereAndWhetherToTryAgain() throws {
-        let path = NSTemporaryDirectory() + "/traylog-missing-\(UInt64.random(in: 0 ... .max))"
+        let path = FileManager.default.temporaryDirectory.path + "/traylog-missing-\(UInt64.random(in: 0 ... .max))"
         let error = #expect(throws: TraylogError.self) { _ = try StoreReader.open(path) }
         guard case .failed(let failure) = error else {
             Issue.record("not failed")

@@ -58,6 +58,7 @@ enum Forwarding {
         let body = ResponseBody(contentLength: length) { [relay] writer in
             do {
                 for try await part in answer.body { try await writer.write(part) }
+                try Task.checkCancellation()
             } catch {
                 await relay?.end()
                 throw error
@@ -131,7 +132,12 @@ private struct BodyRelay: AsyncSequence, Sendable {
 
         mutating func next() async throws -> ByteBuffer? {
             wishes.yield()
-            return try await parts.next()
+            guard let part = try await parts.next() else {
+                // A stream ends for a cancelled task. The owner would take what it has for the whole body.
+                try Task.checkCancellation()
+                return nil
+            }
+            return part
         }
     }
 

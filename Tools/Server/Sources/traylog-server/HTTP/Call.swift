@@ -165,7 +165,12 @@ struct BodyParts: Sendable {
 
     /// The next part; nil at the end.
     nonisolated(nonsending) func next() async throws -> ByteBuffer? {
-        try await source.iterator.next()
+        guard let part = try await source.iterator.next() else {
+            // A cancelled task is told of the end, too.
+            try Task.checkCancellation()
+            return nil
+        }
+        return part
     }
 }
 

@@ -62,7 +62,7 @@ final class Metrics: Sendable {
         var expired: UInt64 = 0
         var compactions: UInt64 = 0
         var faults: [BackgroundWork: UInt64] = [
-            .tick: 0, .flush: 0, .sync: 0, .compaction: 0, .projection: 0, .closing: 0,
+            .tick: 0, .flush: 0, .sync: 0, .compaction: 0, .closing: 0, .location: 0, .projection: 0,
         ]
     }
 
