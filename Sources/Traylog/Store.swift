@@ -27,14 +27,14 @@ public final class Store: TrayQueries {
     private init(
         directory: String, environment: Environment, queries: Queries, hasher: IdentityHasher, writer: Writer,
         projections: ProjectionBoard, thread: OSThread, options: StoreOptions, largestGroupBytes: Int?,
-        isTemporary: Bool
+        erasures: RecentErasures, isTemporary: Bool
     ) {
         self.largestGroupBytes = largestGroupBytes
         (self.projections, self.hasher, observer) = (projections, hasher, options.observer)
         self.directory = directory
         self.writer = writer
         self.queries = queries
-        let rewriter = StoreRewriter(source: queries.source, host: writer)
+        let rewriter = StoreRewriter(source: queries.source, host: writer, erasures: erasures)
         self.rewriter = rewriter
         let compaction = options.compaction.map { policy in
             let work = AutomaticCompaction(policy, observer: options.observer)
@@ -137,6 +137,7 @@ public final class Store: TrayQueries {
         let tables = Tables(environment)
         let store = try LiveStore.open(environment, tables: tables, options: options)
         let (hasher, head) = (store.hasher, store.head.seq)
+        let erasures = try RecentErasures(directory: directory, hasher: hasher)
         let memory = StoreLock(WriterMemory(store: store, flusher: Flusher(options)))
         let hub = ObservationHub(hasher: hasher, watch: nil)
         let projections = ProjectionBoard(directory: directory)
@@ -154,7 +155,7 @@ public final class Store: TrayQueries {
             directory: directory, environment: environment,
             queries: Queries(source: source, hub: hub, observer: options.observer),
             hasher: hasher, writer: writer, projections: projections, thread: thread, options: options,
-            largestGroupBytes: logOfRecord?.largestGroupBytes, isTemporary: isTemporary)
+            largestGroupBytes: logOfRecord?.largestGroupBytes, erasures: erasures, isTemporary: isTemporary)
     }
 
     /// Brings the stored states up to the log and gives the store free, while the task waits; later calls fail with
