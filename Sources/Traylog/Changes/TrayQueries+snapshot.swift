@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogQueries
 import TraylogStates
 import TraylogReplica
@@ -16,7 +17,7 @@ extension BlockingQueries {
     ///   - limit: items in a page, 1 to 10,000.
     ///   - contents: of so many newest items the page has the content.
     /// - Throws: ``TraylogError``: refused `compacted` below the floor, also when the floor moved between two pages,
-    ///   `upToBeyondHead`, `invalid`; failed.
+    ///   `upToBeyondHead`, `invalid`, `erased` when the user of the cursor was erased; failed.
     /// - Complexity: O(items above the cursor), and reading the events of a page.
     public func snapshot(
         of user: String, asOf: Moment? = nil, cursor: SnapshotCursor? = nil, limit: Int = 10_000, contents: Int = 200
@@ -26,6 +27,8 @@ extension BlockingQueries {
                 throw Refusal.invalid(field: "limit", reason: "must be 1 to 10000, not \(limit)")
             }
             if let cursor, cursor.stream != now.stream.rawValue {
+                let stream = StreamID(rawValue: cursor.stream)
+                if try now.store.root(stream)?.name == .erased(stream) { throw Refusal.erased(user: user) }
                 throw Refusal.invalid(field: "cursor", reason: "is not of this user")
             }
             let view = try now.at(cursor.map { .seq($0.asOf) } ?? asOf)

@@ -25,6 +25,8 @@ public enum Refusal: Error, Hashable, Sendable {
     case compacted(floor: Seq, archive: String?)
     /// The user is held, so nobody can erase the user.
     case held(user: String)
+    /// The person whose events were followed, or paged through, was erased; the name may be somebody else's by now.
+    case erased(user: String)
 }
 
 extension Refusal {
@@ -41,6 +43,7 @@ extension Refusal {
         case .keyConflict: "keyConflict"
         case .compacted: "compacted"
         case .held: "held"
+        case .erased: "erased"
         }
     }
 
@@ -71,6 +74,8 @@ extension Refusal {
                 + (archive.map { "; the events before it are in the archive \($0)" } ?? "")
         case .held(let user):
             "\(user) is held and cannot be erased; a release comes first"
+        case .erased(let user):
+            "\(user) was erased, and the name may be somebody else's now: begin anew"
         }
     }
 }

@@ -37,6 +37,7 @@ extension Refusal: Decodable {
             let archive = message.parts(around: " are in the archive ").1
             self = .compacted(floor: number, archive: archive.isEmpty ? nil : archive)
         case "held": self = .held(user: message.parts(around: " is held and cannot be erased").0)
+        case "erased": self = .erased(user: message.parts(around: " was erased, and the name may").0)
         default: return nil
         }
     }
