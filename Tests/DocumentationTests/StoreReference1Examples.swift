@@ -171,39 +171,33 @@ private struct StoreReference1 {
 
     func sample20() async throws {
         // example: StoreReference1, 20: BlockingStore
-        print(try store.blocking.tick().woken)
-        // end
-    }
-
-    func sample21() async throws {
-        // example: StoreReference1, 21: BlockingStore
         store.blocking.close()
         // end
     }
 
-    func sample22() async throws {
-        // example: StoreReference1, 22: ChangeFollower
+    func sample21() async throws {
+        // example: StoreReference1, 21: ChangeFollower
         for try await changes in store.followChanges(of: "ann", after: 100) { print(changes.through) }
         // end
     }
 
-    func sample23() async throws {
-        // example: StoreReference1, 23: TrayQueries+changesAsync
+    func sample22() async throws {
+        // example: StoreReference1, 22: TrayQueries+changesAsync
         let changes = try await store.changes(of: "ann", after: 100)
         print(changes.events.count, changes.through)
         // end
         _ = changes
     }
 
-    func sample24() async throws {
-        // example: StoreReference1, 24: TrayQueries+changesAsync
+    func sample23() async throws {
+        // example: StoreReference1, 23: TrayQueries+changesAsync
         let version = try await store.version(of: "ann")
         // end
         _ = version
     }
 
-    func sample25() async throws {
-        // example: StoreReference1, 25: TrayQueries+changesAsync
+    func sample24() async throws {
+        // example: StoreReference1, 24: TrayQueries+changesAsync
         let snapshot = try await store.snapshot(of: "ann")
         var replica = try TrayReplica([snapshot])
         let changes = try await store.changes(of: "ann", after: snapshot.asOf)
@@ -214,15 +208,23 @@ private struct StoreReference1 {
         _ = changes
     }
 
-    func sample26() async throws {
-        // example: StoreReference1, 26: TrayQueries+changesAsync
+    func sample25() async throws {
+        // example: StoreReference1, 25: TrayQueries+changesAsync
         print(try await store.storeIdentity())
         // end
     }
 
-    func sample27() async throws {
-        // example: StoreReference1, 27: Store+compact
+    func sample26() async throws {
+        // example: StoreReference1, 26: Store+compact
         let report = try await store.compact(before: .daysAgo(90), archive: "/var/lib/shop/archives")
+        print(report.json)
+        // end
+        _ = report
+    }
+
+    func sample27() async throws {
+        // example: StoreReference1, 27: Store+erase
+        let report = try await store.erase("ann", actor: "support")
         print(report.json)
         // end
         _ = report
@@ -230,10 +232,10 @@ private struct StoreReference1 {
 
     func sample28() async throws {
         // example: StoreReference1, 28: Store+erase
-        let report = try await store.erase("ann", actor: "support")
-        print(report.json)
+        let issuedAt = Timestamp(milliseconds: 1_767_225_600_000)
+        if let erasedAt = store.lastErasure(of: "ann"), issuedAt <= erasedAt { print("sign in again") }
         // end
-        _ = report
+        _ = issuedAt
     }
 
     func sample29() async throws {
