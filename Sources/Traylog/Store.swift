@@ -168,17 +168,17 @@ public final class Store: TrayQueries {
         _ directory: String, options: StoreOptions, logOfRecord: (any LogOfRecord)?, isTemporary: Bool
     ) throws(TraylogError) -> Store {
         try open(
-            directory, options: options, logOfRecord: logOfRecord, follows: logOfRecord != nil, isTemporary: isTemporary
-        )
+            directory, options: options, logOfRecord: logOfRecord, origin: logOfRecord == nil ? .itself : .logOfRecord,
+            isTemporary: isTemporary)
     }
 
     /// Opens a store that takes its events from another one by ``apply(_:expecting:root:source:)``: it stays a copy.
     static func openToFollow(_ directory: String, options: StoreOptions) throws(TraylogError) -> Store {
-        try open(directory, options: options, logOfRecord: nil, follows: true, isTemporary: false)
+        try open(directory, options: options, logOfRecord: nil, origin: .otherStore, isTemporary: false)
     }
 
     private static func open(
-        _ directory: String, options: StoreOptions, logOfRecord: (any LogOfRecord)?, follows: Bool, isTemporary: Bool
+        _ directory: String, options: StoreOptions, logOfRecord: (any LogOfRecord)?, origin: EventOrigin, isTemporary: Bool
     ) throws(TraylogError) -> Store {
         do {
             try options.validate()
@@ -189,7 +189,7 @@ public final class Store: TrayQueries {
                 configuration: Environment.Configuration(options))
             do {
                 return try start(
-                    directory, environment, options, logOfRecord, follows: follows, isTemporary: isTemporary)
+                    directory, environment, options, logOfRecord, origin: origin, isTemporary: isTemporary)
             } catch {
                 environment.close()
                 throw error
@@ -201,22 +201,23 @@ public final class Store: TrayQueries {
 
     private static func start(
         _ directory: String, _ environment: Environment, _ options: StoreOptions, _ logOfRecord: (any LogOfRecord)?,
-        follows: Bool, isTemporary: Bool
+        origin: EventOrigin, isTemporary: Bool
     ) throws -> Store {
         // A process that died, or a relaxed one, may have left a commit that can be read and is not on disk yet. What is
         // answered from here on rests on it.
         try environment.sync()
         let tables = Tables(environment)
-        try LiveStore.claim(environment, tables: tables, options: options, follows: follows)
+        try LiveStore.claim(environment, tables: tables, options: options, origin: origin)
         let store = try LiveStore.open(environment, tables: tables, options: options)
         let (hasher, head) = (store.hasher, store.head.seq)
+        let erasures = try RecentErasures(directory: directory, hasher: hasher)
         let memory = StoreLock(WriterMemory(store: store, flusher: Flusher(options)))
         let hub = ObservationHub(hasher: hasher, watch: nil)
         let projections = ProjectionBoard(directory: directory)
         let writer = Writer(directory: directory, environment: environment)
         let source = LiveSource(
             directory: directory, environment: environment, tables: tables, memory: memory, hasher: hasher)
-        let rewriter = StoreRewriter(source: source, host: writer)
+        let rewriter = StoreRewriter(source: source, host: writer, erasures: erasures)
         let log = try logOfRecord.map { try CalledLog($0) }
         let threads: Threads
         do {

@@ -13,7 +13,54 @@ extension Command {
         guard line.count <= Limits.commandLineBytes else {
             throw .invalid(field: "line", reason: "is longer than \(Limits.commandLineBytes) bytes")
         }
-        try self.init(try CommandDraft(line))
+        var draft = CommandDraft()
+        try draft.read(line)
+        try self.init(draft)
+        try validate(dataIsJSON: true)
+    }
+
+    /// Reads a command from the body of a request whose path says some of it, such as the user.
+    ///
+    /// ```swift
+    /// let body = Array(#"{"title":"Build 17 failed"}"#.utf8)
+    /// let command = try Command(body: body.span, kind: "notify", user: "ada")
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - body: as a line of ``init(json:)-(Span<UInt8>)``, without what is given here; empty for an object without members.
+    ///   - kind: the kind of command.
+    ///   - user: whose command it is; nil for one of the whole store.
+    ///   - item: the item of an `edit`, a `retract`, a `snooze` or a `wake`.
+    ///   - topic: the topic of a `broadcast`, a `subscribe` or an `unsubscribe`.
+    ///   - thread: the thread of a `mute` or an `unmute`.
+    ///   - category: the category of one of these.
+    /// - Throws: ``Refusal/invalid(field:reason:)`` with the member at fault, or `body` when it is not a member's; places in the
+    ///   reason count the bytes of `body`.
+    public init(
+        body: Span<UInt8>, kind: String, user: String?, item: ItemReference? = nil, topic: String? = nil,
+        thread: String? = nil, category: String? = nil
+    ) throws(Refusal) {
+        guard body.count <= Limits.commandLineBytes else {
+            throw .invalid(field: "body", reason: "is longer than \(Limits.commandLineBytes) bytes")
+        }
+        guard let kind = CommandKind.names.value(kind) else {
+            throw .invalid(field: "kind", reason: "unknown kind \"\(Refusal.excerpt(kind))\"")
+        }
+        var draft = CommandDraft()
+        (draft.kind, draft.user, draft.item, draft.topic) = (kind, user, item, topic)
+        (draft.content.thread, draft.content.category) = (thread, category)
+        draft.present = CommandFields(.kind)
+        for (field, isGiven) in [
+            (CommandField.user, user != nil), (.item, item != nil), (.topic, topic != nil), (.thread, thread != nil),
+            (.category, category != nil),
+        ] where isGiven { draft.present.insert(CommandFields(field)) }
+        do throws(Refusal) {
+            let isEmpty = body.indices.allSatisfy { [0x20, 0x09, 0x0a, 0x0d].contains(body[$0]) }
+            if !isEmpty { try draft.read(body) }
+        } catch .invalid("line", let reason) {
+            throw .invalid(field: "body", reason: reason)
+        }
+        try self.init(draft)
         try validate(dataIsJSON: true)
     }
 
@@ -98,17 +145,20 @@ struct CommandDraft {
 }
 
 extension CommandDraft {
-    /// Reads one JSON object with nothing after it.
+    /// Reads one JSON object with nothing after it; it must not have the members that are there already.
     ///
     /// - Throws: ``Refusal/invalid(field:reason:)`` with the member at fault, or `line`.
-    init(_ line: Span<UInt8>) throws(Refusal) {
+    mutating func read(_ line: Span<UInt8>) throws(Refusal) {
+        let given = present
+        var isFirst = true
         var scanner = JSONScanner()
         scanner.skipSpace(in: line)
         guard scanner.skip(UInt8(ascii: "{"), in: line) else {
             throw .invalid(field: "line", reason: "must be one JSON object")
         }
-        while let name = try CommandDraft.nextName(&scanner, line, isFirst: present.isEmpty) {
-            try readMember(name, &scanner, line)
+        while let name = try CommandDraft.nextName(&scanner, line, isFirst: isFirst) {
+            isFirst = false
+            try readMember(name, given, &scanner, line)
         }
         do {
             try scanner.end(in: line)
@@ -141,9 +191,10 @@ extension CommandDraft {
     }
 
     private mutating func readMember(
-        _ name: JSONScanner.StringToken, _ scanner: inout JSONScanner, _ line: Span<UInt8>
+        _ name: JSONScanner.StringToken, _ given: CommandFields, _ scanner: inout JSONScanner, _ line: Span<UInt8>
     ) throws(Refusal) {
         let field = try CommandDraft.field(name, line)
+        guard !given.contains(field) else { throw .invalid(field: field.name, reason: "is given by the path") }
         guard !present.contains(field) else { throw .invalid(field: field.name, reason: "is given twice") }
         present.insert(CommandFields(field))
         if scanner.null(in: line) {

@@ -29,7 +29,7 @@ package final class FileSource: SnapshotSource {
         return try readTail { try $0.tray(of: user, topicStretches) }
     }
 
-    package func knownTray(of user: String) -> Tray? { nil }
+    package func knownTray(of user: String) -> (tray: Tray, stream: UInt32)? { nil }
 
     package func knownVersion(of user: String) -> TrayVersion? { nil }
 

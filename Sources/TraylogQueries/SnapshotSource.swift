@@ -16,8 +16,8 @@ package protocol SnapshotSource: Sendable {
     ///
     /// - Throws: ``Refusal`` `invalid` for what cannot be a name; what reading throws.
     func tray(of user: String) throws -> Tray
-    /// The same where it takes no wait for a disk; else nil.
-    func knownTray(of user: String) throws -> Tray?
+    /// The same where it takes no wait for a disk, with the number of the user's stream; else nil.
+    func knownTray(of user: String) throws -> (tray: Tray, stream: UInt32)?
     /// The version of the user's tray, where that takes no wait for a disk; else nil.
     func knownVersion(of user: String) throws -> TrayVersion?
     /// Lends the store, to a query that concerns no user.

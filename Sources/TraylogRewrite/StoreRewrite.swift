@@ -167,10 +167,12 @@ package final class StoreRewrite {
         let handover = Handover((copy, outcome))
         let erased = goal.erasure?.stream
         let archiveDirectory = goal.archiveDirectory.map(Files.absolutePath(of:))
-        let told = goal.told
+        let (told, onErased) = (goal.told, goal.onErased)
         try host.replaceEnvironment(by: successor, erasing: erased) { late, agreement in
-            try handover.value.0.finish(
+            let finished = try handover.value.0.finish(
                 late, archive: told?.archive ?? archive, in: archiveDirectory, told: told, agreement: agreement)
+            onErased?()
+            return finished
         }
         (copy, outcome) = handover.value
         (outcome.dropped, outcome.droppedKinds) = (copy.log.droppedCount, copy.log.droppedKinds)

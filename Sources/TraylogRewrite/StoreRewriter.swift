@@ -11,11 +11,14 @@ import TraylogStates
 package struct StoreRewriter: Sendable {
     let source: any SnapshotSource
     let host: any RewriteHost
+    /// Whose names were erased lately.
+    package let erasures: RecentErasures
     private let isUnderWay = Monitor(false)
 
-    package init(source: any SnapshotSource, host: any RewriteHost) {
+    package init(source: any SnapshotSource, host: any RewriteHost, erasures: RecentErasures) {
         self.source = source
         self.host = host
+        self.erasures = erasures
     }
 
     /// Lets one caller at a time rewrite the store or its archives.
@@ -42,6 +45,23 @@ package struct StoreRewriter: Sendable {
 
     /// Only within ``exclusively(_:)``.
     package func rewrite(
+        _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
+    ) throws -> StoreRewrite.Outcome {
+        guard let user = goal.erasure?.user else { return try run(goal, progress) }
+        var goal = goal
+        goal.onErased = { [erasures] in erasures.end(user) }
+        try erasures.begin(user)
+        do {
+            let outcome = try run(goal, progress)
+            erasures.keep()
+            return outcome
+        } catch {
+            erasures.cancel(user)
+            throw error
+        }
+    }
+
+    private func run(
         _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws -> StoreRewrite.Outcome {
         let rewrite = StoreRewrite(
@@ -108,6 +128,8 @@ package struct RewriteGoal {
     var checks = true
     /// Whom to erase; nil for nobody.
     package var erasure: Erasure?
+    /// Called once when nothing but the disk can hinder the erasure any more, before any later event can be seen.
+    var onErased: (@Sendable () -> Void)?
     /// The rewrite of another copy of the store that this one repeats; nil for a rewrite that was decided here.
     package var told: ToldRewrite?
     /// Who asks for a compaction, and from where, for the event that tells of it.

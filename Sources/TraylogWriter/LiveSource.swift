@@ -42,19 +42,21 @@ package final class LiveSource: SnapshotSource {
 
     /// The names of many categories are looked up and sorted without the lock: others would wait for that.
     private func wideTray(of user: String, _ name: UserName) throws -> Tray {
-        let tray = try read(.now, of: user) { try $0.tray() }
-        try withStore { try $0.keep(tray, of: name) }
+        let (tray, stream) = try read(.now, of: user) { (try $0.tray(), $0.stream) }
+        try withStore { try $0.keep(tray, of: name, stream) }
         return tray
     }
 
     /// Events of the store after which a state in memory may take long to catch up.
     private static let eventsAtOnce: UInt64 = 10_000
 
-    package func knownTray(of user: String) throws -> Tray? {
+    package func knownTray(of user: String) throws -> (tray: Tray, stream: UInt32)? {
         let name = UserName(user, hasher)
         return try withStore { store in
-            if let known = store.answeredTray(of: name) { return known }
-            return try Self.known(name, store).flatMap { try store.tray(of: user, $0) }
+            guard let stream = store.directory[name] else { return nil }
+            if let tray = store.answeredTray(of: name) { return (tray, stream.number.rawValue) }
+            guard Self.known(name, store) != nil, let tray = try store.tray(of: user, stream) else { return nil }
+            return (tray, stream.number.rawValue)
         }
     }
 
@@ -161,9 +163,10 @@ extension LiveStore {
         return tray
     }
 
-    /// Keeps a tray that was made without the lock, if it is still so.
-    fileprivate mutating func keep(_ tray: Tray, of user: UserName) throws {
-        guard let stream = try stream(of: user), tail.last(of: stream.number) <= tray.asOf.rawValue,
+    /// Keeps a tray that was made without the lock, if it is still so, and still that person's.
+    fileprivate mutating func keep(_ tray: Tray, of user: UserName, _ number: StreamID) throws {
+        guard let stream = try stream(of: user), stream.number == number,
+            tail.last(of: stream.number) <= tray.asOf.rawValue,
             tail.lastTopicEvent <= tray.asOf.rawValue
         else { return }
         directory.keep(tray, of: stream)

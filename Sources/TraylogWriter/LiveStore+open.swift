@@ -4,6 +4,16 @@ import TraylogLog
 import TraylogPlatform
 import TraylogStates
 
+/// Where the events of a store come from.
+package enum EventOrigin: Sendable {
+    /// It decides them.
+    case itself
+    /// It takes those of another store, whose copy it stays.
+    case otherStore
+    /// A log of record decides which of them count.
+    case logOfRecord
+}
+
 extension LiveStore {
     /// Makes the record of a new store, and begins a new history where the store is a copy or may have lost events that somebody
     /// saw.
@@ -13,9 +23,10 @@ extension LiveStore {
     /// relaxed and did not close the store, so that a power cut may have taken events that had been answered. To begin a new
     /// history without need does no harm: whatever was read before stays valid.
     ///
-    /// - Parameter follows: whether the events come from another log, which compares roots and decides what counts.
+    /// A log of record decides what counts, and roots are compared with it; so a store that follows one has the log's history, and
+    /// begins its own when it is opened by itself.
     package static func claim(
-        _ environment: Environment, tables: Tables, options: StoreOptions, follows: Bool
+        _ environment: Environment, tables: Tables, options: StoreOptions, origin: EventOrigin
     ) throws {
         let (stored, head) = try environment.read { transaction in
             (try StoreRecord.read(tables.meta, in: transaction), try tables.log.head(in: transaction).seq)
@@ -25,7 +36,8 @@ extension LiveStore {
         if let stored {
             record = stored
             let announced = WakeFile.announced(in: environment.directory) ?? 0
-            if !follows, record.place != place || announced > head {
+            if origin == .logOfRecord { record.history = StoreHistory() }
+            if origin == .itself, record.place != place || announced > head {
                 record.history.fork(after: Seq(head), id: max(1, SystemRandom.number()))
             }
         } else {
@@ -33,7 +45,7 @@ extension LiveStore {
             record = .new()
             record.landmarkDistance = options.landmarkDistance
         }
-        record.place = follows || options.durability == .relaxed ? StoreRecord.nowhere : place
+        record.place = origin != .itself || options.durability == .relaxed ? StoreRecord.nowhere : place
         guard record != stored else { return }
         try environment.write { try record.write(tables.meta, to: &$0) }
         try environment.sync()

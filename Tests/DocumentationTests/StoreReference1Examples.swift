@@ -248,26 +248,34 @@ private struct StoreReference1 {
         _ = report
     }
 
-    func sample30() async throws {
-        // example: StoreReference1, 30: Store+hold
-        try await store.hold("ann", actor: "legal")
+    func sample30() throws {
+        // example: StoreReference1, 30: Store+erase
+        let issuedAt = Timestamp(milliseconds: 1_767_225_600_000)
+        if let erasedAt = store.lastErasure(of: "ann"), issuedAt <= erasedAt { print("sign in again") }
         // end
+        _ = issuedAt
     }
 
     func sample31() async throws {
         // example: StoreReference1, 31: Store+hold
-        try await store.release("ann", actor: "legal")
+        try await store.hold("ann", actor: "legal")
         // end
     }
 
     func sample32() async throws {
         // example: StoreReference1, 32: Store+hold
+        try await store.release("ann", actor: "legal")
+        // end
+    }
+
+    func sample33() async throws {
+        // example: StoreReference1, 33: Store+hold
         print(try await store.isHeld("ann"))
         // end
     }
 
-    func sample33() throws {
-        // example: StoreReference1, 33: LogRestore
+    func sample34() throws {
+        // example: StoreReference1, 34: LogRestore
         let restore = try LogRestore(directory: path)
         for line in lines { try restore.add(line.utf8Span.span) }
         let report = try restore.finish { _, _ in }
@@ -276,26 +284,26 @@ private struct StoreReference1 {
         _ = report
     }
 
-    func sample34() async throws {
-        // example: StoreReference1, 34: TrayUpdates
-        for try await tray in store.trayUpdates(of: "ann") { print(tray.unseen) }
-        // end
-    }
-
     func sample35() async throws {
         // example: StoreReference1, 35: TrayUpdates
-        for try await event in store.follow() { print(event.json) }
+        for try await tray in store.trayUpdates(of: "ann") { print(tray.unseen) }
         // end
     }
 
     func sample36() async throws {
         // example: StoreReference1, 36: TrayUpdates
-        for try await event in store.follow(after: 100) { print(event.json) }
+        for try await event in store.follow() { print(event.json) }
         // end
     }
 
     func sample37() async throws {
-        // example: StoreReference1, 37: Projector
+        // example: StoreReference1, 37: TrayUpdates
+        for try await event in store.follow(after: 100) { print(event.json) }
+        // end
+    }
+
+    func sample38() async throws {
+        // example: StoreReference1, 38: Projector
         let hourly = try store.project(HourlyCounts.self)
         let receipt = try await store.perform(command)
         let counts = try await hourly.value()  // holds the command just performed
@@ -305,14 +313,14 @@ private struct StoreReference1 {
         _ = counts
     }
 
-    func sample38() throws {
-        // example: StoreReference1, 38: Projector
+    func sample39() throws {
+        // example: StoreReference1, 39: Projector
         try store.forgetProjection(named: "hourly")
         // end
     }
 
-    func sample39() async throws {
-        // example: StoreReference1, 39: PagedSequence
+    func sample40() async throws {
+        // example: StoreReference1, 40: PagedSequence
         var names: [String] = []
         for try await user in store.allUsers() { names.append(user) }
         print("all \(names.count) users")  // not reached when the task was cancelled
@@ -320,8 +328,8 @@ private struct StoreReference1 {
         _ = names
     }
 
-    func sample40() async throws {
-        // example: StoreReference1, 40: PagedSequence
+    func sample41() async throws {
+        // example: StoreReference1, 41: PagedSequence
         var filter = EventFilter()
         filter.user = "ann"
         for try await event in store.allEvents(matching: filter) { print(event.json) }
@@ -329,23 +337,16 @@ private struct StoreReference1 {
         _ = filter
     }
 
-    func sample41() async throws {
-        // example: StoreReference1, 41: PagedSequence
+    func sample42() async throws {
+        // example: StoreReference1, 42: PagedSequence
         for try await user in store.allUsers(prefix: "team/") { print(user) }
         // end
     }
 
-    func sample42() throws {
-        // example: StoreReference1, 42: TrayQueries+answers
+    func sample43() throws {
+        // example: StoreReference1, 43: TrayQueries+answers
         let badge = try store.blocking.tray(of: "ann").unseen
         // end
         _ = badge
-    }
-
-    func sample43() throws {
-        // example: StoreReference1, 43: TrayQueries+answers
-        let newest = try store.blocking.inbox(of: "ann").items
-        // end
-        _ = newest
     }
 }

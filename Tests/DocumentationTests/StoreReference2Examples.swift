@@ -22,6 +22,13 @@ private struct StoreReference2 {
 
     func sample0() throws {
         // example: StoreReference2, 0: TrayQueries+answers
+        let newest = try store.blocking.inbox(of: "ann").items
+        // end
+        _ = newest
+    }
+
+    func sample1() throws {
+        // example: StoreReference2, 1: TrayQueries+answers
         var page = try store.blocking.history(of: "ann", newestFirst: true)
         while let next = page.next {
             page = try store.blocking.history(of: "ann", newestFirst: true, from: next)
@@ -30,8 +37,8 @@ private struct StoreReference2 {
         _ = page
     }
 
-    func sample1() throws {
-        // example: StoreReference2, 1: TrayQueries+search
+    func sample2() throws {
+        // example: StoreReference2, 2: TrayQueries+search
         var filter = EventFilter()
         filter.device = "phone"
         var page = try store.blocking.search(filter, newestFirst: true)
@@ -41,94 +48,94 @@ private struct StoreReference2 {
         _ = page
     }
 
-    func sample2() async throws {
-        // example: StoreReference2, 2: Store+apply
+    func sample3() async throws {
+        // example: StoreReference2, 3: Store+apply
         let position = try await store.sourcePosition()?.position ?? 0
         // end
         _ = position
     }
 
-    func sample3() async throws {
-        // example: StoreReference2, 3: Store+marks
-        try await store.notify("ann", Content(title: "Standup", level: .timeSensitive))
-        // end
-    }
-
     func sample4() async throws {
         // example: StoreReference2, 4: Store+marks
-        try await store.notify("ann", title: "Build 17 failed", thread: "ci", key: "build-17")
+        try await store.notify("ann", Content(title: "Standup", level: .timeSensitive))
         // end
     }
 
     func sample5() async throws {
         // example: StoreReference2, 5: Store+marks
-        try await store.broadcast(to: "releases", Content(title: "1.4 is out"))
+        try await store.notify("ann", title: "Build 17 failed", thread: "ci", key: "build-17")
         // end
     }
 
     func sample6() async throws {
         // example: StoreReference2, 6: Store+marks
-        try await store.seeTray(of: "ann", upTo: page.asOf)
+        try await store.broadcast(to: "releases", Content(title: "1.4 is out"))
         // end
     }
 
     func sample7() async throws {
         // example: StoreReference2, 7: Store+marks
-        try await store.mark(.archived, 12, 13, of: "ann")
+        try await store.seeTray(of: "ann", upTo: page.asOf)
         // end
     }
 
     func sample8() async throws {
         // example: StoreReference2, 8: Store+marks
-        try await store.markRead(12, of: "ann")
+        try await store.mark(.archived, 12, 13, of: "ann")
         // end
     }
 
     func sample9() async throws {
         // example: StoreReference2, 9: Store+marks
-        try await store.markAll(.read, of: "ann", thread: "ci", upTo: page.asOf)
+        try await store.markRead(12, of: "ann")
         // end
     }
 
     func sample10() async throws {
         // example: StoreReference2, 10: Store+marks
+        try await store.markAll(.read, of: "ann", thread: "ci", upTo: page.asOf)
+        // end
+    }
+
+    func sample11() async throws {
+        // example: StoreReference2, 11: Store+marks
         let all = try await store.markAll(.read, of: "ann")
         if let event = all.seq { try await store.undo(event, of: "ann") }
         // end
         _ = all
     }
 
-    func sample11() async throws {
-        // example: StoreReference2, 11: Store+tick
+    func sample12() async throws {
+        // example: StoreReference2, 12: Store+tick
         let report = try await store.tick()
         print("\(report.woken) woke, \(report.expired) expired")
         // end
         _ = report
     }
 
-    func sample12() throws {
-        // example: StoreReference2, 12: Store+tick
+    func sample13() throws {
+        // example: StoreReference2, 13: Store+tick
         print(try store.blocking.tick().woken)
         // end
     }
 
-    func sample13() throws {
-        // example: StoreReference2, 13: Store
-        let store = try Store.open("/var/lib/shop/trays")
-        // end
-        _ = store
-    }
-
-    func sample14() async throws {
+    func sample14() throws {
         // example: StoreReference2, 14: Store
-        let store = try Store.temporary()
-        try await store.notify("ann", title: "For a test")
+        let store = try Store.open("/var/lib/shop/trays")
         // end
         _ = store
     }
 
     func sample15() async throws {
         // example: StoreReference2, 15: Store
+        let store = try Store.temporary()
+        try await store.notify("ann", title: "For a test")
+        // end
+        _ = store
+    }
+
+    func sample16() async throws {
+        // example: StoreReference2, 16: Store
         let unread = try await Store.withTemporary { store in
             try await store.notify("ann", title: "For a test")
             return try await store.tray(of: "ann").unread
@@ -137,44 +144,44 @@ private struct StoreReference2 {
         _ = unread
     }
 
-    func sample16() async throws {
-        // example: StoreReference2, 16: Store
+    func sample17() async throws {
+        // example: StoreReference2, 17: Store
         await store.close()
         // end
     }
 
-    func sample17() async throws {
-        // example: StoreReference2, 17: Store
+    func sample18() async throws {
+        // example: StoreReference2, 18: Store
         let receipt = try await store.perform(.notify("ann", title: "Build 17 failed"))
         print(receipt.seq ?? 0)
         // end
         _ = receipt
     }
 
-    func sample18() async throws {
-        // example: StoreReference2, 18: Store
+    func sample19() async throws {
+        // example: StoreReference2, 19: Store
         try await store.perform([.subscribe("ann", to: "releases"), .mute(.thread("ci"), for: "ann")])
         // end
     }
 
-    func sample19() async throws {
-        // example: StoreReference2, 19: Store
+    func sample20() async throws {
+        // example: StoreReference2, 20: Store
         let results = try await store.performTogether(commands)
         if case .failure(let refusal)? = results.last { print("command \(results.count): \(refusal.message)") }
         // end
         _ = results
     }
 
-    func sample20() async throws {
-        // example: StoreReference2, 20: Store
+    func sample21() async throws {
+        // example: StoreReference2, 21: Store
         for result in try await store.performEach(commands) {
             if case .failure(let refusal) = result { print(refusal.message) }
         }
         // end
     }
 
-    func sample21() async throws {
-        // example: StoreReference2, 21: StoreReader
+    func sample22() async throws {
+        // example: StoreReference2, 22: StoreReader
         let reader = try StoreReader.open("/var/lib/shop/trays")
         print(try await reader.tray(of: "ann").unseen)
         reader.close()
@@ -182,8 +189,8 @@ private struct StoreReference2 {
         _ = reader
     }
 
-    func sample22() throws {
-        // example: StoreReference2, 22: HandedOutCheck
+    func sample23() throws {
+        // example: StoreReference2, 23: HandedOutCheck
         var check = try HandedOutCheck(treeHeads: [checkpointText], publicKey: key)
         for line in lines { check.add(Array(line.utf8)) }
         check.finish()
@@ -193,8 +200,8 @@ private struct StoreReference2 {
         _ = isAuthentic
     }
 
-    func sample23() async throws {
-        // example: StoreReference2, 23: ClusterNode
+    func sample24() async throws {
+        // example: StoreReference2, 24: ClusterNode
         let options = NodeOptions(name: "a", url: "http://a:8080")
         let node = try await ClusterNode.open("trays", options, log: log, lease: lease)
         await node.start()
@@ -204,8 +211,14 @@ private struct StoreReference2 {
         _ = node
     }
 
-    func sample24() throws {
-        // example: StoreReference2, 24: Content
+    func sample25() throws {
+        // example: StoreReference2, 25: Command+validate
+        for command in commands { try command.check() }
+        // end
+    }
+
+    func sample26() throws {
+        // example: StoreReference2, 26: Content
         let left = Content(title: "Build 17 failed", data: #"{"number":17,"branch":"main"}"#)
         let right = Content(title: "Build 17 failed", data: #"{ "branch": "main", "number": 17.0 }"#)
         print(left == right)  // true: data is compared by value
@@ -214,8 +227,8 @@ private struct StoreReference2 {
         _ = right
     }
 
-    func sample25() async throws {
-        // example: StoreReference2, 25: StoreHistory
+    func sample27() async throws {
+        // example: StoreReference2, 27: StoreHistory
         let seq = try await store.head()
         let mark = try await store.storeHistory().mark(at: seq)
         // Later, perhaps after a restore:
@@ -226,129 +239,115 @@ private struct StoreReference2 {
         _ = isSameEvent
     }
 
-    func sample26() async throws {
-        // example: StoreReference2, 26: TraylogError
+    func sample28() async throws {
+        // example: StoreReference2, 28: TraylogError
         let report = try await TraylogError.translatingCancellation { try await store.verify() }
         print(report.findings.count)
         // end
         _ = report
     }
 
-    func sample27() throws {
-        // example: StoreReference2, 27: Foundation
+    func sample29() throws {
+        // example: StoreReference2, 29: Foundation
         var content = Content(title: "Build 17 failed")
         try content.encodeData(["number": 17])
         // end
         _ = content
     }
 
-    func sample28() throws {
-        // example: StoreReference2, 28: Foundation
+    func sample30() throws {
+        // example: StoreReference2, 30: Foundation
         print(try item.content.decodeData(as: [String: Int].self) ?? [:])
         // end
     }
 
-    func sample29() throws {
-        // example: StoreReference2, 29: Command+making
-        let command: Command = .notify("ann", Content(title: "Build 17 failed", level: .timeSensitive))
-        // end
-        _ = command
-    }
-
-    func sample30() throws {
-        // example: StoreReference2, 30: Command+making
-        let command: Command = .notify("ann", title: "Build 17 failed", thread: "ci", key: "build-17")
-        // end
-        _ = command
-    }
-
     func sample31() throws {
         // example: StoreReference2, 31: Command+making
-        let command: Command = .broadcast(to: "releases", Content(title: "1.4 is out"))
+        let command: Command = .notify("ann", Content(title: "Build 17 failed", level: .timeSensitive))
         // end
         _ = command
     }
 
     func sample32() throws {
         // example: StoreReference2, 32: Command+making
-        let command: Command = .seeTray(of: "ann", upTo: page.asOf)
+        let command: Command = .notify("ann", title: "Build 17 failed", thread: "ci", key: "build-17")
         // end
         _ = command
     }
 
     func sample33() throws {
         // example: StoreReference2, 33: Command+making
-        let command: Command = .mark(.archived, ["build-17", .seq(12)], of: "ann")
+        let command: Command = .broadcast(to: "releases", Content(title: "1.4 is out"))
         // end
         _ = command
     }
 
     func sample34() throws {
         // example: StoreReference2, 34: Command+making
-        let command: Command = .mark(.read, 12, 13, of: "ann")
+        let command: Command = .seeTray(of: "ann", upTo: page.asOf)
         // end
         _ = command
     }
 
     func sample35() throws {
         // example: StoreReference2, 35: Command+making
-        let command: Command = .markAll(.read, of: "ann", thread: "ci", upTo: page.asOf)
+        let command: Command = .mark(.archived, ["build-17", .seq(12)], of: "ann")
         // end
         _ = command
     }
 
     func sample36() throws {
         // example: StoreReference2, 36: Command+making
-        let command: Command = .mute(.category("marketing"), for: "ann")
+        let command: Command = .mark(.read, 12, 13, of: "ann")
         // end
         _ = command
     }
 
     func sample37() throws {
         // example: StoreReference2, 37: Command+making
-        let command: Command = .unmute(.category("marketing"), for: "ann")
+        let command: Command = .markAll(.read, of: "ann", thread: "ci", upTo: page.asOf)
         // end
         _ = command
     }
 
     func sample38() throws {
         // example: StoreReference2, 38: Command+making
-        let command: Command = .snooze("build-17", of: "ann", until: .now + .seconds(3_600))
+        let command: Command = .mute(.category("marketing"), for: "ann")
         // end
         _ = command
     }
 
     func sample39() throws {
         // example: StoreReference2, 39: Command+making
-        let command: Command = .wake("build-17", of: "ann")
+        let command: Command = .unmute(.category("marketing"), for: "ann")
         // end
         _ = command
     }
 
     func sample40() throws {
         // example: StoreReference2, 40: Command+making
-        let command: Command = .edit("build-17", of: "ann", edit)
+        let command: Command = .snooze("build-17", of: "ann", until: .now + .seconds(3_600))
         // end
         _ = command
     }
 
     func sample41() throws {
         // example: StoreReference2, 41: Command+making
-        let command: Command = .retract("build-17", of: "ann")
+        let command: Command = .wake("build-17", of: "ann")
         // end
         _ = command
     }
 
     func sample42() throws {
         // example: StoreReference2, 42: Command+making
-        let command: Command = .subscribe("ann", to: "releases")
+        let command: Command = .edit("build-17", of: "ann", edit)
         // end
         _ = command
     }
 
     func sample43() throws {
         // example: StoreReference2, 43: Command+making
-        let command: Command = .unsubscribe("ann", from: "releases")
+        let command: Command = .retract("build-17", of: "ann")
         // end
         _ = command
     }

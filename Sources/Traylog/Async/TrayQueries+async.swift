@@ -34,6 +34,14 @@ extension TrayQueries {
         return try await asking { store throws(TraylogError) in try store.tray(of: user, asOf: asOf) }
     }
 
+    /// The tray, and the number of the stream whose tray it is, as of one moment.
+    func trayAndStream(of user: String) async throws(TraylogError) -> (tray: Tray, stream: UInt32) {
+        if let known = try queries.knownTrayAndStream(of: user) { return known }
+        return try await asking { store throws(TraylogError) in
+            try store.queries.answer(.now, of: user) { (try $0.tray(), $0.stream.rawValue) }
+        }
+    }
+
     /// One page of a user's items, newest position first.
     ///
     /// ```swift

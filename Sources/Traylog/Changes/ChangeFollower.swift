@@ -12,19 +12,26 @@ extension TrayQueries {
     /// The first element comes at once, even if it has no events; each later one has some. The sequence keeps the store open,
     /// and ends when it is closed.
     ///
+    /// It follows one person: when that person is erased, it throws the refusal ``Refusal/erased(user:)``, and never goes on
+    /// with the events of somebody else who got the name. Whoever has no events yet is followed from the first one on.
+    ///
     /// - Parameters:
     ///   - user: whose changes.
     ///   - seq: the newest event that is known already.
+    ///   - stream: the ``Changes/stream`` that `seq` was read from; nil, or 0, for the one that there is at the first look.
     ///   - stopper: ends it earlier.
-    public func followChanges(of user: String, after seq: Seq = .zero, stopper: Stopper? = nil) -> ChangeFollower {
-        ChangeFollower(store: self, user: user, first: seq, stopper: stopper)
+    public func followChanges(
+        of user: String, after seq: Seq = .zero, stream: UInt32? = nil, stopper: Stopper? = nil
+    ) -> ChangeFollower {
+        ChangeFollower(store: self, user: user, first: seq, stream: stream ?? 0, stopper: stopper)
     }
 }
 
 /// The changes of one user, in order and each once: first the existing ones, then each new one.
 ///
 /// It reads pages on demand, so that a slow reader takes no memory and delays nothing. It ends when the task is cancelled or
-/// the store is closed. It throws ``TraylogError`` as ``TrayQueries/changes(of:after:limit:)`` does, and has ended then, too.
+/// the store is closed. It throws ``TraylogError`` as ``TrayQueries/changes(of:after:limit:)`` does, and refused `erased` when the
+/// user was erased, and has ended then, too.
 public struct ChangeFollower: AsyncSequence, Sendable {
     /// The changes of some events, in order.
     public typealias Element = Changes
@@ -34,10 +41,13 @@ public struct ChangeFollower: AsyncSequence, Sendable {
     let store: any TrayQueries
     let user: String
     let first: Seq
+    let stream: UInt32
     let stopper: Stopper?
 
     /// Starts to go through it, for one task.
-    public func makeAsyncIterator() -> Iterator { Iterator(store: store, user: user, through: first, stopper: stopper) }
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(store: store, user: user, through: first, stream: stream, stopper: stopper)
+    }
 
     /// Goes through the changes; for one task.
     public struct Iterator: AsyncIteratorProtocol {
@@ -46,11 +56,14 @@ public struct ChangeFollower: AsyncSequence, Sendable {
         private let user: String
         private var following: Following
         private var through: Seq
+        /// Whose events they are; 0 until there is somebody.
+        private var stream: UInt32
         /// Whether the last page ended at the head.
         private var isAtHead = false
 
-        init(store: any TrayQueries, user: String, through: Seq, stopper: Stopper?) {
+        init(store: any TrayQueries, user: String, through: Seq, stream: UInt32, stopper: Stopper?) {
             self.store = store
+            self.stream = stream
             following = Following(stopper)
             self.user = user
             self.through = through
@@ -80,6 +93,8 @@ public struct ChangeFollower: AsyncSequence, Sendable {
                 if isAtHead { guard await signal.wait() else { return nil } }
                 guard !Task.isCancelled, !signal.isEnded else { return nil }
                 let changes = try await store.changes(of: user, after: through)
+                guard stream == 0 || changes.stream == stream else { throw .refused(.erased(user: user)) }
+                stream = changes.stream
                 isAtHead = changes.isComplete
                 through = changes.through
                 if isFirst || !changes.events.isEmpty { return changes }

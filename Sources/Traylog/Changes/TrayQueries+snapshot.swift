@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogQueries
 import TraylogStates
 import TraylogReplica
@@ -16,7 +17,8 @@ extension BlockingQueries {
     ///   - limit: items in a page, 1 to 10,000.
     ///   - contents: of so many newest items the page has the content.
     /// - Throws: ``TraylogError``: refused `compacted` below the floor, also when the floor moved between two pages,
-    ///   `upToBeyondHead`, `invalid`, `rewound` for a cursor from before the store was restored; failed.
+    ///   `upToBeyondHead`, `invalid`, `rewound` for a cursor from before the store was restored, `erased` when the user of the
+    ///   cursor was erased; failed.
     /// - Complexity: O(items above the cursor), and reading the events of a page.
     @available(*, noasync, message: "use `await store.snapshot`; this call blocks a thread that tasks share")
     public func snapshot(
@@ -27,6 +29,8 @@ extension BlockingQueries {
                 throw Refusal.invalid(field: "limit", reason: "must be 1 to 10000, not \(limit)")
             }
             if let cursor, cursor.stream != now.stream.rawValue {
+                let stream = StreamID(rawValue: cursor.stream)
+                if try now.store.root(stream)?.name == .erased(stream) { throw Refusal.erased(user: user) }
                 throw Refusal.invalid(field: "cursor", reason: "is not of this user")
             }
             try cursor.map { try now.store.record.history.check($0.history, at: $0.asOf) }

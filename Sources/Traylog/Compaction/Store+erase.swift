@@ -48,6 +48,23 @@ extension Store {
     }
 }
 
+extension Store {
+    /// When somebody of this name was erased last; nil where that is more than 24 hours ago, and for a name that was not.
+    ///
+    /// A program that hands out credentials refuses those that it issued to the erased person, because the name may be
+    /// somebody else's by now. The store remembers a keyed hash of the name and the time, also when it is closed and opened
+    /// again and when the command line or another node of a cluster asked for the erasure. A copy of the store that is made by
+    /// ``backup(to:progress:)`` does not.
+    ///
+    /// The answer is there before any event of a newcomer can be seen. It comes from memory.
+    ///
+    /// ```swift
+    /// let issuedAt = Timestamp(milliseconds: 1_767_225_600_000)
+    /// if let erasedAt = store.lastErasure(of: "ann"), issuedAt <= erasedAt { print("sign in again") }
+    /// ```
+    public func lastErasure(of user: String) -> Timestamp? { rewriter.erasures.last(of: user) }
+}
+
 extension BlockingStore {
     /// Erases a person; see ``Store/erase(_:actor:device:archives:progress:)``.
     ///
@@ -83,7 +100,12 @@ extension BlockingStore {
     ) throws -> ErasureReport {
         let rewriter = store.rewriter
         var report = ErasureReport()
-        guard let erasure = try rewriter.erasure(of: user, actor: actor, device: device) else { return report }
+        guard let erasure = try rewriter.erasure(of: user, actor: actor, device: device) else {
+            // Perhaps an erasure is repeated that was killed when it had taken effect.
+            rewriter.erasures.end(user)
+            rewriter.erasures.keep()
+            return report
+        }
         guard try !rewriter.heldStreams().contains(erasure.stream) else { throw Refusal.held(user: user) }
         report.archives = try rewriter.rewriteArchives(without: erasure.stream, in: archives)
         var goal = RewriteGoal()

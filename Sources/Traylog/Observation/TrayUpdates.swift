@@ -9,7 +9,9 @@ extension TrayQueries {
     /// for try await tray in store.trayUpdates(of: "ann") { print(tray.unseen) }
     /// ```
     ///
-    /// The sequence keeps the store open, and ends when it is closed.
+    /// The sequence keeps the store open, and ends when it is closed. It shows the tray of one person: when that person is erased,
+    /// the tray becomes empty, and then the sequence throws the refusal ``Refusal/erased(user:)``. It never shows the tray of
+    /// somebody else who got the name.
     ///
     /// - Parameters:
     ///   - user: whose tray.
@@ -45,7 +47,7 @@ extension TrayQueries {
 /// demand, so a slow reader skips to the newest one and delays nothing. Each iteration observes separately.
 ///
 /// It ends when the task is cancelled or the store is closed. It throws ``TraylogError`` when the tray cannot be read, and
-/// has ended then, too.
+/// refused `erased` when the user was erased, and has ended then, too.
 public struct TrayUpdates: AsyncSequence, Sendable {
     /// The tray after a change.
     public typealias Element = Tray
@@ -66,6 +68,9 @@ public struct TrayUpdates: AsyncSequence, Sendable {
         private let user: String
         private var following: Following
         private var last: Tray?
+        /// Whose tray it is; 0 until there is somebody.
+        private var stream: UInt32 = 0
+        private var isErased = false
 
         init(store: any TrayQueries, user: String, stopper: Stopper?) {
             self.store = store
@@ -91,6 +96,7 @@ public struct TrayUpdates: AsyncSequence, Sendable {
         private mutating func change(
             isolation actor: isolated (any Actor)?
         ) async throws(TraylogError) -> Tray? {
+            guard !isErased else { throw .refused(.erased(user: user)) }
             var isFirst = following.isNew
             let signal = try following.signal(in: store.queries.source.directory) {
                 [store, user] () throws(ThreadRefused) in try store.queries.hub.observe(user: user)
@@ -102,9 +108,17 @@ public struct TrayUpdates: AsyncSequence, Sendable {
                 } else {
                     guard await signal.wait() else { return nil }
                 }
-                let tray = try await store.tray(of: user)
+                var (tray, newStream) = try await store.trayAndStream(of: user)
                 guard !Task.isCancelled, !signal.isEnded else { return nil }
-                if let last, tray.asOf < last.asOf || tray.isSame(as: last) { continue }
+                if stream != 0, newStream != stream {
+                    isErased = true
+                    tray = Tray(user: user, asOf: tray.asOf)
+                }
+                stream = newStream
+                if let last, tray.asOf < last.asOf || tray.isSame(as: last) {
+                    if isErased { throw .refused(.erased(user: user)) }
+                    continue
+                }
                 last = tray
                 return tray
             }

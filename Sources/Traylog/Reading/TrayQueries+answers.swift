@@ -197,7 +197,12 @@ extension Queries {
     }
 
     /// The tray of a user who is in memory; nil for anybody else.
-    func knownTray(of user: String) throws(TraylogError) -> Tray? { try known { try $0.knownTray(of: user) } }
+    func knownTray(of user: String) throws(TraylogError) -> Tray? { try knownTrayAndStream(of: user)?.tray }
+
+    /// The same with the number of the user's stream.
+    func knownTrayAndStream(of user: String) throws(TraylogError) -> (tray: Tray, stream: UInt32)? {
+        try known { try $0.knownTray(of: user) }
+    }
 
     /// The version of the tray of a user who is in memory and follows no topic; nil for anybody else.
     func knownVersion(of user: String) throws(TraylogError) -> TrayVersion? {

@@ -1,4 +1,14 @@
 extension Command {
+    /// Checks all that can be checked without a store, so that several commands can be refused before any is performed.
+    ///
+    /// ```swift
+    /// for command in commands { try command.check() }
+    /// ```
+    ///
+    /// - Throws: ``Refusal/invalid(field:reason:)`` with the first field that is wrong.
+    /// - Complexity: O(n) in the command's bytes.
+    public func check() throws(Refusal) { try validate() }
+
     /// Checks every limit that does not depend on the store's state.
     ///
     /// - Parameter dataIsJSON: skips reading `data` again, when a JSON reader has passed it.

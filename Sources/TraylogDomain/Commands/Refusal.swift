@@ -29,6 +29,8 @@ public enum Refusal: Error, Hashable, Sendable {
     ///
     /// What was read after `lastShared` is void; nil where the store cannot tell how far it agrees.
     case rewound(Seq, lastShared: Seq?)
+    /// The person whose events were followed, or paged through, was erased; the name may be somebody else's by now.
+    case erased(user: String)
 }
 
 extension Refusal {
@@ -46,6 +48,7 @@ extension Refusal {
         case .compacted: "compacted"
         case .held: "held"
         case .rewound: "rewound"
+        case .erased: "erased"
         }
     }
 
@@ -79,6 +82,8 @@ extension Refusal {
         case .rewound(let seq, let last):
             "event \(seq) was lost when the store was restored from a copy; "
                 + (last.map { "what was read after event \($0) is void" } ?? "read again from the beginning")
+        case .erased(let user):
+            "\(user) was erased, and the name may be somebody else's now: begin anew"
         }
     }
 }

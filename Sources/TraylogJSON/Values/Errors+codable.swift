@@ -38,6 +38,7 @@ extension Refusal: Decodable {
             self = .compacted(floor: number, archive: archive.isEmpty ? nil : archive)
         case "held": self = .held(user: message.parts(around: " is held and cannot be erased").0)
         case "rewound": self = .rewound(number, lastShared: numbers.count > 1 ? numbers[1] : nil)
+        case "erased": self = .erased(user: message.parts(around: " was erased, and the name may").0)
         default: return nil
         }
     }

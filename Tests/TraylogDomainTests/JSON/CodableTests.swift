@@ -50,7 +50,7 @@ import Testing
                 .upToBeyondHead(random.seq(), head: random.seq(), field: "asOf"),
                 .notUndoable(random.seq(), kind: .snoozed), .keyConflict(key: random.identifier(), seq: random.seq()),
                 .compacted(floor: random.seq(), archive: random.maybe { $0.identifier() }),
-                .held(user: random.identifier()),
+                .held(user: random.identifier()), .erased(user: random.identifier()),
             ]
             for refusal in refusals {
                 try expectForm(refusal, seed)

@@ -40,6 +40,67 @@ import Traylog
         }
     }
 
+    @Test func aFollowerOfSomebodyErasedNeverGetsTheNewcomersEvents() async throws {
+        try await withStorePath { directory in
+            let store = try Store.open(directory)
+            try await store.notify("ann", title: "A")
+            var follower = store.followChanges(of: "ann").makeAsyncIterator()
+            var tray = store.trayUpdates(of: "ann").makeAsyncIterator()
+            #expect(try await follower.next()?.events.count == 1)
+            #expect(try await tray.next()?.total == 1)
+            // Both happen between two looks.
+            try await store.erase("ann")
+            try await store.notify("ann", title: "of another person")
+            await #expect(throws: TraylogError.refused(.erased(user: "ann"))) { try await follower.next() }
+            #expect(try await tray.next()?.total == 0)
+            await #expect(throws: TraylogError.refused(.erased(user: "ann"))) { try await tray.next() }
+            #expect(try await follower.next() == nil)
+            await store.close()
+        }
+    }
+
+    @Test func aFollowerOfNobodyFollowsTheFirstWhoComes() async throws {
+        try await withStorePath { directory in
+            let store = try Store.open(directory)
+            var follower = store.followChanges(of: "ann").makeAsyncIterator()
+            #expect(try await follower.next()?.stream == 0)
+            try await store.notify("ann", title: "A")
+            #expect(try await follower.next()?.stream == 1)
+            try await store.erase("ann")
+            await #expect(throws: TraylogError.refused(.erased(user: "ann"))) { try await follower.next() }
+            await store.close()
+        }
+    }
+
+    @Test func aFollowerThatGoesOnFromAnErasedStreamIsRefused() async throws {
+        try await withStorePath { directory in
+            let store = try Store.open(directory)
+            try await store.notify("ann", title: "A")
+            let known = try await store.changes(of: "ann")
+            try await store.erase("ann")
+            try await store.notify("ann", title: "of another person")
+            var follower = store.followChanges(of: "ann", after: known.through, stream: known.stream)
+                .makeAsyncIterator()
+            await #expect(throws: TraylogError.refused(.erased(user: "ann"))) { try await follower.next() }
+            await store.close()
+        }
+    }
+
+    @Test func aCursorOfAnErasedPersonsSnapshotIsRefusedAsErased() async throws {
+        try await withStorePath { directory in
+            let store = try Store.open(directory)
+            for title in ["A", "B"] { try await store.notify("ann", title: title) }
+            let cursor = try await store.snapshot(of: "ann", limit: 1).next
+            #expect(cursor != nil)
+            try await store.erase("ann")
+            try await store.notify("ann", title: "of another person")
+            await #expect(throws: TraylogError.refused(.erased(user: "ann"))) {
+                try await store.snapshot(of: "ann", cursor: cursor)
+            }
+            await store.close()
+        }
+    }
+
     @Test func aReplicaAsksForANewSnapshotWhereAnEventOfTheOldOneIsUndone() throws {
         try withTemporaryDirectory { directory in
             let store = try Store.open(directory)

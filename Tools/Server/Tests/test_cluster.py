@@ -24,8 +24,12 @@ class ClusterTests(ClusterCase):
         self.assertIn("sync_interval", words)
 
     def test_one_broker_is_refused_unless_it_is_asked_for(self):
-        status, words = self.refusal(brokers=1, nodes=1)
-        self.assertNotEqual(status, 0, words)
+        for sync, setting in ((None, "sync_interval"), ("always", "num_replicas")):
+            status, words = self.refusal(brokers=1, nodes=1, sync=sync)
+            self.assertEqual(status, 78, words)
+            self.assertIn(setting, words)
+            shutil.rmtree(self.directory)
+            os.mkdir(self.directory)
         with self.cluster(brokers=1, nodes=1, options=["--allow-unsafe-log"]) as cluster:
             cluster.start()
             lines = self.lines(cluster)

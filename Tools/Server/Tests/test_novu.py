@@ -37,6 +37,70 @@ class NovuRouteTests(unittest.TestCase):
             self.assertEqual([count["count"] for count in counts], [1, 0] * 15)
 
 
+    def trigger(self, server, path, body, **more):
+        return server.post("/compat/novu/v1/events/trigger" + path, body, **more)
+
+    def subscribe(self, server, topic, *users):
+        answer = server.post(f"/compat/novu/v2/topics/{topic}/subscriptions", {"subscriberIds": list(users)})
+        self.assertEqual(answer.status, 201)
+
+    def total(self, server, user):
+        return server.get(f"/v1/users/{user}/tray").json["total"]
+
+    def test_whoever_is_reached_by_several_ways_gets_one_notification_and_the_actor_none(self):
+        with Server() as server:
+            self.subscribe(server, "t1", "dan", "eve")
+            self.subscribe(server, "t2", "dan", "fay")
+            topics = [{"type": "Topic", "topicKey": name} for name in ("t1", "t2")]
+            body = {"name": "w", "to": [*topics, "dan", {"subscriberId": "dan"}, topics[0]], "actor": "eve", "transactionId": "x",
+                    "payload": {"subject": "once"}}
+            for _ in range(2):
+                self.assertEqual(self.trigger(server, "", body).status, 201)
+                self.assertEqual([self.total(server, user) for user in ("dan", "eve", "fay")], [1, 0, 1])
+            # Alone a topic is one broadcast, unless that would reach the actor.
+            self.trigger(server, "", {"name": "w", "to": topics[0], "payload": {"subject": "all"}})
+            self.trigger(server, "", {"name": "w", "to": topics[0], "actor": {"subscriberId": "eve"}, "payload": {"subject": "own"}})
+            self.assertEqual([self.total(server, user) for user in ("dan", "eve", "fay")], [3, 1, 1])
+            # Who is named is notified, as Novu does it.
+            self.trigger(server, "", {"name": "w", "to": ["eve"], "actor": "eve", "payload": {"subject": "named"}})
+            self.assertEqual(self.total(server, "eve"), 2)
+            self.trigger(server, "/broadcast", {"name": "w", "actor": "eve", "payload": {"subject": "everybody"}})
+            self.assertEqual([self.total(server, user) for user in ("dan", "eve", "fay")], [4, 2, 2])
+
+    def test_nothing_of_a_request_is_stored_when_a_part_of_it_is_refused(self):
+        with Server() as server:
+            fine = {"name": "w", "to": "fay", "payload": {"subject": "hello"}}
+            for bad, status, field in (
+                ({"name": "w", "to": "gus", "payload": {"subject": "x" * 2_000}}, 400, "events[1].payload.subject"),
+                ({"name": "w", "to": ["gus", "g" * 300]}, 400, "events[1].to"),
+                ({"name": "w" * 300, "to": "gus"}, 400, "events[1].name"),
+                ({"name": "w", "to": {"type": "Topic", "topicKey": "\n"}}, 400, "events[1].to"),
+                ({"name": "w", "to": "gus", "transactionId": 7}, 400, "events[1].transactionId"),
+                ({"name": "w", "to": "gus", "payload": []}, 400, "events[1].payload"),
+                ({"name": "w", "to": "gus", "actor": 5}, 400, "events[1].actor"),
+                ({"name": "w", "to": "gus", "overrides": {"severity": "x"}}, 400, "events[1].overrides.severity"),
+                ({"name": "w", "to": "gus", "tenant": "t"}, 422, None), ({"to": "gus"}, 400, "events[1].name"),
+                ({"name": "w", "to": []}, 400, "events[1].to"), ({"name": "w", "to": "gus", "more": 1}, 400, "events[1].more"),
+            ):
+                answer = self.trigger(server, "/bulk", {"events": [fine, bad]})
+                self.assertEqual((answer.status, answer.json.get("field")), (status, field), answer)
+                self.assertEqual((self.total(server, "fay"), self.total(server, "gus")), (0, 0), bad)
+            # A conflict is known to the store alone: then, too, nothing is stored.
+            self.assertEqual(self.trigger(server, "", {**fine, "to": "gus", "transactionId": "k"}).status, 201)
+            conflict = {**fine, "to": "gus", "transactionId": "k", "payload": {"subject": "other"}}
+            self.assertEqual(self.trigger(server, "/bulk", {"events": [fine, conflict]}).json["error"], "keyConflict")
+            self.assertEqual(self.total(server, "fay"), 0)
+            answer = self.trigger(server, "", {**fine, "to": ["fay", "g" * 300]})
+            self.assertEqual((answer.status, answer.json["field"], self.total(server, "fay")), (400, "to", 0))
+
+    def test_a_bulk_that_is_sent_again_with_its_key_doubles_nothing(self):
+        with Server() as server:
+            events = {"events": [{"name": "w", "to": user, "payload": {"subject": "S"}} for user in ("fay", "fay", "gus")]}
+            for key in ("k", "k", "x" * 256, "x" * 256):
+                self.assertEqual(self.trigger(server, "/bulk", events, headers={"Idempotency-Key": key}).status, 201)
+            self.assertEqual((self.total(server, "fay"), self.total(server, "gus")), (4, 2))
+
+
 @unittest.skipUnless(novu_py, "novu-py is not installed")
 class NovuSDKTests(unittest.TestCase):
     def test_the_sdk_works_unmodified(self):

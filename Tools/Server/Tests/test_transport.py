@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 
 from served import PROGRAM, Server, certificate
@@ -70,6 +71,71 @@ class TLSTests(unittest.TestCase):
                      "--tls-certificate", pair[0], "--tls-key", pair[1]], capture_output=True, text=True, timeout=60)
                 self.assertEqual(done.returncode, 64, done)
                 self.assertIn(pair[1] if pair[0] == good else pair[0], done.stderr)
+
+
+class ResourceTests(unittest.TestCase):
+    def test_a_server_whose_log_nobody_reads_answers_and_stops(self):
+        with tempfile.TemporaryDirectory() as directory:
+            # Nobody reads the pipe, which takes 64 KiB.
+            read, write = os.pipe()
+            process = subprocess.Popen(
+                [PROGRAM, "--store", os.path.join(directory, "store"), "--listen", "127.0.0.1:0", "--dev"],
+                stdout=subprocess.PIPE, stderr=write, text=True)
+            os.close(write)
+            port = None
+            while port is None:
+                line = process.stdout.readline()
+                port = int(line.rsplit(":", 1)[1]) if line.startswith("listening on") else None
+            request = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+            # More lines than the pipe and the server's memory for them take together.
+            with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+                for _ in range(120):
+                    connection.sendall(request * 100)
+                    answers = b""
+                    while answers.count(b"HTTP/1.1 200") < 100:
+                        part = connection.recv(1 << 20)
+                        self.assertTrue(part)
+                        answers += part
+            process.terminate()
+            self.assertEqual(process.wait(timeout=30), 0)
+            os.set_blocking(read, False)
+            self.assertGreater(len(os.read(read, 1 << 20)), 60_000)
+            os.close(read)
+            process.stdout.close()
+
+    def test_a_server_without_file_descriptors_waits_and_says_so_once(self):
+        with tempfile.TemporaryDirectory() as directory:
+            log = open(os.path.join(directory, "log"), "w+")
+            process = subprocess.Popen(
+                ["prlimit", "--nofile=48:48", PROGRAM, "--store", os.path.join(directory, "store"), "--listen", "127.0.0.1:0",
+                 "--dev"], stdout=subprocess.PIPE, stderr=log, text=True)
+            port = None
+            while port is None:
+                line = process.stdout.readline()
+                port = int(line.rsplit(":", 1)[1]) if line.startswith("listening on") else None
+
+            def processor_time():
+                with open(f"/proc/{process.pid}/stat") as file:
+                    fields = file.read().rsplit(")", 1)[1].split()
+                return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+            held = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(60)]
+            time.sleep(1)
+            before = processor_time()
+            time.sleep(3)
+            # A loop that spins takes all of it.
+            self.assertLess(processor_time() - before, 1.5)
+            for connection in held:
+                connection.close()
+            with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+                connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                self.assertIn(b" 200 ", connection.recv(4_096))
+            process.terminate()
+            self.assertEqual(process.wait(timeout=30), 0)
+            process.stdout.close()
+            log.seek(0)
+            self.assertEqual(log.read().count("new connections wait"), 1)
+            log.close()
 
 
 class HeadTests(unittest.TestCase):

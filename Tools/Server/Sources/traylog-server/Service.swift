@@ -12,15 +12,16 @@ final class Service: Sendable {
 
     let store: Store
     let storeIdentity: String
+    /// Which events the store shares with a store that it was restored from; it changes with an opening only.
+    let history: StoreHistory
     let configuration: ServiceConfiguration
-    let keys: ServerKeys
-    let tokens: UserTokens
+    let authenticator: Authenticator
     /// Signs checkpoints.
     let checkpointKey: NotePrivateKey
     let limits: RateLimits
     let metrics: Metrics
     let jobs = Jobs()
-    let streams: LiveStreams
+    let answers: OpenAnswers
     let devices: any Devices
     let topics: TopicIndex
     let log: ServiceLog
@@ -31,9 +32,9 @@ final class Service: Sendable {
     private let draining = Mutex(false)
 
     init(
-        store: Store, configuration: ServiceConfiguration, keys: ServerKeys, tokens: UserTokens,
+        store: Store, configuration: ServiceConfiguration, authenticator: Authenticator,
         checkpointKey: NotePrivateKey, devices: any Devices, metrics: Metrics, log: ServiceLog, cluster: Cluster? = nil,
-        pass: NodePass? = nil, limits: RateLimits, streams: LiveStreams
+        pass: NodePass? = nil, limits: RateLimits, answers: OpenAnswers
     ) async throws {
         self.metrics = metrics
         self.cluster = cluster
@@ -41,13 +42,13 @@ final class Service: Sendable {
         self.devices = devices
         topics = TopicIndex(store)
         self.store = store
+        history = try await store.storeHistory()
         if let cluster { storeIdentity = cluster.identity } else { storeIdentity = try await store.storeIdentity() }
         self.configuration = configuration
-        self.keys = keys
-        self.tokens = tokens
+        self.authenticator = authenticator
         self.checkpointKey = checkpointKey
         self.log = log
-        (self.limits, self.streams) = (limits, streams)
+        (self.limits, self.answers) = (limits, answers)
     }
 
     /// Whether the server was told to stop: it is not ready then, and takes no new live streams.
@@ -72,7 +73,7 @@ final class Service: Sendable {
 
     func drain() {
         draining.withLock { $0 = true }
-        streams.endAll()
+        answers.endAll()
     }
 }
 

@@ -9,10 +9,14 @@ struct APNsError: Error {
     let reason: String
     /// When the token was removed.
     var since: Timestamp?
+    /// The header that is no text.
+    var field: String?
 
     static let badCollapse = APNsError(status: 400, reason: "BadCollapseId")
     static let badToken = APNsError(status: 400, reason: "BadDeviceToken")
     static let badExpiration = APNsError(status: 400, reason: "BadExpirationDate")
+    /// No name of Apple's: their service does not have the header.
+    static let badLevel = APNsError(status: 400, reason: "BadInterruptionLevel")
     static let badMessage = APNsError(status: 400, reason: "BadMessageId")
     static let badPath = APNsError(status: 404, reason: "BadPath")
     static let badPriority = APNsError(status: 400, reason: "BadPriority")
@@ -48,7 +52,8 @@ struct APNsResponder: HTTPResponder {
 
     func respond(to request: Request, context: ServiceContext) async throws -> Response {
         let start = ContinuousClock.now
-        let given = request.headers[.apnsID]
+        // One that is no text is refused below.
+        let given = try? request.headers.text(.apnsID)
         let id = given ?? UUID().uuidString
         var headers: HTTPFields = [.apnsID: id]
         var body: [UInt8] = []
@@ -62,6 +67,7 @@ struct APNsResponder: HTTPResponder {
             body =
                 JSONValue.present([
                     ("reason", .string(fault.reason)), ("timestamp", fault.since.map { .int($0.milliseconds) }),
+                    ("field", fault.field.map { .string($0) }),
                 ]).bytes
         }
         service.metrics.note(
@@ -77,27 +83,41 @@ struct APNsResponder: HTTPResponder {
 
     private func push(_ request: Request, _ context: ServiceContext, id: String) async throws {
         guard !service.isDraining else { throw APNsError.shutdown }
-        let path = request.head.path ?? "/"
-        guard path.hasPrefix("/3/device") else { throw APNsError.badPath }
+        guard let path = try? request.target(), path.hasPrefix("/3/device") else { throw APNsError.badPath }
         guard request.method == .post else { throw APNsError.method }
+        _ = try text(.apnsID, of: request, .badMessage)
         guard UUID(uuidString: id) != nil else { throw APNsError.badMessage }
-        let (isBackground, longest) = try pushType(request.headers[.apnsPushType])
-        if let priority = request.headers[.apnsPriority], !["1", "5", "10"].contains(priority) {
+        let (isBackground, longest) = try pushType(text(.apnsPushType, of: request, .badPushType))
+        if let priority = try text(.apnsPriority, of: request, .badPriority), !["1", "5", "10"].contains(priority) {
             throw APNsError.badPriority
         }
-        let expiresAt = try expiration(request.headers[.apnsExpiration])
-        let collapseKey = request.headers[.apnsCollapseID]
+        let expiresAt = try expiration(text(.apnsExpiration, of: request, .badExpiration))
+        let collapseKey = try text(.apnsCollapseID, of: request, .badCollapse)
         if let collapseKey, !(1...Self.longestCollapseID).contains(collapseKey.utf8.count) {
             throw APNsError.badCollapse
         }
+        let level = try text(.interruptionLevel, of: request, .badLevel)
         let user = try await owner(path)
         var payload = try await APNsPayload(body(of: request, atMost: longest), isBackground: isBackground)
-        if let level = request.headers[.interruptionLevel] { payload.set(level: level) }
+        if let level { payload.set(level: level) }
         payload.set(collapseKey: collapseKey, expiresAt: expiresAt)
         // Identifiers are the same in any case of letters.
         let answer = try await notification(of: user, payload.content, key: id.lowercased(), context).perform()
         if answer.status.code >= 400 {
             throw fault(answer.status.code, try JSONParser.value(try await answer.wholeBody()))
+        }
+    }
+
+    /// A header's value.
+    ///
+    /// - Throws: the fault of a value that is no text, with the header's name.
+    private func text(
+        _ name: HTTPField.Name, of request: Request, _ fault: APNsError
+    ) throws(APNsError) -> String? {
+        do { return try request.headers.text(name) } catch {
+            var fault = fault
+            fault.field = name.rawName
+            throw fault
         }
     }
 
@@ -115,7 +135,7 @@ struct APNsResponder: HTTPResponder {
         return Call(
             request: Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: content.jsonBytes))), route: route,
             service: partitions?.service(of: user) ?? service, partitions: partitions, caller: .node,
-            channel: context.channel, path: values, query: [:])
+            credential: .node, channel: context.channel, path: values, query: [:])
     }
 
     /// Whose the token of the path is.
@@ -123,7 +143,7 @@ struct APNsResponder: HTTPResponder {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count >= 4, !parts[3].isEmpty else { throw APNsError.missingToken }
         guard parts.count == 4, let token = PercentEncoding.decode(parts[3]) else { throw APNsError.badPath }
-        guard let device = try await service.devices.find(token) else { throw APNsError.badToken }
+        guard let device = try await service.devices.find(Device.folded(token)) else { throw APNsError.badToken }
         guard let user = device.user else { throw APNsError.unregistered(since: device.since) }
         return user
     }

@@ -9,11 +9,18 @@ struct Device: Sendable {
     /// Tokens that were removed are remembered for so long, so that providers hear that they are no longer registered.
     static let remembered = Duration.seconds(30 * 24 * 3_600)
 
+    /// In lower case: Apple writes the same token in either.
     let token: String
     /// nil once it was removed.
     var user: String?
     /// When it was registered, or removed.
     var since: Timestamp
+
+    /// The form in which tokens are compared and kept: ASCII in lower case, other bytes as they are.
+    static func folded(_ token: String) -> String {
+        let bytes = token.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
+        return String(decoding: bytes, as: UTF8.self)
+    }
 }
 
 /// Stores which user each device token belongs to.
@@ -67,7 +74,7 @@ final class DeviceFile: Devices {
                 guard let value = try? JSONParser.value(Array(line)), let token = value["token"]?.string,
                     let since = value["since"]?.string.flatMap(Timestamp.init(rfc3339:))
                 else { throw ConfigurationError("\(path), line \(state.lines): is no device") }
-                state.set(Device(token: token, user: value["user"]?.string, since: since))
+                state.set(Device(token: Device.folded(token), user: value["user"]?.string, since: since))
             }
         }
         try rewrite(without: nil)

@@ -65,20 +65,24 @@ struct Access: Sendable {
     /// - Throws: ``Problem`` 401, 403.
     func check(_ caller: Caller?, user name: String?) throws(Problem) {
         guard !isOpen else { return }
-        guard let caller else { throw .unauthorized("credentials are missing") }
+        guard let caller else { throw .unauthorized("tokenMissing", "credentials are missing") }
         guard !any else { return }
         switch caller {
         case .key(_, let scopes):
-            guard let key else { throw .forbidden("a server key cannot do this") }
-            guard scopes.contains(key) else { throw .forbidden("the key lacks the scope \(key.rawValue)") }
-        case .user(let owner, let scopes):
-            guard let user else { throw .forbidden("a user's token cannot do this") }
-            guard scopes.contains(user) else { throw .forbidden("the token lacks the scope \(user.rawValue)") }
-            guard isAnyUser || name.map({ $0.utf8.elementsEqual(owner.utf8) }) ?? false else {
-                throw .forbidden("the token is another user's")
+            guard let key else { throw .forbidden("missingScope", "a server key cannot do this") }
+            guard scopes.contains(key) else {
+                throw .forbidden("missingScope", "the key lacks the scope \(key.rawValue)")
             }
-        case .node: guard key == .publish else { throw .forbidden("a node cannot do this") }
-        case .nobody: throw .unauthorized("credentials are missing")
+        case .user(let owner, let scopes):
+            guard let user else { throw .forbidden("missingScope", "a user's token cannot do this") }
+            guard scopes.contains(user) else {
+                throw .forbidden("missingScope", "the token lacks the scope \(user.rawValue)")
+            }
+            guard isAnyUser || name.map({ $0.utf8.elementsEqual(owner.utf8) }) ?? false else {
+                throw .forbidden("otherUser", "the token is another user's")
+            }
+        case .node: guard key == .publish else { throw .forbidden("missingScope", "a node cannot do this") }
+        case .nobody: throw .unauthorized("tokenMissing", "credentials are missing")
         }
     }
 }

@@ -3,7 +3,8 @@ import Foundation
 
 /// The keys of programs, of which only hashes are known.
 struct ServerKeys: Sendable {
-    private struct Key: Sendable {
+    /// What is known of a key.
+    struct Key: Equatable, Sendable {
         let hash: [UInt8]
         let scopes: Set<KeyScope>
     }
@@ -11,13 +12,15 @@ struct ServerKeys: Sendable {
     private var keys: [String: Key] = [:]
 
     var isEmpty: Bool { keys.isEmpty }
-
-    init() {}
+    var count: Int { keys.count }
 
     /// Reads a keys file: one JSON object a line, as ``made(scopes:)`` prints it.
     ///
     /// Blank lines are skipped.
-    init(file: String) throws {
+    ///
+    /// - Parameter file: nil for none.
+    init(file: String?) throws {
+        guard let file else { return }
         guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
             throw ConfigurationError("\(file) cannot be read")
         }
@@ -61,10 +64,13 @@ struct ServerKeys: Sendable {
 
     mutating func add(line: String) throws { try add(line: Array(line.utf8)) }
 
-    /// Who presents a key; nil for one that is not known.
+    /// Whether a key that was presented once is known, and may do the same as then.
+    func has(_ key: Key, _ id: String) -> Bool { keys[id] == key }
+
+    /// The key that somebody presents; nil for one that is not known.
     ///
     /// Hashes are compared in constant time.
-    func caller(presenting key: String) -> Caller? {
+    func find(_ key: String) -> (id: String, key: Key)? {
         let hash = SHA256.hash(data: Array(key.utf8))
         guard key.hasPrefix("tlk_") else { return nil }
         let rest = key.utf8.dropFirst(4)
@@ -73,7 +79,7 @@ struct ServerKeys: Sendable {
         guard let known = keys[id] else { return nil }
         var difference: UInt8 = 0
         for (left, right) in zip(hash, known.hash) { difference |= left ^ right }
-        return difference == 0 ? .key(id: id, scopes: known.scopes) : nil
+        return difference == 0 ? (id, known) : nil
     }
 }
 

@@ -95,43 +95,58 @@ struct UserTokens: Sendable {
     /// Whose a token is.
     ///
     /// - Throws: ``Problem`` 401, which says why.
-    func caller(presenting token: String, now: Date = Date()) throws(Problem) -> Caller {
+    func caller(
+        presenting token: String, now: Date = Date()
+    ) throws(Problem) -> (caller: Caller, credential: Credential) {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let head = [UInt8](base64URL: parts[0]), let body = [UInt8](base64URL: parts[1]),
             let signature = [UInt8](base64URL: parts[2]), let header = try? JSONParser.value(head)
-        else { throw .unauthorized("the token is malformed") }
+        else { throw .unauthorized("tokenMalformed", "the token is malformed") }
         guard header["crit"] == nil, let kid = header["kid"]?.string, let key = keys[kid],
             header["alg"]?.string == key.algorithm,
             key.isValid(signature, of: Array("\(parts[0]).\(parts[1])".utf8))
-        else { throw .unauthorized("the token is not signed by a key that this server knows") }
-        guard let claims = try? JSONParser.value(body) else { throw .unauthorized("the token is malformed") }
+        else { throw .unauthorized("tokenMalformed", "the token is not signed by a key that this server knows") }
+        guard let claims = try? JSONParser.value(body) else {
+            throw .unauthorized("tokenMalformed", "the token is malformed")
+        }
         return try Self.caller(claims, now.timeIntervalSince1970)
     }
 
-    private static func caller(_ claims: JSONValue, _ now: Double) throws(Problem) -> Caller {
+    private static func caller(
+        _ claims: JSONValue, _ now: Double
+    ) throws(Problem) -> (caller: Caller, credential: Credential) {
         func time(_ name: String) -> Double? {
             if case .number(let text)? = claims[name] { Double(text) } else { nil }
         }
         guard let issued = time("iat"), let expires = time("exp"), expires > issued,
             expires - issued <= Double(longestLife)
-        else { throw .unauthorized("the token must have iat, and exp at most 24 hours later") }
-        guard now < expires else { throw .unauthorized("the token has expired") }
+        else { throw .unauthorized("tokenMalformed", "the token must have iat, and exp at most 24 hours later") }
+        guard now < expires else { throw EndReason.tokenExpired.problem }
         // Clocks differ a little.
         guard issued <= now + 60, time("nbf").map({ $0 <= now + 60 }) ?? true else {
-            throw .unauthorized("the token is not valid yet")
+            throw .unauthorized("tokenMalformed", "the token is not valid yet")
         }
         let audiences = claims["aud"]?.array?.compactMap(\.string) ?? [claims["aud"]?.string].compactMap(\.self)
-        guard audiences.contains("traylog") else { throw .unauthorized("the token's aud is not traylog") }
-        guard let user = claims["sub"]?.string, !user.isEmpty else { throw .unauthorized("the token has no sub") }
-        guard let scope = claims["scope"] else { return .user(user, scopes: [.read, .write]) }
-        guard let text = scope.string else { throw .unauthorized("the token's scope is not a string") }
-        return .user(user, scopes: Set(text.split(separator: " ").compactMap { TokenScope(rawValue: String($0)) }))
+        guard audiences.contains("traylog") else {
+            throw .unauthorized("tokenMalformed", "the token's aud is not traylog")
+        }
+        guard let user = claims["sub"]?.string, !user.isEmpty else {
+            throw .unauthorized("tokenMalformed", "the token has no sub")
+        }
+        let credential = Credential.token(user: user, issuedAt: issued, expiresAt: expires)
+        guard let scope = claims["scope"] else { return (.user(user, scopes: [.read, .write]), credential) }
+        guard let text = scope.string else {
+            throw .unauthorized("tokenMalformed", "the token's scope is not a string")
+        }
+        let scopes = Set(text.split(separator: " ").compactMap { TokenScope(rawValue: String($0)) })
+        return (.user(user, scopes: scopes), credential)
     }
 
     /// A token for a user; nil when no key can sign.
-    func sign(user: String, ttl: Int, scope: String?, now: Date = Date()) throws -> (token: String, expires: Int)? {
+    func sign(
+        user: String, issuedAt issued: Int, ttl: Int, scope: String?
+    ) throws -> (token: String, expires: Int)? {
         guard let signer else { return nil }
-        let issued = Int(now.timeIntervalSince1970)
         let header: JSONValue = ["alg": .string(signer.algorithm), "kid": .string(signer.kid), "typ": "JWT"]
         var claims: [(name: String, value: JSONValue)] = [
             ("sub", .string(user)), ("aud", "traylog"), ("iat", .int(issued)), ("exp", .int(issued + ttl)),

@@ -27,6 +27,8 @@ enum BrokerError: Error, CustomStringConvertible {
     static let nameInUse: UInt64 = 10_058
     static let messageTooLong: UInt64 = 10_054
     static let storeFailed: UInt64 = 10_077
+    /// A broker on its own, which holds no second copy of anything.
+    static let noReplicas: UInt64 = 10_074
 }
 
 /// A message as the brokers have it.

@@ -64,23 +64,50 @@ struct BrokerProbe: Sendable {
         var warnings: [String] = []
     }
 
-    func run(_ connection: BrokerConnection) async throws -> Outcome {
-        var (findings, unread, warnings): ([String], [String], [String]) = ([], [], [])
+    /// What the brokers' monitoring pages say, before anything is made on them.
+    struct Pages: Sendable {
+        var findings: [String] = []
+        /// Those that could not be read.
+        var unread: [String] = []
+        var warnings: [String] = []
+    }
+
+    func pages() async -> Pages {
+        var pages = Pages()
         for (index, monitor) in monitors.enumerated() {
             do throws(UnreadPage) {
-                if let finding = try await settings(of: monitor) { findings.append(finding) }
+                if let finding = try await settings(of: monitor) { pages.findings.append(finding) }
             } catch {
                 // A broker that is down acknowledges nothing; it is looked at by the next node that starts.
                 if monitors.count == urls.count, isDown(urls[index]) {
-                    warnings.append("\(urls[index]) is down: its settings were not looked at")
+                    pages.warnings.append("\(urls[index]) is down: its settings were not looked at")
                 } else {
-                    unread.append(error.description)
+                    pages.unread.append(error.description)
                 }
             }
         }
+        return pages
+    }
+
+    /// The finding of a broker that cannot hold the stream as it must be.
+    func noReplicas(_ reason: String) -> String {
+        "stream \(stream): num_replicas must be \(replicas), which the brokers refuse (\(reason)); start three brokers as one "
+            + "cluster, and name them with --cluster"
+    }
+
+    /// - Throws: ``UnsafeLog`` for a broker on its own; ``BrokerError``.
+    func run(_ connection: BrokerConnection) async throws -> Outcome {
+        let pages = await pages()
+        var (findings, unread, warnings) = (pages.findings, pages.unread, pages.warnings)
         guard warnings.count * 2 < monitors.count else { throw BrokerError.unanswered("most of them are down") }
         let queue = BrokerQueue("traylog.broker.probe")
-        let info = try await queue.run { () throws(BrokerError) in try makeStream(JetStream(connection: connection)) }
+        let info: JSONValue
+        do throws(BrokerError) {
+            info = try await queue.run { () throws(BrokerError) in try makeStream(JetStream(connection: connection)) }
+        } catch {
+            guard case .refused(let code, let reason) = error, code == BrokerError.noReplicas else { throw error }
+            throw UnsafeLog(findings: findings + [noReplicas(reason)] + unread, mayPass: false)
+        }
         guard let facts = StreamFacts(info) else { throw BrokerError.malformed("a stream without its configuration") }
         findings += Self.findings(of: info["config"] ?? .null)
         let winners = try await queue.run { () throws(BrokerError) -> Int? in

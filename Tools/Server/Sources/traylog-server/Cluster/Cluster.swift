@@ -72,12 +72,23 @@ final class Cluster: Sendable {
 
     /// Compares the number of partitions with that of the streams.
     ///
-    /// - Throws: ``OtherPartitions``; ``BrokerError`` when no broker answered for a minute.
+    /// Nothing is made on brokers that are known to be unsafe.
+    ///
+    /// - Throws: ``UnsafeLog``; ``OtherPartitions``; ``BrokerError`` when no broker answered for a minute.
     static func claim(_ settings: ClusterSettings, log: ServiceLog) async throws {
         let connection = try BrokerConnection(settings.brokers)
-        let other = try await patiently(log) {
-            try await BrokerQueue("traylog.broker.partitions").run { () throws(BrokerError) in
-                try settings.partitions.claim(settings.stream, at: connection, replicas: settings.replicas)
+        let probe = BrokerProbe(
+            urls: settings.brokers, stream: settings.stream, monitors: settings.monitors, replicas: settings.replicas)
+        let findings = settings.allowsUnsafeLog ? [] : await probe.pages().findings
+        guard findings.isEmpty else { throw UnsafeLog(findings: findings, mayPass: false) }
+        let other = try await patiently(log) { () async throws -> OtherPartitions? in
+            do throws(BrokerError) {
+                return try await BrokerQueue("traylog.broker.partitions").run { () throws(BrokerError) in
+                    try settings.partitions.claim(settings.stream, at: connection, replicas: settings.replicas)
+                }
+            } catch {
+                guard case .refused(let code, let reason) = error, code == BrokerError.noReplicas else { throw error }
+                throw UnsafeLog(findings: [probe.noReplicas(reason)], mayPass: false)
             }
         }
         if let other { throw other }
@@ -286,19 +297,30 @@ final class Cluster: Sendable {
 /// How nodes know each other: by the keys file that they share.
 ///
 /// Whoever can read that file could make any key valid.
-struct NodePass: Sendable {
+final class NodePass: Sendable {
     static let longestAge: Int64 = 60
     static let scheme = "Traylog-Node "
-    private let key: SymmetricKey
+    /// That of the keys file as it was read last, and of the file before: nodes do not read a new one at the same moment.
+    private let keys: Mutex<[SymmetricKey]>
 
-    init(keysFile: [UInt8]) {
-        key = HKDF<SHA256>.deriveKey(
+    init(keysFile: [UInt8]) { keys = Mutex([Self.key(of: keysFile)]) }
+
+    private static func key(of keysFile: [UInt8]) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: keysFile), info: Array("traylog node".utf8), outputByteCount: 32)
     }
 
+    /// Goes by another keys file from now on.
+    func replace(keysFile: [UInt8]) {
+        let key = Self.key(of: keysFile)
+        keys.withLock { keys in if keys[0] != key { keys = [key, keys[0]] } }
+    }
+
+    private func message(_ time: Int64, _ path: String) -> [UInt8] { Array("\(time) \(path)".utf8) }
+
     /// The credentials of a request.
     func credentials(for path: String, at time: Int64) -> String {
-        let code = HMAC<SHA256>.authenticationCode(for: Array("\(time) \(path)".utf8), using: key)
+        let code = HMAC<SHA256>.authenticationCode(for: message(time, path), using: keys.withLock { $0[0] })
         return "\(Self.scheme)\(time):\(Array(code).hex)"
     }
 
@@ -306,6 +328,8 @@ struct NodePass: Sendable {
         guard let text = credentials?.split(separator: " ", maxSplits: 1).last?.split(separator: ":"), text.count == 2,
             let time = Int64(text[0]), abs(now - time) <= Self.longestAge, let code = [UInt8](hex: String(text[1]))
         else { return false }
-        return HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: Array("\(time) \(path)".utf8), using: key)
+        return keys.withLock { $0 }.contains { key in
+            HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: message(time, path), using: key)
+        }
     }
 }

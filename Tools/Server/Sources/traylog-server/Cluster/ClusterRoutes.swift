@@ -13,8 +13,10 @@ enum ClusterRoutes {
                 answers: "application/octet-stream"
             ) { call in
                 let now = Timestamp.now.milliseconds / 1_000
-                guard let pass = call.service.pass, pass.opens(Seed.path, call.headers[.authorization], now: now) else {
-                    throw Problem.unauthorized("this is for nodes with the same keys file")
+                guard let pass = call.service.pass,
+                    pass.opens(Seed.path, try call.headers.text(.authorization), now: now)
+                else {
+                    throw Problem.unauthorized("keyUnknown", "this is for nodes with the same keys file")
                 }
                 guard call.service.cluster != nil else {
                     throw Problem(.notFound, "Not found", "this server is on its own")
@@ -28,6 +30,11 @@ enum ClusterRoutes {
         let directory = FileManager.default.temporaryDirectory.path + "/traylog-seed-\([UInt8].random(8).hex)"
         let report = try await call.store.backup(to: directory)
         let head = try await call.store.treeHead(asOf: .seq(report.head))
+        // A backup has none of this, and whoever was erased is to be known on the new node, too.
+        if let settings = call.service.cluster?.settings {
+            let own = settings.partitions.directory(call.service.configuration.directory, settings.partition)
+            try? FileManager.default.copyItem(atPath: own + "/erasures", toPath: directory + "/erasures")
+        }
         let body = ResponseBody { writer in
             defer { try? FileManager.default.removeItem(atPath: directory) }
             try await CopyReader(directory: directory).forEachPart { try await writer.write(ByteBuffer(bytes: $0)) }
@@ -51,7 +58,33 @@ extension Call {
 
     nonisolated(nonsending) private func performed() async throws -> Response {
         if let response = try await forwarded() { return response }
-        if headers[.minSeq] != nil, request.method == .get || request.method == .head { try await waitForWrites() }
+        guard request.method == .get || request.method == .head else { return try await handled() }
+        try await waitForWrites()
+        guard service.cluster != nil else { return try await handled() }
+        if let seq = try awaitedByTag(), try await store.head().rawValue < seq, await isBehind() {
+            try await wait(for: seq)
+        }
+        do {
+            return try await handled()
+        } catch {
+            // Another node has shown the client what this one does not have yet.
+            let problem: any Error
+            if case TraylogError.refused(let refusal) = error { problem = refusal } else { problem = error }
+            guard case Refusal.upToBeyondHead(let seq, _, _) = problem else { throw error }
+            guard await isBehind() else { throw error }
+            try await wait(for: seq.rawValue)
+            return try await handled()
+        }
+    }
+
+    /// Whether the client may have seen later events than this node has.
+    private func isBehind() async -> Bool {
+        guard let cluster = service.cluster else { return false }
+        // The owner has all that anybody was shown. But offsets are never beyond the log's end by a client's fault.
+        return await cluster.status().role != .owner || route.manner == .feed
+    }
+
+    nonisolated(nonsending) private func handled() async throws -> Response {
         // What may compute for milliseconds keeps no other connection waiting.
         guard route.isShort else {
             return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await route.handler(self) }

@@ -30,7 +30,7 @@ enum Forwarding {
         }
         outgoing.headers.add(name: mark.rawName, value: "1")
         var relay: BodyRelay?
-        if request.headers[.contentType]?.hasPrefix(CommandRoutes.lines) ?? false {
+        if try request.headers.mediaType() == CommandRoutes.lines {
             let made = BodyRelay(request.body)
             outgoing.body = .stream(made, length: .unknown)
             relay = made

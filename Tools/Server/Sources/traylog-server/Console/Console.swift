@@ -41,12 +41,11 @@ final class Console: Sendable {
     }
 
     func answer(_ request: Request, _ context: ServiceContext) async throws -> Response {
-        let target = request.head.path ?? "/"
-        guard target.utf8.count <= Service.longestTarget else { throw Problem.targetTooLong }
+        let target = try request.target()
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let (path, query) = (parts[0], parts.count > 1 ? parts[1] : nil)
         var response: Response
-        let visit = Visit(request, context, self, partition: partition(of: path))
+        let visit = try Visit(request, context, self, partition: partition(of: path))
         do {
             if let address = try elsewhere(path, query, visit) {
                 response = .seeOther(address)

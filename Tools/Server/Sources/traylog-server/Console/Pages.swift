@@ -186,7 +186,7 @@ extension Visit {
 
     /// The page that says what went wrong, and what to do; for scripts as JSON.
     func failure(_ problem: Problem) -> Response {
-        guard request.headers[.accept]?.contains("text/html") ?? false else { return problem.response }
+        guard accept.contains("text/html") else { return problem.response }
         var response = page(
             "problem", problem.title,
             [

@@ -9,12 +9,13 @@ final class Sessions: Sendable {
     struct Session: Sendable {
         /// The name of the key that signed in: the actor of all that the session does.
         let keyID: String
-        let scopes: Set<KeyScope>
+        let key: ServerKeys.Key
         fileprivate let secret: SymmetricKey
         fileprivate let startedAt: Double
         fileprivate var usedAt: Double
         fileprivate var spentForms: Set<[UInt8]> = []
 
+        var scopes: Set<KeyScope> { key.scopes }
         var caller: Caller { .key(id: keyID, scopes: scopes) }
 
         /// A token for one form.
@@ -32,7 +33,7 @@ final class Sessions: Sendable {
     private let sessions = Mutex<[[UInt8]: Session]>([:])
 
     /// Begins a session, and returns its token.
-    func begin(keyID: String, scopes: Set<KeyScope>, now: Date = Date()) -> String {
+    func begin(keyID: String, _ key: ServerKeys.Key, now: Date = Date()) -> String {
         let token = [UInt8].random(32).base64URL
         let time = now.timeIntervalSince1970
         sessions.withLock { sessions in
@@ -41,7 +42,7 @@ final class Sessions: Sendable {
                 sessions[oldest.key] = nil
             }
             sessions[Self.hash(token)] = Session(
-                keyID: keyID, scopes: scopes, secret: SymmetricKey(size: .bits256), startedAt: time, usedAt: time)
+                keyID: keyID, key: key, secret: SymmetricKey(size: .bits256), startedAt: time, usedAt: time)
         }
         return token
     }
@@ -59,6 +60,12 @@ final class Sessions: Sendable {
             sessions[hash] = session
             return session
         }
+    }
+
+    /// Whether a session goes on; looking at it does not use it.
+    func isOpen(_ token: String, now: Date = Date()) -> Bool {
+        let session = sessions.withLock { $0[Self.hash(token)] }
+        return session.map { Self.isAlive($0, now.timeIntervalSince1970) } ?? false
     }
 
     func end(_ token: String) { sessions.withLock { $0[Self.hash(token)] = nil } }

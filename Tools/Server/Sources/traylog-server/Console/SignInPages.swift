@@ -16,6 +16,7 @@ enum SignInPages {
             ConsolePage(.post, "/sign-out", .anybody) { visit in
                 _ = try await visit.form()
                 if let token = visit.token { visit.console.sessions.end(token) }
+                visit.service.answers.check()
                 var response = Response.seeOther("\(Console.root)/sign-in")
                 response.headers[.setCookie] = visit.cookie(nil)
                 return response
@@ -37,10 +38,10 @@ enum SignInPages {
         try visit.checkOrigin(isNeeded: false)
         let fields = try await visit.fields()
         let key = (fields["key"] ?? "").trimmingSpaces
-        let caller = visit.service.keys.caller(presenting: key)
+        let found = visit.service.authenticator.caller(presentingKey: key)
         // Guesses count by address, so that they do not lock out who has a key.
-        let address = visit.context.address(visit.request, isBehindProxy: visit.service.configuration.isBehindProxy)
-        let bucket = caller ?? .nobody(at: address)
+        let address = try visit.context.address(visit.request, isBehindProxy: visit.service.configuration.isBehindProxy)
+        let bucket = found?.caller ?? .nobody(at: address)
         if let standing = visit.console.signIns.take(bucket), !standing.isAllowed {
             var problem = Problem(
                 .tooManyRequests, "Too many attempts", "wait \(standing.resetSeconds) seconds, then sign in again")
@@ -48,13 +49,13 @@ enum SignInPages {
             throw problem
         }
         let next = Self.address(fields["next"])
-        guard case .key(let id, let scopes)? = caller else {
+        guard case .key(let id, let known)? = found?.credential else {
             return visit.page(
                 "sign-in", "Sign in",
                 ["next": next, "problem": "This server does not know the key. Paste all of it: it begins with tlk_."],
                 .forbidden)
         }
-        guard roles.contains(where: scopes.contains) else {
+        guard roles.contains(where: known.scopes.contains) else {
             return visit.page(
                 "sign-in", "Sign in",
                 [
@@ -67,7 +68,7 @@ enum SignInPages {
         // A session that was there before ends, so that nobody can plant one.
         if let token = visit.token { visit.console.sessions.end(token) }
         var response = Response.seeOther(next)
-        response.headers[.setCookie] = visit.cookie(visit.console.sessions.begin(keyID: id, scopes: scopes))
+        response.headers[.setCookie] = visit.cookie(visit.console.sessions.begin(keyID: id, known))
         return response
     }
 

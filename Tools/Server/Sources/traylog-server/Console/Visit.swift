@@ -13,15 +13,26 @@ struct Visit: Sendable {
     let partition: Int
     /// Nil for who is not signed in.
     let session: Sessions.Session?
+    /// What the session's answers rest on.
+    let credential: Credential?
+    /// What the browser would like to get.
+    let accept: String
     private(set) var path: [String: String] = [:]
     private(set) var query: [String: String] = [:]
 
-    init(_ request: Request, _ context: ServiceContext, _ console: Console, partition: Int) {
+    /// - Throws: ``Problem`` 400 for a header that is no text.
+    init(_ request: Request, _ context: ServiceContext, _ console: Console, partition: Int) throws(Problem) {
         self.partition = partition
         self.request = request
         self.context = context
         self.console = console
-        session = Self.token(request, console).flatMap { console.sessions.use($0) }
+        accept = try request.headers.text(.accept) ?? ""
+        token = try Self.token(request, console)
+        let found = token.flatMap { token in console.sessions.use(token).map { (token, $0) } }
+        credential = found.map { .session(console.sessions, token: $0, id: $1.keyID, $1.key) }
+        // It ends with its key.
+        let isOpen = credential.map { console.service.authenticator.fault(of: $0) == nil } ?? false
+        session = isOpen ? found?.1 : nil
     }
 
     func with(_ path: [String: String], _ query: [String: String]) -> Visit {
@@ -65,9 +76,9 @@ struct Visit: Sendable {
     /// Browsers keep a name with this prefix to TLS, this host and the path /.
     private static func cookieName(_ console: Console) -> String { console.isSecure ? "__Host-traylog" : "traylog" }
 
-    private static func token(_ request: Request, _ console: Console) -> String? {
+    private static func token(_ request: Request, _ console: Console) throws(Problem) -> String? {
         let name = cookieName(console)
-        let pairs = request.headers[values: .cookie].flatMap { $0.split(separator: ";") }
+        let pairs = try request.headers.texts(.cookie).flatMap { $0.split(separator: ";") }
         for pair in pairs {
             let parts = pair.split(separator: "=", maxSplits: 1).map(\.trimmingSpaces)
             if parts.count == 2, parts[0] == name { return parts[1] }
@@ -75,7 +86,8 @@ struct Visit: Sendable {
         return nil
     }
 
-    var token: String? { Self.token(request, console) }
+    /// The session's, as the cookie has it.
+    let token: String?
 
     /// The cookie that carries a session's token; nil takes it away.
     func cookie(_ token: String?) -> String {
@@ -100,6 +112,7 @@ struct Visit: Sendable {
         let fields = try await fields()
         guard let token, let form = fields["form"], console.sessions.spend(form: form, of: token) else {
             throw Problem.forbidden(
+                nil,
                 "this form was sent before, or belongs to a session that is over: open its page anew, and send it from there"
             )
         }
@@ -108,7 +121,7 @@ struct Visit: Sendable {
 
     /// - Throws: ``Problem`` 400, 413, 415.
     func fields() async throws -> [String: String] {
-        let type = request.headers[.contentType]?.prefix { $0 != ";" }.lowercased().trimmingSpaces
+        let type = try request.headers.mediaType()
         guard type == "application/x-www-form-urlencoded" else {
             throw Problem(.unsupportedMediaType, "Unsupported", "the body must be a form")
         }
@@ -136,7 +149,7 @@ struct Visit: Sendable {
     /// Under `no-referrer` browsers send the origin `null` with a page's own forms; then `Sec-Fetch-Site`, which no page can
     /// set, decides.
     func checkOrigin(isNeeded: Bool) throws(Problem) {
-        let (origin, site) = (request.headers[.origin], request.headers[.fetchSite])
+        let (origin, site) = (try request.headers.text(.origin), try request.headers.text(.fetchSite))
         let own = "\(console.isSecure ? "https" : "http")://\(request.head.authority ?? "")"
         let isOwn =
             switch (origin, site) {
@@ -144,6 +157,6 @@ struct Visit: Sendable {
             case (nil, let site?), ("null", let site?): site == "same-origin"
             case (let origin?, let site): origin == own && (site == nil || site == "same-origin")
             }
-        guard isOwn else { throw .forbidden("another site sent this form: send it from the console's own page") }
+        guard isOwn else { throw .forbidden(nil, "another site sent this form: send it from the console's own page") }
     }
 }

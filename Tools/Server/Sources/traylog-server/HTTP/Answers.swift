@@ -58,6 +58,8 @@ extension HTTPField.Name {
     static let prefer = Self("Prefer")!
     static let lastEventID = Self("Last-Event-ID")!
     static let requestID = Self("X-Request-Id")!
+    /// Asks proxies not to hold a stream back.
+    static let accelBuffering = Self("X-Accel-Buffering")!
 }
 
 extension Call {
@@ -70,16 +72,31 @@ extension Call {
     ) async throws -> Response {
         var headers = Self.conditional
         headers.append(HTTPField(name: .eTag, value: etag))
-        if matches(etag) { return Response(status: .notModified, headers: headers) }
+        if try matches(etag) { return Response(status: .notModified, headers: headers) }
         return .json(try await body(), headers: headers)
     }
 
     /// Whether `If-None-Match` names the answer.
-    func matches(_ etag: String) -> Bool {
-        guard let wanted = headers[.ifNoneMatch] else { return false }
+    func matches(_ etag: String) throws(Problem) -> Bool {
+        guard let wanted = try headers.text(.ifNoneMatch) else { return false }
         return wanted.split(separator: ",").map(\.trimmingSpaces).contains { candidate in
             candidate == "*" || candidate == etag || candidate == "W/" + etag
         }
+    }
+
+    /// The newest event that the caller knows of, as an entity tag or the identifier of a live event says; nil where neither does.
+    ///
+    /// A node that follows may not have it yet.
+    func awaitedByTag() throws(Problem) -> UInt64? {
+        guard route.manner == .conditional else {
+            guard route.answers == "text/event-stream" else { return nil }
+            return try headers.text(.lastEventID).flatMap { UInt64($0) }
+        }
+        let tags = try headers.text(.ifNoneMatch)?.split(separator: ",").map(\.trimmingSpaces) ?? []
+        return tags.compactMap { tag in
+            let parts = tag.replacing("W/", with: "").replacing("\"", with: "").split(separator: "-")
+            return parts.count == 2 && UInt32(parts[0]) != nil ? UInt64(parts[1]) : nil
+        }.max()
     }
 
     /// The version of the user's tray, as an entity tag.
@@ -91,6 +108,7 @@ extension Call {
         let seq = try await store.seq(of: moment)
         // Until a time has come, what it shows changes as the head does.
         if case .time = moment, seq == (try await store.head()) { return "\"\(version)\"" }
-        return "\"asOf-\(version.stream)-\(seq)\""
+        let mark = service.history.mark(at: seq)
+        return "\"asOf-\(version.stream)-\(seq)\(mark.isEmpty ? "" : "-\(mark)")\""
     }
 }

@@ -13,6 +13,8 @@ final class Call: Sendable {
     /// All of them, where the server is divided.
     let partitions: Partitions?
     let caller: Caller?
+    /// What the answer rests on.
+    let credential: Credential
     /// The connection, to close it on a reader who does not read.
     let channel: any Channel
     /// The variables of the path, decoded.
@@ -22,15 +24,20 @@ final class Call: Sendable {
 
     init(
         request: Request, route: Route, service: Service, partitions: Partitions?, caller: Caller?,
-        channel: any Channel, path: [String: String], query: [String: String]
+        credential: Credential, channel: any Channel, path: [String: String], query: [String: String]
     ) {
         (self.request, self.route, self.service, self.partitions) = (request, route, service, partitions)
-        (self.caller, self.channel) = (caller, channel)
+        (self.caller, self.credential, self.channel) = (caller, credential, channel)
         (self.path, self.query) = (path, query)
     }
 
     var store: Store { service.store }
     var headers: HTTPFields { request.headers }
+
+    /// Whether the credentials of the request still hold, after something that took a while.
+    ///
+    /// - Throws: ``Problem`` 401.
+    func checkCredential() throws(Problem) { try service.authenticator.check(credential) }
 
     /// A variable that the template has.
     func segment(_ name: String) -> String {
@@ -108,7 +115,7 @@ extension Call {
     nonisolated(nonsending) func body() async throws -> [UInt8] {
         try checkContentType(["application/json"])
         // A body that says its length need not come first.
-        if let length = headers.value(.contentLength).flatMap({ Int($0) }), length > Service.longestBody {
+        if let length = try headers.text(.contentLength).flatMap({ Int($0) }), length > Service.longestBody {
             throw Problem.bodyTooLarge
         }
         var body: [UInt8] = []
@@ -117,22 +124,21 @@ extension Call {
             guard body.count + part.readableBytes <= Service.longestBody else { throw Problem.bodyTooLarge }
             body += part.readableBytesView
         }
+        // It may have come slowly.
+        try checkCredential()
         return body
     }
 
     /// The media type of the body, without its parameters; nil where the request does not say it.
     var contentType: String? {
-        headers.value(.contentType).map { field in
-            let type = Substring(field.utf8.prefix { $0 != UInt8(ascii: ";") })
-            return type.lowercased().trimmingSpaces
-        }
+        get throws(Problem) { try headers.mediaType() }
     }
 
     func checkContentType(_ types: [String]) throws(Problem) {
-        if let coding = headers[.contentEncoding]?.lowercased().trimmingSpaces, coding != "identity" {
+        if let coding = try headers.text(.contentEncoding)?.lowercased().trimmingSpaces, coding != "identity" {
             throw Problem(.unsupportedMediaType, "Unsupported", "the body must not be compressed or otherwise encoded")
         }
-        guard let contentType else { return }
+        guard let contentType = try contentType else { return }
         guard types.contains(contentType) else {
             throw Problem(.unsupportedMediaType, "Unsupported", "the body must be \(types.joined(separator: " or "))")
         }

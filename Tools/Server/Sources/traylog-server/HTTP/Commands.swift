@@ -3,36 +3,19 @@ import Hummingbird
 import Traylog
 
 extension Call {
-    /// Makes a command of the body's members and of what the path says, as one line of `append` has it.
+    /// Makes a command of the body's members and of what the path says.
     ///
-    /// - Parameters:
-    ///   - members: what the path says; the body must not say it again.
-    ///   - needsBody: whether a request without a body is refused; otherwise it is one without members.
+    /// - Parameter needsBody: whether a request without a body is refused; otherwise it is one without members.
     nonisolated(nonsending) func command(
-        _ kind: String, user: String?, _ members: [(name: String, value: JSONValue)] = [], needsBody: Bool = false
+        _ kind: String, user: String?, item: ItemReference? = nil, topic: String? = nil, thread: String? = nil,
+        category: String? = nil, needsBody: Bool = false
     ) async throws -> Command {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("kind", kind)
-        writer.member("user", user)
-        for member in members {
-            writer.name(member.name)
-            writer.raw(String(decoding: member.value.bytes, as: UTF8.self))
-        }
-        var line = writer.bytes
         let body = try await body()
-        if let start = body.firstIndex(where: { !JSONParser.isSpace($0) }) {
-            guard body[start] == UInt8(ascii: "{") else { throw Problem.invalid("body", "must be one JSON object") }
-            let rest = body[(start + 1)...]
-            let isEmpty = rest.first { !JSONParser.isSpace($0) } == UInt8(ascii: "}")
-            if !isEmpty { line.append(UInt8(ascii: ",")) }
-            line += rest
-        } else if needsBody {
+        if needsBody, body.allSatisfy(JSONParser.isSpace) {
             throw Problem.invalid("body", "must be one JSON object")
-        } else {
-            line.append(UInt8(ascii: "}"))
         }
-        let command = try Command(json: line.span)
+        let command = try Command(
+            body: body.span, kind: kind, user: user, item: item, topic: topic, thread: thread, category: category)
         // Without a user in the path, one in the body would make it another command.
         guard (command.user == nil) == (user == nil) else { throw Problem.invalid("user", "goes into the path") }
         return try with(headersOf: command)
@@ -49,14 +32,14 @@ extension Call {
             }
             command.key = key
         }
-        if command.device == nil { command.device = headers[.device] }
+        if command.device == nil { command.device = try headers.text(.device) }
         if case .user(let user, _) = caller { command.actor = user == command.user ? nil : user }
         return command
     }
 
     /// The header `Idempotency-Key`, bare or quoted.
     func idempotencyKey() throws(Problem) -> String? {
-        guard var text = headers[.idempotencyKey] else { return nil }
+        guard var text = try headers.text(.idempotencyKey) else { return nil }
         if text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") { text = String(text.dropFirst().dropLast()) }
         guard !text.isEmpty, text.utf8.count <= Limits.identifierBytes else {
             throw .invalid("Idempotency-Key", "must have 1 to \(Limits.identifierBytes) bytes")

@@ -5,6 +5,7 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
+import NIOSSL
 
 /// A connection whose peer must go on: with a request that it began, and with reading what it was sent.
 struct PatientChannel<Base: ServerChildChannel>: ServerChildChannel {
@@ -16,7 +17,12 @@ struct PatientChannel<Base: ServerChildChannel>: ServerChildChannel {
         } catch {
             return channel.eventLoop.makeFailedFuture(error)
         }
-        return base.setup(channel: channel, logger: logger)
+        let value = base.setup(channel: channel, logger: logger)
+        // It sees what TLS has decrypted, before anybody knows which protocol that is.
+        if let tls = try? channel.pipeline.syncOperations.handler(type: NIOSSLServerHandler.self) {
+            try? channel.pipeline.syncOperations.addHandler(HTTP2HeadLimit(), position: .after(tls))
+        }
+        return value
     }
 
     func handle(value: Base.Value, logger: Logger) async {
@@ -160,7 +166,7 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
     private let routes: RouteTable?
     private var connection: ConnectionPatience?
     /// The live stream that is the present answer.
-    weak var stream: OpenStream?
+    weak var stream: OpenAnswer?
     private var isComplete = true
     /// Since when the server waits for bytes; nil while it has enough.
     private var readingSince: NIODeadline?

@@ -27,9 +27,24 @@ struct Problem: Error {
         return problem
     }
 
-    static func unauthorized(_ detail: String) -> Problem {
-        var problem = Problem(.unauthorized, "Not authorized", detail)
-        problem.headers[.wwwAuthenticate] = "Bearer realm=\"traylog\""
+    /// The same of one part of a request that has several, such as `events[3].`.
+    func at(_ place: String) -> Problem {
+        var problem = self
+        guard let index = members.firstIndex(where: { $0.name == "field" }) else {
+            problem.detail = place + " " + detail
+            return problem
+        }
+        let field = members[index].value.string ?? ""
+        guard !field.hasPrefix(place) else { return self }
+        problem.members[index].value = .string(place + field)
+        problem.detail = place + detail
+        return problem
+    }
+
+    /// - Parameter error: which credentials are at fault, and how; one of a closed list (`Docs/guides/service.md`).
+    static func unauthorized(_ error: String, _ detail: String) -> Problem {
+        var problem = Problem(.unauthorized, "Not authorized", detail, error: error)
+        problem.headers[.wwwAuthenticate] = "Bearer realm=\"traylog\", error=\"\(error)\""
         return problem
     }
 
@@ -58,7 +73,12 @@ struct Problem: Error {
         return problem
     }
 
-    static func forbidden(_ detail: String) -> Problem { Problem(.forbidden, "Forbidden", detail) }
+    /// - Parameter error: `otherUser` or `missingScope`; nil where it is about no credentials.
+    static func forbidden(_ error: String? = nil, _ detail: String) -> Problem {
+        var problem = Problem(.forbidden, "Forbidden", detail, error: error)
+        if let error { problem.headers[.wwwAuthenticate] = "Bearer realm=\"traylog\", error=\"\(error)\"" }
+        return problem
+    }
 
     static func unavailable(_ detail: String) -> Problem {
         var problem = Problem(.serviceUnavailable, "Unavailable", detail)
@@ -69,7 +89,7 @@ struct Problem: Error {
     /// The members of the problem.
     var json: [UInt8] {
         var all: [(name: String, value: JSONValue)] = [
-            ("type", .string(error.map { "urn:traylog:error:\($0)" } ?? "about:blank")), ("title", .string(title)),
+            ("type", .string(error.map { "urn:traylog:problem:\($0)" } ?? "about:blank")), ("title", .string(title)),
             ("status", .int(status.code)), ("detail", .string(detail)),
         ]
         if let error { all.append(("error", .string(error))) }
@@ -107,7 +127,7 @@ extension Problem {
             switch refusal {
             case .invalid: .badRequest
             case .unknownItem, .unknownEvent: .notFound
-            case .itemGone, .compacted: .gone
+            case .itemGone, .compacted, .erased, .rewound: .gone
             default: .unprocessableContent
             }
         self.init(status, "Refused", refusal.message, error: refusal.name)

@@ -86,25 +86,27 @@ struct Responder: HTTPResponder {
             }
         }
         let call = try call(request, context, note)
-        guard let partitions else { return try await call.perform() }
-        return try await partitions.answer(call)
+        let response =
+            if let partitions { try await partitions.answer(call) } else { try await call.perform() }
+        // What was read may be somebody else's, if the token's user was erased meanwhile.
+        if case .token = call.credential { try call.checkCredential() }
+        return response
     }
 
     /// Finds the route, and checks who may.
     private func call(_ request: Request, _ context: ServiceContext, _ note: RequestNote) throws -> Call {
-        let target = request.head.path ?? "/"
-        guard target.utf8.count <= Service.longestTarget else { throw Problem.targetTooLong }
+        let target = try request.target()
         let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
         let (route, path) = try find(request.method, target[..<(mark ?? target.endIndex)])
         note.route = route
         note.user = path["u"]
-        let caller = try caller(request, route, context, note)
+        let (caller, credential) = try caller(request, route, context, note)
         try route.access.check(caller, user: path["u"])
         let query = try route.parse(
             query: mark.map { target[target.utf8.index(after: $0)...] }, also: partitions == nil ? nil : Call.partition)
         return Call(
             request: request, route: route, service: service, partitions: partitions, caller: caller,
-            channel: context.channel, path: path, query: query)
+            credential: credential, channel: context.channel, path: path, query: query)
     }
 
     /// Who sends the request; nil where no credentials are asked for.
@@ -112,20 +114,24 @@ struct Responder: HTTPResponder {
     /// Takes one from the bucket of whoever it is.
     private func caller(
         _ request: Request, _ route: Route, _ context: ServiceContext, _ note: RequestNote
-    ) throws(Problem) -> Caller? {
-        guard !route.access.isFree else { return nil }
-        let credentials: Result<Caller?, Problem> =
-            if route.access.isOpen { .success(nil) } else {
+    ) throws(Problem) -> (caller: Caller?, credential: Credential) {
+        guard !route.access.isFree else { return (nil, .none) }
+        let credentials: Result<(caller: Caller?, credential: Credential), Problem> =
+            if route.access.isOpen { .success((nil, .none)) } else {
                 Result { () throws(Problem) in
-                    if isFromNode(request) { return .node }
-                    return try authenticate(
-                        request.headers.value(.authorization), isNovu: route.path.text.hasPrefix("/compat/novu/"))
+                    let field = try request.headers.text(.authorization)
+                    if isFromNode(request, field) { return (.node, .node) }
+                    return try service.authenticator.caller(
+                        presenting: field, isNovu: route.path.text.hasPrefix("/compat/novu/"))
                 }
             }
-        let caller = try? credentials.get()
+        let caller = (try? credentials.get())?.caller
         // Whoever has no valid credentials counts by address, so that guessing costs nobody else anything.
-        note.standing = service.limits.take(
-            caller ?? .nobody(at: context.address(request, isBehindProxy: service.configuration.isBehindProxy)))
+        let account =
+            if let caller { caller } else {
+                try Caller.nobody(at: context.address(request, isBehindProxy: service.configuration.isBehindProxy))
+            }
+        note.standing = service.limits.take(account)
         if let standing = note.standing, !standing.isAllowed {
             var problem = Problem(.tooManyRequests, "Too many requests", "the rate limit is \(standing.limit) a minute")
             problem.headers[.retryAfter] = String(standing.resetSeconds)
@@ -145,43 +151,14 @@ struct Responder: HTTPResponder {
         }
     }
 
-    private func isFromNode(_ request: Request) -> Bool {
-        guard let pass = service.pass, let path = request.head.path, let given = request.headers[.authorization] else {
-            return false
-        }
+    private func isFromNode(_ request: Request, _ field: String?) -> Bool {
+        guard let pass = service.pass, let path = request.head.path, let given = field else { return false }
         return given.hasPrefix(NodePass.scheme)
             && pass.opens(path, given, now: Timestamp.now.milliseconds / 1_000)
-    }
-
-    /// - Parameter isNovu: Novu's clients send the key alone, or after `ApiKey`.
-    private func authenticate(_ field: String?, isNovu: Bool) throws(Problem) -> Caller {
-        guard var field else { throw .unauthorized("credentials are missing") }
-        if isNovu {
-            if field.hasPrefix("ApiKey ") { field.removeFirst(7) }
-            if field.hasPrefix("tlk_") { field = "Bearer " + field }
-        }
-        let parts = field.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
-        guard parts.count == 2, Substring(parts[0]).lowercased() == "bearer" else {
-            throw .unauthorized("credentials must be a bearer token")
-        }
-        let token = String(Substring(parts[1]))
-        if token.hasPrefix("tlk_") {
-            guard let caller = service.keys.caller(presenting: token) else {
-                throw .unauthorized("the key is not known")
-            }
-            return caller
-        }
-        return try service.tokens.caller(presenting: token)
     }
 }
 
 extension HTTPFields {
-    /// As the subscript has it, which joins values even where there is one.
-    func value(_ name: HTTPField.Name) -> String? {
-        guard let index = firstIndex(where: { $0.name == name }) else { return nil }
-        return self[(index + 1)...].contains { $0.name == name } ? self[name] : self[index].value
-    }
-
     fileprivate mutating func set(_ standing: RateLimits.Standing) {
         self[.rateLimitPolicy] = "\"default\";q=\(standing.limit);w=60"
         self[.rateLimit] = "\"default\";r=\(standing.remaining);t=\(standing.resetSeconds)"
@@ -191,19 +168,26 @@ extension HTTPFields {
 extension Call {
     /// Waits for the event that the caller wants to see, as `Traylog-Min-Seq` names it.
     func waitForWrites() async throws {
-        guard let seq = try awaitedSeq() else { return }
+        if let seq = try awaitedSeq() { try await wait(for: seq) }
+    }
+
+    /// Waits up to five seconds until this node has an event.
+    ///
+    /// - Throws: ``Problem`` 503 when it does not come.
+    func wait(for seq: UInt64) async throws {
         let deadline = ContinuousClock.now + .seconds(5)
         while try await store.head().rawValue < seq {
             guard ContinuousClock.now < deadline else {
                 throw Problem.unavailable("event \(seq) is not here yet")
             }
+            try checkCredential()
             try await Task.sleep(for: .milliseconds(20))
         }
     }
 
     /// A seq, or with partitions also `PARTITION:SEQ` with commas between, of which one may be this log's.
     private func awaitedSeq() throws(Problem) -> UInt64? {
-        guard let text = headers[.minSeq] else { return nil }
+        guard let text = try headers.text(.minSeq) else { return nil }
         if let seq = UInt64(text) { return seq }
         guard let own = service.partition else { throw .invalid("Traylog-Min-Seq", "must be a seq") }
         var found: UInt64?

@@ -13,8 +13,10 @@ struct ServiceContext: RequestContext {
     }
 
     /// The address of the peer; of a proxy's peer, as the proxy says it last in `X-Forwarded-For`.
-    func address(_ request: Request, isBehindProxy: Bool) -> String {
-        if isBehindProxy, let field = request.headers[.forwardedFor], let last = field.split(separator: ",").last {
+    func address(_ request: Request, isBehindProxy: Bool) throws(Problem) -> String {
+        if isBehindProxy, let field = try request.headers.text(.forwardedFor),
+            let last = field.split(separator: ",").last
+        {
             return last.trimmingSpaces
         }
         return (channel.remoteAddress ?? channel.parent?.remoteAddress)?.ipAddress ?? "unknown"

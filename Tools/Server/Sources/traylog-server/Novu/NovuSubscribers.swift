@@ -197,10 +197,10 @@ struct NovuFilter {
         json = value
         for member in members {
             switch member.name {
-            case "read": isRead = member.value.bool
-            case "seen": isSeen = member.value.bool
-            case "archived": if member.value.bool == true { view = .archived }
-            case "snoozed": if member.value.bool == true { view = .snoozed }
+            case "read": isRead = try Self.flag(member)
+            case "seen": isSeen = try Self.flag(member)
+            case "archived": if try Self.flag(member) == true { view = .archived }
+            case "snoozed": if try Self.flag(member) == true { view = .snoozed }
             case "tags": categories = try Self.texts(member.value, "tags")
             case "severity":
                 levels = try Self.texts(member.value, "severity").map { name in
@@ -209,12 +209,27 @@ struct NovuFilter {
                     }
                     return level
                 }
-            case "createdGte": since = member.value.integer.map { Timestamp(milliseconds: Int64(clamping: $0)) }
-            case "createdLte": until = member.value.integer.map { Timestamp(milliseconds: Int64(clamping: $0)) }
+            case "createdGte": since = try Self.time(member)
+            case "createdLte": until = try Self.time(member)
             case "notificationIds": break
             default: throw NovuTriggers.unsupported("the filter \(member.name.prefix(64))")
             }
         }
+    }
+
+    /// Nil for `null`.
+    private static func flag(_ member: (name: String, value: JSONValue)) throws -> Bool? {
+        guard member.value != .null else { return nil }
+        guard let flag = member.value.bool else { throw Problem.invalid(member.name, "must be true or false") }
+        return flag
+    }
+
+    private static func time(_ member: (name: String, value: JSONValue)) throws -> Timestamp? {
+        guard member.value != .null else { return nil }
+        guard let time = member.value.integer else {
+            throw Problem.invalid(member.name, "must be milliseconds since 1970")
+        }
+        return Timestamp(milliseconds: Int64(clamping: time))
     }
 
     /// One text, or an array of them.

@@ -1,3 +1,4 @@
+import Crypto
 import Hummingbird
 import Traylog
 
@@ -7,6 +8,11 @@ enum NovuTriggers {
     static let one = "/compat/novu/v1/events/trigger"
     static let bulk = "\(one)/bulk"
     static let everybody = "\(one)/broadcast"
+
+    /// More than these are not found in topics: each would be a notification of its own.
+    private static let mostExpanded = 10_000
+    /// Commands of more bytes are performed one after the other, because a transaction of them would be too large.
+    private static let mostBytesTogether = 512 << 10
 
     static var all: [Route] {
         [
@@ -35,33 +41,63 @@ enum NovuTriggers {
                     let names = try await call.store.users(after: last, limit: 1_000).users
                     guard let newLast = names.last else { break }
                     last = newLast
-                    try await check(call.store.performEach(names.map { trigger.notify($0) }))
+                    let commands = names.filter { !trigger.isActor($0) }.map { trigger.notify($0) }
+                    for case .failure(let refusal) in try await call.store.performEach(commands) {
+                        throw trigger.problem(refusal)
+                    }
                 }
                 return .json(trigger.answer, .created)
             },
         ]
     }
 
-    /// Those of a bulk.
+    /// Those of a bulk: all are checked before any is performed.
     static func triggers(_ call: Call) async throws -> [Trigger] {
+        let key = try call.idempotencyKey()
         let events = try await call.members(["events"])["events"]?.array ?? []
         guard (1...mostRecipients).contains(events.count) else {
             throw Problem.invalid("events", "must be 1 to \(mostRecipients)")
         }
-        return try events.map { try Trigger($0, key: nil) }
+        return try events.enumerated().map { index, event in
+            do {
+                // A bulk that is sent again has the same keys.
+                return try Trigger(event, key: key.map { Self.key($0, index) }, place: "events[\(index)].")
+            } catch let problem as Problem {
+                throw problem.at("events[\(index)].")
+            }
+        }
+    }
+
+    /// The key of one event of a bulk that has one.
+    private static func key(_ key: String, _ index: Int) -> String {
+        let whole = "\(key)/\(index)"
+        guard whole.utf8.count > Limits.identifierBytes else { return whole }
+        return "txn_\(Array(SHA256.hash(data: Array(whole.utf8))).hex)"
     }
 
     private static let members = [
         "name", "payload", "to", "overrides", "transactionId", "actor", "tenant", "context", "agentId", "bridgeUrl",
     ]
 
+    /// Performs all or, where one is refused, none.
     private static func perform(_ triggers: [Trigger], _ call: Call) async throws -> [JSONValue] {
-        try await check(call.store.performEach(triggers.flatMap(\.commands)))
+        var (commands, owners): ([Command], [Trigger]) = ([], [])
+        var bytes = 0
+        for trigger in triggers {
+            let own = try await trigger.commands(call)
+            commands += own
+            owners += own.map { _ in trigger }
+            bytes += own.count * trigger.bytes
+        }
+        let isSmall = bytes <= mostBytesTogether
+        let results =
+            if isSmall { try await call.store.performTogether(commands) } else {
+                try await call.store.performEach(commands, stopAtRefusal: true)
+            }
+        for (result, trigger) in zip(results, owners) {
+            if case .failure(let refusal) = result { throw trigger.problem(refusal) }
+        }
         return triggers.map(\.answer)
-    }
-
-    private static func check(_ results: [Result<Receipt, Refusal>]) throws {
-        for case .failure(let refusal) in results { throw Problem(refusal) }
     }
 
     static func unsupported(_ what: String) -> Problem {
@@ -69,21 +105,22 @@ enum NovuTriggers {
     }
 
     /// One event as Novu sends it.
+    ///
+    /// Whoever is reached by several ways gets one notification. The actor gets none by a topic.
     struct Trigger {
-        enum Recipient {
-            case user(String)
-            case topic(String)
-        }
-
-        private(set) var recipients: [Recipient] = []
-        /// The same as they were sent.
-        private(set) var to: [JSONValue] = []
+        /// Each once.
+        private(set) var users: [String] = []
+        private(set) var topics: [String] = []
         private let members: [(name: String, value: JSONValue)]
         private var content = Content()
         private let transaction: String
         private var actor: String?
+        /// Where in the request it stands.
+        private let place: String
 
-        init(_ body: JSONValue, key: String?, isForAll: Bool = false) throws {
+        /// - Parameter key: that of the request, where the event has no transaction.
+        /// - Throws: ``Problem`` 400 and 422, with Novu's names of fields.
+        init(_ body: JSONValue, key: String?, isForAll: Bool = false, place: String = "") throws {
             guard case .object(let given) = body else { throw Problem.invalid("body", "must be one JSON object") }
             for member in given where !NovuTriggers.members.contains(member.name) {
                 throw Problem.invalid(String(member.name.prefix(64)), "unknown field")
@@ -92,26 +129,42 @@ enum NovuTriggers {
                 if let value = body[name], value != .null { throw NovuTriggers.unsupported(name) }
             }
             guard let workflow = body["name"]?.string else { throw Problem.invalid("name", "must be given") }
-            members = given
-            transaction = body["transactionId"]?.string ?? key ?? "txn_" + [UInt8].random(12).hex
-            actor = try body["actor"].map { try Self.subscriber($0, "actor") }
+            (members, self.place) = (given, place)
+            let identifier = body["transactionId"].flatMap { $0 == .null ? nil : $0 }
+            guard identifier == nil || identifier?.string != nil else {
+                throw Problem.invalid("transactionId", "must be a string")
+            }
+            transaction = identifier?.string ?? key ?? "txn_" + [UInt8].random(12).hex
+            if let value = body["actor"], value != .null { actor = try Self.subscriber(value, "actor") }
             content.category = workflow
             try read(payload: body["payload"])
             try read(overrides: body["overrides"])
-            guard !isForAll else { return }
-            to = body["to"].map { $0.array ?? [$0] } ?? []
-            recipients = try Self.recipients(to)
+            if !isForAll { try read(to: body["to"].map { $0.array ?? [$0] } ?? []) }
+            try check()
         }
 
-        /// The event as it was sent, with other recipients, and with its transaction's identifier in any case.
-        func body(to recipients: [JSONValue]?) -> JSONValue {
-            .present(
+        /// All that can be checked before anything is stored.
+        private func check() throws {
+            do throws(Refusal) {
+                for user in users.isEmpty ? ["any"] : users { try notify(user).check() }
+                for topic in topics { try broadcast(topic).check() }
+            } catch {
+                throw problem(error)
+            }
+        }
+
+        /// The event as it was sent, for some of its recipients, and with its transaction's identifier in any case.
+        func body(to users: [String]?, topics: [String]) -> JSONValue {
+            let recipients = users.map { users in
+                users.map { .string($0) } + topics.map { ["type": "Topic", "topicKey": .string($0)] as JSONValue }
+            }
+            return .present(
                 members.filter { $0.name != "to" && $0.name != "transactionId" }.map { ($0.name, $0.value) }
                     + [("to", recipients.map { .array($0) }), ("transactionId", .string(transaction))])
         }
 
         private mutating func read(payload: JSONValue?) throws {
-            guard let payload else { return }
+            guard let payload, payload != .null else { return }
             guard case .object = payload else { throw Problem.invalid("payload", "must be an object") }
             content.title = payload["subject"]?.string
             content.body = payload["body"]?.string
@@ -120,7 +173,8 @@ enum NovuTriggers {
         }
 
         private mutating func read(overrides: JSONValue?) throws {
-            guard case .object(let members)? = overrides else { return }
+            guard let overrides, overrides != .null else { return }
+            guard case .object(let members) = overrides else { throw Problem.invalid("overrides", "must be an object") }
             for member in members {
                 guard member.name == "severity" else { throw NovuTriggers.unsupported("overrides.\(member.name)") }
                 guard let level = member.value.string.flatMap(InterruptionLevel.init(novu:)) else {
@@ -130,19 +184,25 @@ enum NovuTriggers {
             }
         }
 
-        private static func recipients(_ all: [JSONValue]) throws -> [Recipient] {
+        private mutating func read(to all: [JSONValue]) throws {
             guard (1...NovuTriggers.mostRecipients).contains(all.count) else {
                 throw Problem.invalid("to", "must be 1 to \(NovuTriggers.mostRecipients)")
             }
-            return try all.map { recipient in
-                guard recipient["type"]?.string == "Topic" else { return .user(try subscriber(recipient, "to")) }
+            // By bytes, as the store tells names apart.
+            var seen: (users: Set<[UInt8]>, topics: Set<[UInt8]>) = ([], [])
+            for recipient in all {
+                guard recipient["type"]?.string == "Topic" else {
+                    let user = try Self.subscriber(recipient, "to")
+                    if seen.users.insert(Array(user.utf8)).inserted { users.append(user) }
+                    continue
+                }
                 if let excluded = recipient["exclude"], excluded != .null, excluded != .array([]) {
                     throw NovuTriggers.unsupported("a topic's exclude")
                 }
                 guard let topic = recipient["topicKey"]?.string else {
                     throw Problem.invalid("to", "a topic must have a topicKey")
                 }
-                return .topic(topic)
+                if seen.topics.insert(Array(topic.utf8)).inserted { topics.append(topic) }
             }
         }
 
@@ -153,17 +213,49 @@ enum NovuTriggers {
             return name
         }
 
-        var commands: [Command] {
-            recipients.map { recipient in
-                switch recipient {
-                case .user(let user): notify(user)
-                case .topic(let topic):
-                    Command(user: nil, .broadcast(topic: topic, content), key: transaction, actor: actor)
+        func isActor(_ user: String) -> Bool { actor.map { $0.utf8.elementsEqual(user.utf8) } ?? false }
+
+        /// What is to be stored: one broadcast where that reaches everybody once, else a notification for each.
+        fileprivate func commands(_ call: Call) async throws -> [Command] {
+            guard !topics.isEmpty else { return users.map { notify($0) } }
+            var (all, known) = (users, Set(users.map { Array($0.utf8) }))
+            var hasActor = false
+            for topic in topics {
+                for user in try await call.service.topics.subscriptions(to: topic).map(\.user) {
+                    guard !isActor(user) else {
+                        hasActor = true
+                        continue
+                    }
+                    if known.insert(Array(user.utf8)).inserted { all.append(user) }
                 }
             }
+            if users.isEmpty, topics.count == 1, !hasActor { return [broadcast(topics[0])] }
+            guard all.count <= NovuTriggers.mostExpanded else {
+                throw NovuTriggers.unsupported(
+                    "an event with an actor or several recipients for more than \(NovuTriggers.mostExpanded) subscribers"
+                )
+            }
+            return all.map { notify($0) }
         }
 
+        /// About how many bytes one of its commands has.
+        fileprivate var bytes: Int { content.jsonBytes.count + Limits.identifierBytes }
+
         func notify(_ user: String) -> Command { Command(user: user, .notify(content), key: transaction, actor: actor) }
+
+        private func broadcast(_ topic: String) -> Command {
+            Command(user: nil, .broadcast(topic: topic, content), key: transaction, actor: actor)
+        }
+
+        /// A refusal, by Novu's names of fields.
+        func problem(_ refusal: Refusal) -> Problem {
+            guard case .invalid(let field, let reason) = refusal else { return Problem(refusal) }
+            let names = [
+                "title": "payload.subject", "body": "payload.body", "thread": "payload.threadId", "data": "payload",
+                "category": "name", "key": "transactionId", "user": "to", "topic": "to",
+            ]
+            return .invalid(place + (names[field] ?? field), reason)
+        }
 
         var answer: JSONValue {
             ["acknowledged": true, "status": "processed", "transactionId": .string(transaction)]

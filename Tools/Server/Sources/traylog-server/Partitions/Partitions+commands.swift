@@ -38,7 +38,7 @@ extension Partitions {
 
     func commands(_ call: Call, _ given: Int?) async throws -> Response {
         try call.checkContentType(["application/json", CommandRoutes.lines])
-        if call.contentType == CommandRoutes.lines {
+        if try call.contentType == CommandRoutes.lines {
             return try await CommandRoutes.stream(call, PartitionLines(partitions: self, call: call, given: given))
         }
         let isAtomic = try call.flag("atomic")

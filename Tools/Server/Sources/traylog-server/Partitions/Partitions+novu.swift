@@ -24,7 +24,7 @@ extension Partitions {
         case (.post, NovuTriggers.everybody):
             let body = try await JSONParser.value(call.body())
             let trigger = try NovuTriggers.Trigger(body, key: call.idempotencyKey(), isForAll: true)
-            let whole = trigger.body(to: nil).bytes
+            let whole = trigger.body(to: nil, topics: []).bytes
             let parts = services.indices.map { ($0, whole) }
             if let failure = try await perform(Dictionary(uniqueKeysWithValues: parts), call) { return failure }
             return .json(trigger.answer, .created)
@@ -44,16 +44,9 @@ extension Partitions {
 
     /// The trigger for each partition: with its own users, and with the topics.
     private func parts(of trigger: NovuTriggers.Trigger) -> [Int: JSONValue] {
-        var recipients: [Int: [JSONValue]] = [:]
-        for (recipient, json) in zip(trigger.recipients, trigger.to) {
-            let targets =
-                switch recipient {
-                case .user(let user): [map.index(of: user)]
-                case .topic: Array(services.indices)
-                }
-            for target in targets { recipients[target, default: []].append(json) }
-        }
-        return recipients.mapValues { trigger.body(to: $0) }
+        var users = Dictionary(grouping: trigger.users) { map.index(of: $0) }
+        if !trigger.topics.isEmpty { for index in services.indices where users[index] == nil { users[index] = [] } }
+        return users.mapValues { trigger.body(to: $0, topics: trigger.topics) }
     }
 
     /// - Returns: the answer of a partition that failed.

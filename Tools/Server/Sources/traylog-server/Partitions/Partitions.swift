@@ -177,8 +177,8 @@ extension Call {
     /// The same request for one partition.
     func at(_ service: Service) -> Call {
         Call(
-            request: request, route: route, service: service, partitions: partitions, caller: caller, channel: channel,
-            path: path, query: query)
+            request: request, route: route, service: service, partitions: partitions, caller: caller,
+            credential: credential, channel: channel, path: path, query: query)
     }
 
     /// The same with another body; should another node decide, it hears for which partition it is.
@@ -191,12 +191,13 @@ extension Call {
         if let contentType { head.headerFields[.contentType] = contentType }
         return Call(
             request: Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: body))), route: route,
-            service: service, partitions: partitions, caller: caller, channel: channel, path: path, query: query)
+            service: service, partitions: partitions, caller: caller, credential: credential, channel: channel,
+            path: path, query: query)
     }
 
     /// Refuses a seq that does not say its partition, where several answer.
     func checkPartitionsOfSeqs() throws(Problem) {
-        guard let text = headers[.minSeq], UInt64(text) != nil else { return }
+        guard let text = try headers.text(.minSeq), UInt64(text) != nil else { return }
         throw .invalid(
             "Traylog-Min-Seq", "must be PARTITION:SEQ here, with commas between: each partition has its seqs")
     }

@@ -49,6 +49,8 @@ enum AdminRoutes {
             let (archive, name) = (try text("archive", members), call.callerName)
             return { service, job in
                 let report = try await service.store.erase(user, actor: name, archives: archive, progress: job.progress)
+                // Those who waited for the first event of the name have nothing else that ends them.
+                service.answers.check()
                 let outcome = JSONValue(writing: { $0.write(report) })
                 try await service.devices.forget(user)
                 if let cluster = service.cluster { try await cluster.finishErasure(job.id, outcome) }
@@ -77,7 +79,7 @@ enum AdminRoutes {
             return { service, job in
                 let report = try await service.store.verify(archives: archive, progress: job.progress)
                 var findings = report.findings
-                if let kept { findings += try await finding(of: kept, service.store) }
+                if let kept { findings += try await finding(of: kept, service) }
                 return .present([
                     ("ok", .bool(findings.isEmpty)), ("events", .int(report.events)),
                     ("users", .int(report.users)), ("archivedEvents", report.archivedEvents.map { .int($0) }),
@@ -96,11 +98,16 @@ enum AdminRoutes {
         return (size, root.lowercased())
     }
 
-    private static func finding(of kept: (size: UInt64, root: String), _ store: Store) async throws -> [String] {
+    private static func finding(of kept: (size: UInt64, root: String), _ service: Service) async throws -> [String] {
         do throws(TraylogError) {
-            let head = try await store.treeHead(asOf: .seq(Seq(kept.size)))
+            let head = try await service.store.treeHead(asOf: .seq(Seq(kept.size)))
             if "\(head.root)" == kept.root { return [] }
-        } catch .refused(.upToBeyondHead) {}
+        } catch .refused(.upToBeyondHead) {
+            if let cluster = service.cluster, await cluster.status().role != .owner {
+                throw Problem.unavailable(
+                    "this node does not have event \(kept.size) yet: ask again, or ask another node")
+            }
+        }
         return ["the log does not extend the tree head of \(kept.size) events"]
     }
 

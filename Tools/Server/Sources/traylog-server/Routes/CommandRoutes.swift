@@ -12,7 +12,7 @@ enum CommandRoutes {
                 .post, "/v1/commands", "Perform many commands", .key(.publish), query: ["atomic"], body: .commands
             ) { call in
                 try call.checkContentType(["application/json", lines])
-                if call.contentType == lines { return try await stream(call, StoreLines(store: call.store)) }
+                if try call.contentType == lines { return try await stream(call, StoreLines(store: call.store)) }
                 return try await call.flag("atomic") ? atomic(call) : array(call)
             }
         ]
@@ -88,7 +88,7 @@ enum CommandRoutes {
         guard try !call.flag("atomic") else {
             throw Problem.invalid("atomic", "lines are no transaction; send an array")
         }
-        guard call.headers[.idempotencyKey] == nil else {
+        guard try call.headers.text(.idempotencyKey) == nil else {
             throw Problem.invalid("Idempotency-Key", "is for one command; lines have keys of their own")
         }
         var bulk = Bulk(call, performer)
@@ -105,7 +105,7 @@ enum CommandRoutes {
             }
             try await writer.finish(nil)
         }
-        return Response(status: .ok, headers: [.contentType: lines], body: body)
+        return Response(status: .ok, headers: [.contentType: lines, .accelBuffering: "no"], body: body)
     }
 
     /// The lines of one request on their way into the store.
@@ -128,6 +128,7 @@ enum CommandRoutes {
         mutating func next() async throws -> [UInt8]? {
             if waiting.isEmpty { waiting = try await lines.next()?[...] ?? [] }
             guard !waiting.isEmpty else { return nil }
+            try call.checkCredential()
             let chunk = Array(waiting.prefix(performer.mostLines))
             let results = try await performer.perform(chunk)
             waiting = waiting.dropFirst(chunk.count)

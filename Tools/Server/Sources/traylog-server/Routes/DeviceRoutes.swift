@@ -42,6 +42,6 @@ enum DeviceRoutes {
         let token = call.segment("token")
         guard (1...Device.longestToken).contains(token.utf8.count), token.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f })
         else { throw .invalid("token", "must have 1 to \(Device.longestToken) bytes, without blanks") }
-        return token
+        return Device.folded(token)
     }
 }

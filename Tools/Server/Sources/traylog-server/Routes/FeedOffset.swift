@@ -13,26 +13,32 @@ struct FeedOffset: Equatable, Sendable, CustomStringConvertible {
     let store: String
     let feed: Feed
     let seq: Seq
+    /// The mark of the store's history at ``seq``; empty before the first fork.
+    let history: String
 
-    init(store: String, feed: Feed, seq: Seq) {
+    init(store: String, feed: Feed, seq: Seq, in history: StoreHistory) {
+        self.init(store: store, feed: feed, seq: seq, history: history.mark(at: seq))
+    }
+
+    private init(store: String, feed: Feed, seq: Seq, history: String) {
         self.store = store
         self.feed = feed
         self.seq = seq
+        self.history = history
     }
 
     init?(_ text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[2].utf8.count == 20, parts[2].utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }),
+        guard (3...4).contains(parts.count), parts[2].utf8.count == 20, parts[2].utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }),
             let seq = UInt64(parts[2])
         else { return nil }
-        store = String(parts[0])
-        if parts[1] == "log" {
-            feed = .log
-        } else {
+        var feed = Feed.log
+        if parts[1] != "log" {
             guard parts[1].utf8.count == 10, let stream = UInt32(parts[1]) else { return nil }
             feed = .user(stream)
         }
-        self.seq = Seq(seq)
+        self.init(
+            store: String(parts[0]), feed: feed, seq: Seq(seq), history: parts.count == 4 ? String(parts[3]) : "")
         guard description == text else { return nil }
     }
 
@@ -42,7 +48,8 @@ struct FeedOffset: Equatable, Sendable, CustomStringConvertible {
             case .user(let stream): Self.padded(UInt64(stream), 10)
             case .log: "log"
             }
-        return "\(store)_\(name)_\(Self.padded(seq.rawValue, 20))"
+        // The history comes last, so that offsets sort by their seqs.
+        return "\(store)_\(name)_\(Self.padded(seq.rawValue, 20))\(history.isEmpty ? "" : "_\(history)")"
     }
 
     private static func padded(_ number: UInt64, _ width: Int) -> String {

@@ -1,7 +1,6 @@
 import Crypto
 import HTTPTypes
 import Hummingbird
-import ServiceLifecycle
 import Traylog
 
 /// The feeds: events after an offset, now or as they come (the read path of Durable Streams 1.0).
@@ -48,7 +47,7 @@ enum FeedRoutes {
     private static func answer(
         _ call: Call, _ feed: some Feed, _ page: FeedPage, isLive: Bool = false
     ) async throws -> Response {
-        let next = feed.offset(page.through)
+        let next = feed.offset(page.position)
         let json = page.json
         // By what is shown: an erasure takes names out of pages that are otherwise the same, and nothing new is the same answer,
         // however much others wrote meanwhile.
@@ -58,51 +57,54 @@ enum FeedRoutes {
         ]
         if page.isAtHead { headers[.streamUpToDate] = "true" }
         if isLive { headers[.streamCursor] = cursor(call) }
-        if page.isAtHead { headers[.treeHead] = try await treeHead(call, page.through) }
+        if page.isAtHead { headers[.treeHead] = try await treeHead(call, page.position.seq) }
         if isLive, page.events.isEmpty { return Response(status: .noContent, headers: headers) }
-        if !isLive, call.matches(etag) { return Response(status: .notModified, headers: headers) }
+        if !isLive, try call.matches(etag) { return Response(status: .notModified, headers: headers) }
         return .json(json, headers: headers)
     }
 
     /// The tree head as of the head, if it was asked for.
     private static func treeHead(_ call: Call, _ seq: Seq) async throws -> String? {
-        let wishes = call.headers[.prefer]?.split(separator: ",").map(\.trimmingSpaces) ?? []
+        let wishes = try call.headers.text(.prefer)?.split(separator: ",").map(\.trimmingSpaces) ?? []
         guard wishes.contains("tree-head") else { return nil }
         let head = try await call.store.treeHead(asOf: .seq(seq))
         return "\(head.size):\(head.root)"
     }
 
-    private static func poll(_ call: Call, _ feed: some Feed, _ start: Seq) async throws -> Response {
-        // A server that stops lets nobody wait.
+    /// Waits until something comes, or what the request stands on ends.
+    private static func poll(_ call: Call, _ feed: some Feed, _ start: FeedPosition) async throws -> Response {
+        let open = OpenAnswer(call, isStream: false)
         var found: FeedPage?
-        do {
-            found = try await cancelWhenGracefulShutdown {
-                try await Deadline.within(.seconds(pollSeconds)) { try await feed.next(after: start) } ?? nil
+        try await call.service.answers.during(open, atMostSeconds: pollSeconds) {
+            try await feed.follow(after: start, stopper: open.stopper) { page in
+                found = page
+                return page.events.isEmpty
             }
-        } catch is CancellationError {
-        } catch let error as TraylogError where error.isCancellation {}
+        }
+        // A server that stops lets nobody wait.
+        if case .reason(let reason)? = open.end, reason != .closing { throw reason.problem }
         let page: FeedPage = if let found { found } else { try await feed.page(after: start) }
         return try await answer(call, feed, page, isLive: true)
     }
 
-    private static func stream(_ call: Call, _ feed: some Feed, _ start: Seq) throws -> Response {
+    private static func stream(_ call: Call, _ feed: some Feed, _ start: FeedPosition) throws -> Response {
         let cursor = cursor(call)
         return try LiveStream.response(
             call, endingAfter: streamSeconds, headers: [.streamNextOffset: feed.offset(start).description]
-        ) { writer, stream in
-            try await feed.follow(after: start, stopper: stream.stopper) { page in
+        ) { writer, open in
+            try await feed.follow(after: start, stopper: open.stopper) { page in
                 var bytes = ByteBuffer()
                 if !page.events.isEmpty {
                     bytes = LiveStream.event("data", String(decoding: page.json, as: UTF8.self))
                 }
                 var control: [(name: String, value: JSONValue)] = [
-                    ("streamNextOffset", .string(feed.offset(page.through).description)),
+                    ("streamNextOffset", .string(feed.offset(page.position).description)),
                     ("streamCursor", .string(cursor)),
                 ]
                 if page.isAtHead { control.append(("upToDate", true)) }
                 var last = LiveStream.event("control", String(decoding: JSONValue.object(control).bytes, as: UTF8.self))
                 bytes.writeBuffer(&last)
-                try await stream.closing(afterSeconds: 30) { try await writer.write(bytes) }
+                try await open.closing(afterSeconds: 30) { try await open.write(bytes, to: &writer) }
                 return true
             }
         }
@@ -117,21 +119,22 @@ enum FeedRoutes {
     }
 }
 
-/// Some events of a feed, and through which event they are all.
+/// Some events of a feed.
 struct FeedPage: Sendable {
     var events: [[UInt8]]
-    var through: Seq
+    /// Through which event they are all, and of which stream.
+    var position: FeedPosition
     var isAtHead: Bool
 
     /// Encodes events until the page is full.
-    init(_ events: [Event], through: Seq, isAtHead: Bool) {
-        (self.events, self.through, self.isAtHead) = ([], through, isAtHead)
+    init(_ events: [Event], through position: FeedPosition, isAtHead: Bool) {
+        (self.events, self.position, self.isAtHead) = ([], position, isAtHead)
         var bytes = 0
         for (index, event) in events.enumerated() {
             self.events.append(event.jsonBytes)
             bytes += self.events[index].count + 1
             if bytes >= FeedRoutes.pageBytes, index + 1 < events.count {
-                (self.through, self.isAtHead) = (event.seq, false)
+                (self.position.seq, self.isAtHead) = (event.seq, false)
                 return
             }
         }

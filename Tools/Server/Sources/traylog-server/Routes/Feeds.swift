@@ -1,106 +1,141 @@
 import Foundation
 import Traylog
 
+/// A place in a feed: an event, and the stream in which it was looked for.
+struct FeedPosition: Sendable {
+    var seq: Seq
+    /// The number of the user's stream; 0 for somebody without events, and for the log.
+    var stream: UInt32 = 0
+}
+
 /// Events that are read from an offset on.
 protocol Feed: Sendable {
     var store: Store { get }
-    /// The offset of a seq in this feed.
-    func offset(_ seq: Seq) -> FeedOffset
+    /// On a node that follows, a client may have come further than the node.
+    var isOfCluster: Bool { get }
+    /// What tells offsets of this store from those of a store that it was restored from.
+    var history: StoreHistory { get }
+    func offset(_ position: FeedPosition) -> FeedOffset
     /// Where to read, given the offset of a request.
     ///
     /// - Throws: ``Problem`` 400 for an offset of another feed, 410 for one that cannot be read.
-    func start(_ text: String?) async throws -> Seq
-    func page(after seq: Seq) async throws -> FeedPage
+    func start(_ text: String?) async throws -> FeedPosition
+    func page(after position: FeedPosition) async throws -> FeedPage
     /// Hands over pages as they come, the first one at once, until the closure returns false or the stopper stops.
-    func follow(after seq: Seq, stopper: Stopper?, _ body: (FeedPage) async throws -> Bool) async throws
+    ///
+    /// - Throws: refused `erased` when the person is erased whose feed it is.
+    func follow(
+        after position: FeedPosition, stopper: Stopper, _ body: (FeedPage) async throws -> Bool) async throws
 }
 
 extension Feed {
-    /// The first page with events; nil when the task is cancelled before it comes.
-    func next(after seq: Seq) async throws -> FeedPage? {
-        var found: FeedPage?
-        try await follow(after: seq, stopper: nil) { page in
-            found = page
-            return page.events.isEmpty
-        }
-        return found
-    }
-
-    /// The seq of an offset of this store, which may be below the floor or beyond the head.
+    /// The seq of an offset of this store, which may be below the floor, beyond the head, or from before a restore.
     func seq(_ offset: FeedOffset) async throws -> Seq {
+        guard history.holds(offset.history, at: offset.seq) else {
+            let last = history.lastShared(with: offset.history).map { min($0, offset.seq) }
+            throw gone(
+                "rewound", "event \(offset.seq) was lost when the store was restored from a copy",
+                last.map { self.offset(FeedPosition(of: offset, $0)) })
+        }
         do throws(TraylogError) {
             return try await store.seq(of: .seq(offset.seq))
         } catch .refused(.compacted(let floor, _)) {
-            throw gone("compacted", "the events after it have left the log", floor)
-        } catch .refused(.upToBeyondHead) {
+            var problem = gone(
+                "compacted", "the events after it have left the log", self.offset(FeedPosition(of: offset, floor)))
+            problem.members.insert(("floor", .int(floor.rawValue)), at: 0)
+            throw problem
+        } catch .refused(.upToBeyondHead) where !isOfCluster {
             throw gone("rewound", "it is beyond the head: the store was restored from a backup", nil)
         }
     }
 
-    func gone(_ error: String, _ detail: String, _ floor: Seq?) -> Problem {
+    /// - Parameter first: where the feed can be read instead.
+    func gone(_ error: String, _ detail: String, _ first: FeedOffset?) -> Problem {
         var problem = Problem(.gone, "Gone", "this offset cannot be read: \(detail)", error: error)
-        if let floor {
-            problem.members = [("floor", .int(floor.rawValue)), ("offset", .string(offset(floor).description))]
-        }
+        if let first { problem.members = [("offset", .string(first.description))] }
         return problem
     }
 }
 
+extension FeedPosition {
+    fileprivate init(of offset: FeedOffset, _ seq: Seq) {
+        self.init(seq: seq)
+        if case .user(let stream) = offset.feed { self.stream = stream }
+    }
+}
+
 /// What happened to one user.
+///
+/// It is one person's: each answer says whose stream it was read from, in one snapshot of the store, and nothing of another
+/// stream is shown to a reader who began with this one.
 struct UserFeed: Feed {
     let store: Store
+    let isOfCluster: Bool
+    let history: StoreHistory
     private let user: String
     private let identity: String
-    private let stream: UInt32
+    private let authenticator: Authenticator
 
-    init(_ call: Call) async throws {
-        store = call.store
-        user = call.user
-        identity = call.service.storeIdentity
-        stream = try await store.version(of: user).stream
+    init(_ call: Call) {
+        (store, isOfCluster, history) = (call.store, call.service.cluster != nil, call.service.history)
+        (user, identity) = (call.user, call.service.storeIdentity)
+        authenticator = call.service.authenticator
     }
 
-    func offset(_ seq: Seq) -> FeedOffset { FeedOffset(store: identity, feed: .user(stream), seq: seq) }
+    func offset(_ position: FeedPosition) -> FeedOffset {
+        FeedOffset(store: identity, feed: .user(position.stream), seq: position.seq, in: history)
+    }
 
-    func start(_ text: String?) async throws -> Seq {
+    func start(_ text: String?) async throws -> FeedPosition {
+        let stream = try await store.version(of: user).stream
         switch text {
-        case nil, "-1": return try await seq(offset(.zero))
-        case "now": return try await store.head()
+        case nil, "-1":
+            let beginning = FeedPosition(seq: .zero, stream: stream)
+            return FeedPosition(seq: try await seq(offset(beginning)), stream: stream)
+        case "now": return FeedPosition(seq: try await store.head(), stream: stream)
         case let text?:
             guard let offset = FeedOffset(text), offset.store == identity, case .user(let owner) = offset.feed else {
                 throw Problem.invalid("offset", "is not of this feed")
             }
             if owner != stream {
-                if try await store.isErased(stream: owner) { throw gone("erased", "its person was erased", nil) }
-                // Given out before the user's first event: right as long as none came before it.
-                guard owner == 0, try await isBeforeFirstEvent(offset.seq) else {
-                    throw Problem.invalid("offset", "is not of this feed")
+                if owner != 0, try await store.isErased(stream: owner) {
+                    throw gone("erased", "its person was erased", nil)
                 }
+                // Given out before the user's first event: right as long as none came before it.
+                guard owner == 0 else { throw Problem.invalid("offset", "is not of this feed") }
+                try await checkNobodyCame(after: offset.seq)
             }
-            return try await seq(offset)
+            return FeedPosition(seq: try await seq(offset), stream: stream)
         }
     }
 
-    private func isBeforeFirstEvent(_ seq: Seq) async throws -> Bool {
-        guard let first = try await store.history(of: user, limit: 1).events.first else { return true }
-        return first.seq > seq
+    /// Refuses an offset of when nobody had the name, if somebody had it before the one who has it now, or before the offset.
+    private func checkNobodyCame(after seq: Seq) async throws {
+        if let erasedAt = authenticator.lastErasure(of: user), try await store.seq(of: .time(erasedAt)) > seq {
+            throw gone("erased", "somebody who had the name meanwhile was erased", nil)
+        }
+        guard let first = try await store.history(of: user, limit: 1).events.first, first.seq <= seq else { return }
+        throw Problem.invalid("offset", "is not of this feed")
     }
 
-    func page(after seq: Seq) async throws -> FeedPage {
-        FeedPage(try await store.changes(of: user, after: seq, limit: FeedRoutes.pageEvents))
+    func page(after position: FeedPosition) async throws -> FeedPage {
+        let changes = try await store.changes(of: user, after: position.seq, limit: FeedRoutes.pageEvents)
+        guard position.stream == 0 || changes.stream == position.stream else { throw Refusal.erased(user: user) }
+        return FeedPage(changes)
     }
 
-    func follow(after seq: Seq, stopper: Stopper?, _ body: (FeedPage) async throws -> Bool) async throws {
-        var through = seq
-        for try await changes in store.followChanges(of: user, after: seq, stopper: stopper) {
+    func follow(
+        after position: FeedPosition, stopper: Stopper, _ body: (FeedPage) async throws -> Bool
+    ) async throws {
+        let following = store.followChanges(
+            of: user, after: position.seq, stream: position.stream, stopper: stopper)
+        for try await changes in following {
             var page = FeedPage(changes)
             guard try await body(page) else { return }
-            through = page.through
             // What did not fit comes before the next change.
-            while through < changes.through {
-                page = try await self.page(after: through)
+            while page.position.seq < changes.through {
+                page = try await self.page(after: page.position)
                 guard try await body(page) else { return }
-                through = page.through
             }
         }
     }
@@ -108,18 +143,22 @@ struct UserFeed: Feed {
 
 extension FeedPage {
     fileprivate init(_ changes: Changes) {
-        self.init(changes.events, through: changes.through, isAtHead: changes.isComplete)
+        self.init(
+            changes.events, through: FeedPosition(seq: changes.through, stream: changes.stream),
+            isAtHead: changes.isComplete)
     }
 }
 
 /// The log, or those of its events that match a filter.
 struct LogFeed: Feed {
     let store: Store
+    let isOfCluster: Bool
+    let history: StoreHistory
     private let identity: String
     private let filter: EventFilter
 
     init(_ call: Call) throws {
-        store = call.store
+        (store, isOfCluster, history) = (call.store, call.service.cluster != nil, call.service.history)
         identity = call.service.storeIdentity
         var filter = EventFilter()
         (filter.user, filter.actor) = (try call.name("user"), try call.name("actor"))
@@ -133,39 +172,45 @@ struct LogFeed: Feed {
         self.filter = filter
     }
 
-    func offset(_ seq: Seq) -> FeedOffset { FeedOffset(store: identity, feed: .log, seq: seq) }
+    func offset(_ position: FeedPosition) -> FeedOffset {
+        FeedOffset(store: identity, feed: .log, seq: position.seq, in: history)
+    }
 
-    func start(_ text: String?) async throws -> Seq {
+    func start(_ text: String?) async throws -> FeedPosition {
         switch text {
-        case nil, "-1": return try await seq(offset(.zero))
-        case "now": return try await store.head()
+        case nil, "-1": return FeedPosition(seq: try await seq(offset(FeedPosition(seq: .zero))))
+        case "now": return FeedPosition(seq: try await store.head())
         case let text?:
             guard let offset = FeedOffset(text), offset.store == identity, offset.feed == .log else {
                 throw Problem.invalid("offset", "is not of this feed")
             }
-            return try await seq(offset)
+            return FeedPosition(seq: try await seq(offset))
         }
     }
 
-    func page(after seq: Seq) async throws -> FeedPage {
-        let head = try await store.head()
-        guard seq < head else { return FeedPage([], through: seq, isAtHead: true) }
+    func page(after position: FeedPosition) async throws -> FeedPage {
+        let (seq, head) = (position.seq, try await store.head())
+        guard seq < head else { return FeedPage([], through: position, isAtHead: true) }
         let found = try await store.search(filter, from: Seq(seq.rawValue + 1), limit: FeedRoutes.pageEvents)
         let events = found.events.filter { $0.seq <= head }
-        guard let next = found.next, next <= head else { return FeedPage(events, through: head, isAtHead: true) }
-        return FeedPage(events, through: Seq(next.rawValue - 1), isAtHead: false)
+        guard let next = found.next, next <= head else {
+            return FeedPage(events, through: FeedPosition(seq: head), isAtHead: true)
+        }
+        return FeedPage(events, through: FeedPosition(seq: Seq(next.rawValue - 1)), isAtHead: false)
     }
 
-    func follow(after seq: Seq, stopper: Stopper?, _ body: (FeedPage) async throws -> Bool) async throws {
-        var through = seq
+    func follow(
+        after position: FeedPosition, stopper: Stopper, _ body: (FeedPage) async throws -> Bool
+    ) async throws {
+        var through = position
         repeat {
             let page = try await page(after: through)
             guard try await body(page) else { return }
-            through = page.through
+            through = page.position
             if !page.isAtHead { continue }
             // Something new is committed, whatever it is.
             var isNew = false
-            for try await _ in store.follow(from: Seq(through.rawValue + 1), stopper: stopper) {
+            for try await _ in store.follow(from: Seq(through.seq.rawValue + 1), stopper: stopper) {
                 isNew = true
                 break
             }

@@ -86,7 +86,7 @@ enum HealthRoutes {
             if let cluster = service.cluster { gauges += await figures(of: cluster, labels) }
         }
         let service = services[0]
-        gauges.append(Gauge("traylog_live_streams", "Live streams that are open.", "\(service.streams.count)"))
+        gauges.append(Gauge("traylog_live_streams", "Live streams that are open.", "\(service.answers.count)"))
         return Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: service.metrics.text(gauges))))

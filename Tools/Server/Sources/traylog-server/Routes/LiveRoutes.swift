@@ -13,11 +13,12 @@ enum LiveRoutes {
                 // Checks the name before the answer begins, so that a wrong one gets a status.
                 _ = try await call.store.version(of: call.user)
                 // The present tray comes first, whatever the caller has seen, so that nothing hangs on the field.
-                return try LiveStream.response(call) { writer, stream in
-                    for try await tray in call.store.trayUpdates(of: call.user, stopper: stream.stopper) {
+                return try LiveStream.response(call) { writer, answer in
+                    for try await tray in call.store.trayUpdates(of: call.user, stopper: answer.stopper) {
                         let data = String(decoding: tray.jsonBytes, as: UTF8.self)
                         // It skips states while a slow reader makes it wait here.
-                        try await writer.write(LiveStream.event("tray", id: tray.asOf.description, data))
+                        let event = LiveStream.event("tray", id: tray.asOf.description, data)
+                        try await answer.write(event, to: &writer)
                     }
                 }
             }

@@ -215,10 +215,21 @@ extension Route {
         case .command:
             // Lines have no head that could say what comes later.
             ["Traylog-Seq", "Idempotency-Replayed"] + (status == 201 ? ["Location"] : [])
+                + (path.text == "/v1/commands" ? ["X-Accel-Buffering"] : [])
         case .conditional: ["ETag", "X-Poll-Interval"]
         case .feed:
-            ["Stream-Next-Offset", "Stream-Up-To-Date", "Stream-Cursor", "ETag", "Traylog-Tree-Head"]
-        case .plain: status == 202 ? ["Location"] : path.text == Seed.path ? ["Traylog-Tree-Head"] : []
+            [
+                "Stream-Next-Offset", "Stream-Up-To-Date", "Stream-Cursor", "ETag", "Traylog-Tree-Head",
+                "X-Accel-Buffering",
+            ]
+        case .plain:
+            if status == 202 {
+                ["Location"]
+            } else if path.text == Seed.path {
+                ["Traylog-Tree-Head"]
+            } else {
+                answers == "text/event-stream" ? ["X-Accel-Buffering"] : []
+            }
         }
     }
 

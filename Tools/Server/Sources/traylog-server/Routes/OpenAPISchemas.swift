@@ -86,11 +86,12 @@ enum OpenAPISchemas {
         ("X-Content-Type-Options", "`nosniff`."), ("X-Request-Id", "The request, as logs name it."),
         ("RateLimit", "What is left."), ("RateLimit-Policy", "The limit."), ("Retry-After", "Seconds to wait."),
         ("WWW-Authenticate", "Which credentials there must be."), ("Allow", "The methods that the path has."),
+        ("X-Accel-Buffering", "`no` with a stream: proxies are not to hold it back."),
     ].map { name, text in (name, ["description": .string(text), "schema": ["type": "string"]]) }
 
     static func headers(ofStatus code: Int) -> [String] {
         switch code {
-        case 401: ["WWW-Authenticate"]
+        case 401, 403: ["WWW-Authenticate"]
         case 429, 503: ["Retry-After"]
         default: []
         }
@@ -122,7 +123,12 @@ enum OpenAPISchemas {
             ]
             : [serverSentEvent("tray", ["type": "object", "required": ["user", "asOf"]], isNumbered: true)]
         let last = [
-            serverSentEvent("end", ["type": "object", "maxProperties": 0]),
+            serverSentEvent(
+                "end",
+                [
+                    "type": "object", "required": ["reason"], "additionalProperties": false,
+                    "properties": ["reason": choice(EndReason.allCases.map(\.rawValue))],
+                ]),
             serverSentEvent("error", ["$ref": "#/components/schemas/Problem"]),
         ]
         return ["oneOf": .array(own + last)]

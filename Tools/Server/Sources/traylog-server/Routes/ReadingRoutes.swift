@@ -98,7 +98,8 @@ enum ReadingRoutes {
                 guard cursor != nil else { throw Problem.invalid("cursor", "is none that a page gave out") }
             }
             let page = try await call.store.snapshot(of: call.user, asOf: call.asOf(), cursor: cursor)
-            let offset = FeedOffset(store: call.service.storeIdentity, feed: .user(page.stream), seq: page.asOf)
+            let offset = FeedOffset(
+                store: call.service.storeIdentity, feed: .user(page.stream), seq: page.asOf, in: call.service.history)
             return .lines(
                 page.lines(store: call.service.storeIdentity, offset: offset), headers: [.cacheControl: "no-store"])
         }
@@ -148,7 +149,9 @@ extension TraySnapshot {
         }
         let head: JSONValue = [
             "store": .string(store), "stream": .int(stream), "asOf": .int(asOf.rawValue),
-            "offset": .string(offset.description), "floor": .int(floor.rawValue), "tray": .raw(tray.jsonBytes),
+            "offset": .string(offset.description),
+            "history": .array(history.forks.map { ["mark": .string($0.mark), "after": .int($0.after.rawValue)] }),
+            "floor": .int(floor.rawValue), "tray": .raw(tray.jsonBytes),
             "seenUpTo": .int(tray.seenUpTo.rawValue), "mutedThreads": .array(mutedThreads.map { .string($0) }),
             "mutedCategories": .array(mutedCategories.map { .string($0) }), "topics": .array(topics),
             "voided": .array(voided.map { .int($0.rawValue) }),

@@ -27,9 +27,10 @@ enum TokenRoutes {
                 if scope?.split(separator: " ").contains("publish") ?? false, case .key(_, let scopes)? = call.caller,
                     !scopes.contains(.publish)
                 {
-                    throw Problem.forbidden("the key lacks the scope publish, so its tokens cannot have it")
+                    throw Problem.forbidden(
+                        "missingScope", "the key lacks the scope publish, so its tokens cannot have it")
                 }
-                guard let made = try call.service.tokens.sign(user: user, ttl: ttl, scope: scope) else {
+                guard let made = try call.service.authenticator.sign(user: user, ttl: ttl, scope: scope) else {
                     throw Problem(.unprocessableContent, "No key", "the server has no key that can sign tokens")
                 }
                 let expires = Timestamp(milliseconds: Int64(made.expires) * 1_000)

@@ -29,8 +29,7 @@ enum WritingRoutes {
                 body: .object(common + content.filter { $0 != "collapseKey" }), status: 201
             ) { call in
                 let topic = call.segment("t")
-                let command = try await call.command(
-                    "broadcast", user: nil, [("topic", .string(topic))], needsBody: true)
+                let command = try await call.command("broadcast", user: nil, topic: topic, needsBody: true)
                 let query = call.service.partition.map { "?\(Call.partition)=\($0)" } ?? ""
                 return try await call.perform(command, created: .created) { "/v1/items/\($0)\(query)" }
             },
@@ -38,19 +37,19 @@ enum WritingRoutes {
                 .patch, "/v1/users/{u}/items/{item}", "Edit an item", .key(.publish), body: .object(common + editable)
             ) { call in
                 try await call.perform(
-                    call.command("edit", user: call.user, [("item", call.item().json)], needsBody: true))
+                    call.command("edit", user: call.user, item: call.item(), needsBody: true))
             },
             Route(.delete, "/v1/users/{u}/items/{item}", "Take an item back", .key(.publish), body: .fields(common)) {
                 call in
                 try await call.perform(
-                    call.command("retract", user: call.user, [("item", call.item().json)]))
+                    call.command("retract", user: call.user, item: call.item()))
             },
             Route(.patch, "/v1/items/{seq}", "Edit a broadcast", .key(.publish), body: .object(common + editable)) {
                 call in
-                try await call.perform(call.command("edit", user: nil, [("item", .int(call.seq()))], needsBody: true))
+                try await call.perform(call.command("edit", user: nil, item: .seq(Seq(call.seq())), needsBody: true))
             },
             Route(.delete, "/v1/items/{seq}", "Take a broadcast back", .key(.publish), body: .fields(common)) { call in
-                try await call.perform(call.command("retract", user: nil, [("item", .int(call.seq()))]))
+                try await call.perform(call.command("retract", user: nil, item: .seq(Seq(call.seq()))))
             },
         ]
     }
@@ -82,13 +81,12 @@ enum WritingRoutes {
                 .put, "/v1/users/{u}/items/{item}/snooze", "Snooze an item", .writing,
                 body: .object(common + ["until"]), required: ["until"]
             ) { call in
-                let command = try await call.command("snooze", user: call.user, [("item", call.item().json)])
+                let command = try await call.command("snooze", user: call.user, item: call.item())
                 return try await call.perform(command, withTray: true)
             },
             Route(.delete, "/v1/users/{u}/items/{item}/snooze", "Wake an item", .writing, body: .fields(common)) {
                 call in
-                let item = try call.item().json
-                let command = try await call.command("wake", user: call.user, [("item", item)])
+                let command = try await call.command("wake", user: call.user, item: call.item())
                 return try await call.perform(command, withTray: true)
             },
             Route(
@@ -104,8 +102,10 @@ enum WritingRoutes {
         [(HTTPRequest.Method.put, "mute", "Mute"), (.delete, "unmute", "Unmute")].map { method, kind, title in
             Route(method, "/v1/users/{u}/mutes/\(path)/{name}", "\(title) a \(member)", .writing, body: .fields(common))
             { call in
-                let members = [(name: member, value: JSONValue.string(call.segment("name")))]
-                let command = try await call.command(kind, user: call.user, members)
+                let name = call.segment("name")
+                let command = try await call.command(
+                    kind, user: call.user, thread: member == "thread" ? name : nil,
+                    category: member == "category" ? name : nil)
                 return try await call.perform(command, withTray: true)
             }
         }
@@ -133,16 +133,6 @@ enum WritingRoutes {
     }
 
     private static func subscription(_ kind: String, _ call: Call) async throws -> Command {
-        let topic = JSONValue.string(call.segment("topic"))
-        return try await call.command(kind, user: call.user, [("topic", topic)])
-    }
-}
-
-extension ItemReference {
-    var json: JSONValue {
-        switch self {
-        case .seq(let seq): .int(seq.rawValue)
-        case .key(let key): .string(key)
-        }
+        try await call.command(kind, user: call.user, topic: call.segment("topic"))
     }
 }

@@ -22,7 +22,7 @@ enum Listener {
     /// - Parameter onRunning: told the port, which may have been 0.
     static func application<Answering: HTTPResponder>(
         _ responder: Answering, _ address: (host: String, port: Int), _ tls: TLSConfiguration?,
-        routes: RouteTable? = nil,
+        routes: RouteTable? = nil, log: ServiceLog,
         onRunning: @escaping @Sendable (Int) async -> Void
     ) -> Application<Answering> where Answering.Context == ServiceContext {
         let decoder = HTTP1Channel.Configuration.DecoderConfiguration(
@@ -45,7 +45,13 @@ enum Listener {
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port), serverName: "traylog",
                 availableConnectionsDelegate: MaximumAvailableConnections(10_000)),
-            onServerRunning: { await onRunning($0.localAddress?.port ?? address.port) },
+            onServerRunning: { channel in
+                // Nothing else is done there: it can only fail when the channel is closed.
+                try? await channel.eventLoop.submit {
+                    try channel.pipeline.syncOperations.addHandler(AcceptPause(log: log), position: .first)
+                }.get()
+                await onRunning(channel.localAddress?.port ?? address.port)
+            },
             logger: Logger(label: "traylog-server"))
     }
 

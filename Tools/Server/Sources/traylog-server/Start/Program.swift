@@ -21,16 +21,17 @@ struct Program: AsyncParsableCommand {
             end(0)
         } catch {
             guard let status = status(of: error) else { exit(withError: error) }
-            FileHandle.standardError.write(Data("traylog-server: \(error)\n".utf8))
-            end(status)
+            end(status, "traylog-server: \(error)\n")
         }
     }
 
     /// Ends the process at once, with what was printed.
     ///
-    /// On the usual way out the brokers' library takes its locks apart, and its threads, which may still use them, abort.
-    static func end(_ status: Int32) -> Never {
-        ServiceLog.flush()
+    /// It waits for nobody who reads that. On the usual way out the brokers' library takes its locks apart, and its threads, which may still use them, abort.
+    ///
+    /// - Parameter last: goes to standard error.
+    static func end(_ status: Int32, _ last: String = "") -> Never {
+        ServiceLog.flush(last)
         fflush(nil)
         _exit(status)
     }

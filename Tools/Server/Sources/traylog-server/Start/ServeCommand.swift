@@ -17,12 +17,15 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try ServeSettings(options, environment: ProcessInfo.processInfo.environment)
-        var keys = try settings.keys.map { try ServerKeys(file: $0) } ?? ServerKeys()
+        var keys = try ServerKeys(file: settings.keys)
         var tokens = try Self.tokens(settings.userTokenKeys)
         let givenKey = try settings.checkpointKey.map { try NotePrivateKey(Self.text($0)) }
         let tls = try Self.tls(settings)
         if options.checkConfig { return print("the configuration is sound") }
-        if settings.isDev { try Self.prepareForTrying(&keys, &tokens) }
+        // What is made at the start is in no file.
+        var made: [String] = []
+        if settings.isDev { made = [try Self.prepareForTrying(&tokens)] }
+        for line in made { try keys.add(line: line) }
         guard !keys.isEmpty else { throw ConfigurationError("the keys file has no key") }
         Listener.allowManyConnections()
         LoggingSystem.bootstrap { ServiceLogHandler(label: $0) }
@@ -35,8 +38,9 @@ struct ServeCommand: AsyncParsableCommand {
         try map.claim(settings.store)
         if let cluster = settings.cluster { try await Cluster.claim(cluster, log: log) }
         storeOptions.cacheBytes /= map.count
-        let (limits, streams) = (
-            RateLimits(perUser: settings.service.rateUser, perKey: settings.service.rateKey), LiveStreams()
+        let authenticator = Authenticator(keys: keys, tokens: tokens, map: map)
+        let (limits, answers) = (
+            RateLimits(perUser: settings.service.rateUser, perKey: settings.service.rateKey), OpenAnswers()
         )
         var services: [Service] = []
         var common: Common?
@@ -57,14 +61,18 @@ struct ServeCommand: AsyncParsableCommand {
                     common = shared
                     services.append(
                         try await Service(
-                            store: store, configuration: settings.service, keys: keys, tokens: tokens,
+                            store: store, configuration: settings.service, authenticator: authenticator,
                             checkpointKey: shared.key, devices: shared.devices, metrics: metrics, log: log,
-                            cluster: cluster, pass: pass, limits: limits, streams: streams))
+                            cluster: cluster, pass: pass, limits: limits, answers: answers))
                 } catch {
                     if let cluster { await cluster.stop() } else { await store.close() }
                     throw error
                 }
             }
+            authenticator.watch(services.map(\.store))
+            let reload = KeysReload(file: settings.keys, made: made, authenticator, answers, pass, log)
+            let signals = reload.begin()
+            defer { signals.cancel() }
             try await Self.serve(services, settings, tls)
         } catch {
             for service in services { await service.close() }
@@ -81,7 +89,7 @@ struct ServeCommand: AsyncParsableCommand {
         let providers = try settings.apns.map { address in
             Listener.application(
                 APNsResponder(service: service, partitions: partitions), address,
-                try Listener.tls(tls, askingFor: settings.apnsClients)
+                try Listener.tls(tls, askingFor: settings.apnsClients), log: service.log
             ) { told.yield($0) }
         }
         let scheme = tls == nil ? "http" : "https"
@@ -90,7 +98,7 @@ struct ServeCommand: AsyncParsableCommand {
             ? try Console(service, partitions, isSecure: tls != nil || settings.isBehindProxy) : nil
         let app = Listener.application(
             Responder(service: service, routes: AllRoutes.table, console: console, partitions: partitions),
-            (settings.host, settings.port), tls, routes: AllRoutes.table
+            (settings.host, settings.port), tls, routes: AllRoutes.table, log: service.log
         ) { port in
             var lines = "listening on \(scheme)://\(Listener.text(settings.host)):\(port)\n"
             if let apns = settings.apns {
@@ -101,11 +109,11 @@ struct ServeCommand: AsyncParsableCommand {
             FileHandle.standardOutput.write(Data(lines.utf8))
         }
         // The last one hears first that the server is to stop: live streams end before connections are waited for.
-        var services: [any ServiceLifecycle.Service] = [app, Beats(streams: service.streams), Drain(all: all)]
+        var services: [any ServiceLifecycle.Service] = [app, Beats(answers: service.answers), Drain(all: all)]
         if let providers { services.insert(providers, at: 0) }
         var configuration = ServiceGroupConfiguration(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger(label: "traylog-server"))
-        configuration.maximumGracefulShutdownDuration = .seconds(10)
+        configuration.maximumGracefulShutdownDuration = .seconds(9)
         do {
             try await ServiceGroup(configuration: configuration).run()
         } catch is CancellationError {
@@ -119,10 +127,10 @@ struct ServeCommand: AsyncParsableCommand {
 
     /// Keeps live streams alive.
     private struct Beats: ServiceLifecycle.Service {
-        let streams: LiveStreams
+        let answers: OpenAnswers
 
         func run() async throws {
-            try? await cancelWhenGracefulShutdown { try await streams.beat() }
+            try? await cancelWhenGracefulShutdown { try await answers.beat() }
         }
     }
 
@@ -132,13 +140,9 @@ struct ServeCommand: AsyncParsableCommand {
 
         func run() async throws {
             try? await gracefulShutdown()
+            // Thousands of connections may take longer to end than anybody waits, and so may a disk. What was acknowledged is on disk.
+            DispatchQueue(label: "traylog.end").asyncAfter(deadline: .now() + .milliseconds(9_500)) { Program.end(0) }
             for service in all { service.drain() }
-            // Thousands of connections may take longer to end than anybody waits. What was acknowledged is on disk.
-            Task.detached { [all] in
-                try await Task.sleep(for: .seconds(12))
-                for service in all { await service.close() }
-                Program.end(0)
-            }
         }
     }
 
@@ -205,11 +209,12 @@ struct ServeCommand: AsyncParsableCommand {
         return configuration
     }
 
-    private static func prepareForTrying(_ keys: inout ServerKeys, _ tokens: inout UserTokens) throws {
+    /// - Returns: the line of a keys file that knows the key.
+    private static func prepareForTrying(_ tokens: inout UserTokens) throws -> String {
         let made = ServerKeys.made(scopes: KeyScope.allCases)
-        try keys.add(line: made.line)
         let secret = [UInt8].random(32)
         tokens.add(secret: secret, kid: "dev")
         FileHandle.standardOutput.write(Data("key: \(made.key)\nsecret: \(secret.base64URL) kid: dev\n".utf8))
+        return made.line
     }
 }
