@@ -7,9 +7,13 @@ public import TraylogClient
 
 /// Carries requests to a Traylog server by `URLSession`.
 ///
-/// Nothing is cached, and no cookies are kept. A request that hears nothing for 30 seconds is interrupted. On Linux, libcurl
+/// Nothing is cached, no cookies are kept, and no redirect is followed, to the same server neither: the service never sends
+/// one, and the token is for it alone. A certificate that is not trusted counts as no connection. A request that hears nothing for 30 seconds is interrupted. On Linux, libcurl
 /// receives the answers that go on.
 public final class HTTPTransport: ServiceTransport {
+    /// The server's address in one form: scheme and host in lower case, without the scheme's usual port, a user, a query and
+    /// slashes at the end. `HTTPS://Tray.Example.org:443/` is `https://tray.example.org`.
+    public let origin: String
     private let server: String
     private let uploads: String?
     private let silenceSeconds: Double
@@ -22,6 +26,7 @@ public final class HTTPTransport: ServiceTransport {
     ///   - silenceSeconds: how long the server may be silent.
     public init(server: URL, uploads: URL? = nil, silenceSeconds: Double = 30) {
         self.server = Self.base(server)
+        origin = Self.origin(server)
         self.uploads = uploads.map(Self.base)
         self.silenceSeconds = silenceSeconds
         let configuration = URLSessionConfiguration.ephemeral
@@ -42,6 +47,15 @@ public final class HTTPTransport: ServiceTransport {
         var text = url.absoluteString
         while text.hasSuffix("/") { text.removeLast() }
         return text
+    }
+
+    private static func origin(_ url: URL) -> String {
+        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return base(url) }
+        parts.scheme = parts.scheme?.lowercased()
+        parts.host = parts.host?.lowercased()
+        (parts.user, parts.password, parts.query, parts.fragment) = (nil, nil, nil, nil)
+        if parts.port == ["http": 80, "https": 443][parts.scheme ?? ""] { parts.port = nil }
+        return parts.url.map(base) ?? base(url)
     }
 
     /// Sends one request and waits for the whole answer.
@@ -74,11 +88,10 @@ public final class HTTPTransport: ServiceTransport {
         return (try await whole(task, progress: progress), address)
     }
 
-    /// Whether the server takes a connection.
+    /// Whether the service answers, however it is: not where a sign-in page or another server answers in its place.
     public func isReachable() async -> Bool {
         do throws(ServiceFailure) {
-            _ = try await perform(ServiceRequest("GET", "/healthz"))
-            return true
+            return try await perform(ServiceRequest("GET", "/healthz")).isOfService()
         } catch {
             if case .offline = error { return false }
             return true

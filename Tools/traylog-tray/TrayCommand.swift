@@ -84,7 +84,7 @@ struct TrayCommand: AsyncParsableCommand {
     }
 
     private static func failure(_ message: String, _ code: Int32) -> ExitCode {
-        FileHandle.standardError.write(Data("traylog-tray: \(message)\n".utf8))
+        LineOutput.error("traylog-tray: \(message)")
         return ExitCode(code)
     }
 }
