@@ -126,6 +126,18 @@ extension ServiceFailure {
                 + "sign in.")
     }
 
+    /// Whether libcurl's words, which are all that Foundation passes on for this on Linux, are about a handshake that failed.
+    ///
+    /// After the handshake they name `SSL_read` or `SSL_write`; then the request may have arrived.
+    static func isOfHandshake(_ message: String) -> Bool {
+        guard !message.contains("SSL_read"), !message.contains("SSL_write") else { return false }
+        let beginnings = [
+            "SSL certificate", "SSL: ", "SSL peer certificate", "SSL connect error", "TLS connect error", "OpenSSL",
+            "error setting certificate",
+        ]
+        return beginnings.contains { message.hasPrefix($0) }
+    }
+
     /// Whether a request cannot have arrived is what matters.
     init(_ error: any Error) {
         let code = URLError.Code(rawValue: (error as NSError).code)
@@ -138,6 +150,7 @@ extension ServiceFailure {
             .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
             .clientCertificateRequired:
             self = .untrusted(message)
+        case .unknown where Self.isOfHandshake(message): self = .untrusted(message)
         case .timedOut:
             // Foundation's own words for it on Linux are a number.
             self = .interrupted("the server was silent for too long")

@@ -171,39 +171,33 @@ private struct StoreReference1 {
 
     func sample20() async throws {
         // example: StoreReference1, 20: BlockingStore
-        print(try store.blocking.tick().woken)
-        // end
-    }
-
-    func sample21() async throws {
-        // example: StoreReference1, 21: BlockingStore
         store.blocking.close()
         // end
     }
 
-    func sample22() async throws {
-        // example: StoreReference1, 22: ChangeFollower
+    func sample21() async throws {
+        // example: StoreReference1, 21: ChangeFollower
         for try await changes in store.followChanges(of: "ann", after: 100) { print(changes.through) }
         // end
     }
 
-    func sample23() async throws {
-        // example: StoreReference1, 23: TrayQueries+changesAsync
+    func sample22() async throws {
+        // example: StoreReference1, 22: TrayQueries+changesAsync
         let changes = try await store.changes(of: "ann", after: 100)
         print(changes.events.count, changes.through)
         // end
         _ = changes
     }
 
-    func sample24() async throws {
-        // example: StoreReference1, 24: TrayQueries+changesAsync
+    func sample23() async throws {
+        // example: StoreReference1, 23: TrayQueries+changesAsync
         let version = try await store.version(of: "ann")
         // end
         _ = version
     }
 
-    func sample25() async throws {
-        // example: StoreReference1, 25: TrayQueries+changesAsync
+    func sample24() async throws {
+        // example: StoreReference1, 24: TrayQueries+changesAsync
         let snapshot = try await store.snapshot(of: "ann")
         var replica = try TrayReplica([snapshot])
         let changes = try await store.changes(of: "ann", after: snapshot.asOf)
@@ -214,48 +208,48 @@ private struct StoreReference1 {
         _ = changes
     }
 
-    func sample26() async throws {
-        // example: StoreReference1, 26: TrayQueries+changesAsync
+    func sample25() async throws {
+        // example: StoreReference1, 25: TrayQueries+changesAsync
         print(try await store.storeIdentity())
         // end
     }
 
-    func sample27() async throws {
-        // example: StoreReference1, 27: Store+compact
+    func sample26() async throws {
+        // example: StoreReference1, 26: Store+compact
         let report = try await store.compact(before: .daysAgo(90), archive: "/var/lib/shop/archives")
         print(report.json)
         // end
         _ = report
     }
 
-    func sample28() async throws {
-        // example: StoreReference1, 28: Store+erase
+    func sample27() async throws {
+        // example: StoreReference1, 27: Store+erase
         let report = try await store.erase("ann", actor: "support")
         print(report.json)
         // end
         _ = report
     }
 
+    func sample28() async throws {
+        // example: StoreReference1, 28: Store+hold
+        try await store.hold("ann", actor: "legal")
+        // end
+    }
+
     func sample29() async throws {
         // example: StoreReference1, 29: Store+hold
-        try await store.hold("ann", actor: "legal")
+        try await store.release("ann", actor: "legal")
         // end
     }
 
     func sample30() async throws {
         // example: StoreReference1, 30: Store+hold
-        try await store.release("ann", actor: "legal")
-        // end
-    }
-
-    func sample31() async throws {
-        // example: StoreReference1, 31: Store+hold
         print(try await store.isHeld("ann"))
         // end
     }
 
-    func sample32() async throws {
-        // example: StoreReference1, 32: LogRestore
+    func sample31() async throws {
+        // example: StoreReference1, 31: LogRestore
         let restore = try LogRestore(directory: path)
         for line in lines { try restore.add(line.utf8Span.span) }
         let report = try restore.finish { _, _ in }
@@ -264,26 +258,26 @@ private struct StoreReference1 {
         _ = report
     }
 
+    func sample32() async throws {
+        // example: StoreReference1, 32: TrayUpdates
+        for try await tray in store.trayUpdates(of: "ann") { print(tray.unseen) }
+        // end
+    }
+
     func sample33() async throws {
         // example: StoreReference1, 33: TrayUpdates
-        for try await tray in store.trayUpdates(of: "ann") { print(tray.unseen) }
+        for try await event in store.follow() { print(event.json) }
         // end
     }
 
     func sample34() async throws {
         // example: StoreReference1, 34: TrayUpdates
-        for try await event in store.follow() { print(event.json) }
-        // end
-    }
-
-    func sample35() async throws {
-        // example: StoreReference1, 35: TrayUpdates
         for try await event in store.follow(after: 100) { print(event.json) }
         // end
     }
 
-    func sample36() async throws {
-        // example: StoreReference1, 36: Projector
+    func sample35() async throws {
+        // example: StoreReference1, 35: Projector
         let hourly = try store.project(HourlyCounts.self)
         let receipt = try await store.perform(command)
         let counts = try await hourly.value()  // holds the command just performed
@@ -293,14 +287,14 @@ private struct StoreReference1 {
         _ = counts
     }
 
-    func sample37() async throws {
-        // example: StoreReference1, 37: Projector
+    func sample36() async throws {
+        // example: StoreReference1, 36: Projector
         try store.forgetProjection(named: "hourly")
         // end
     }
 
-    func sample38() async throws {
-        // example: StoreReference1, 38: PagedSequence
+    func sample37() async throws {
+        // example: StoreReference1, 37: PagedSequence
         var filter = EventFilter()
         filter.user = "ann"
         for try await event in store.allEvents(matching: filter) { print(event.json) }
@@ -308,28 +302,28 @@ private struct StoreReference1 {
         _ = filter
     }
 
-    func sample39() async throws {
-        // example: StoreReference1, 39: PagedSequence
+    func sample38() async throws {
+        // example: StoreReference1, 38: PagedSequence
         for try await user in store.allUsers(prefix: "team/") { print(user) }
         // end
     }
 
-    func sample40() async throws {
-        // example: StoreReference1, 40: TrayQueries+answers
+    func sample39() async throws {
+        // example: StoreReference1, 39: TrayQueries+answers
         let badge = try store.blocking.tray(of: "ann").unseen
         // end
         _ = badge
     }
 
-    func sample41() async throws {
-        // example: StoreReference1, 41: TrayQueries+answers
+    func sample40() async throws {
+        // example: StoreReference1, 40: TrayQueries+answers
         let newest = try store.blocking.inbox(of: "ann").items
         // end
         _ = newest
     }
 
-    func sample42() async throws {
-        // example: StoreReference1, 42: TrayQueries+answers
+    func sample41() async throws {
+        // example: StoreReference1, 41: TrayQueries+answers
         var page = try store.blocking.history(of: "ann", newestFirst: true)
         while let next = page.next {
             page = try store.blocking.history(of: "ann", newestFirst: true, from: next)
@@ -338,8 +332,8 @@ private struct StoreReference1 {
         _ = page
     }
 
-    func sample43() async throws {
-        // example: StoreReference1, 43: TrayQueries+search
+    func sample42() async throws {
+        // example: StoreReference1, 42: TrayQueries+search
         var filter = EventFilter()
         filter.device = "phone"
         var page = try store.blocking.search(filter, newestFirst: true)
@@ -347,5 +341,12 @@ private struct StoreReference1 {
         // end
         _ = filter
         _ = page
+    }
+
+    func sample43() async throws {
+        // example: StoreReference1, 43: Store+apply
+        let position = try await store.sourcePosition()?.position ?? 0
+        // end
+        _ = position
     }
 }

@@ -21,68 +21,67 @@ private struct StoreReference2 {
     let lease: any OwnershipLease
 
     func sample0() async throws {
-        // example: StoreReference2, 0: Store+apply
-        let position = try await store.sourcePosition()?.position ?? 0
+        // example: StoreReference2, 0: Store+marks
+        try await store.notify("ann", Content(title: "Standup", level: .timeSensitive))
         // end
-        _ = position
     }
 
     func sample1() async throws {
         // example: StoreReference2, 1: Store+marks
-        try await store.notify("ann", Content(title: "Standup", level: .timeSensitive))
+        try await store.notify("ann", title: "Build 17 failed", thread: "ci", key: "build-17")
         // end
     }
 
     func sample2() async throws {
         // example: StoreReference2, 2: Store+marks
-        try await store.notify("ann", title: "Build 17 failed", thread: "ci", key: "build-17")
+        try await store.broadcast(to: "releases", Content(title: "1.4 is out"))
         // end
     }
 
     func sample3() async throws {
         // example: StoreReference2, 3: Store+marks
-        try await store.broadcast(to: "releases", Content(title: "1.4 is out"))
+        try await store.seeTray(of: "ann", upTo: page.asOf)
         // end
     }
 
     func sample4() async throws {
         // example: StoreReference2, 4: Store+marks
-        try await store.seeTray(of: "ann", upTo: page.asOf)
+        try await store.mark(.archived, 12, 13, of: "ann")
         // end
     }
 
     func sample5() async throws {
         // example: StoreReference2, 5: Store+marks
-        try await store.mark(.archived, 12, 13, of: "ann")
+        try await store.markRead(12, of: "ann")
         // end
     }
 
     func sample6() async throws {
         // example: StoreReference2, 6: Store+marks
-        try await store.markRead(12, of: "ann")
+        try await store.markAll(.read, of: "ann", thread: "ci", upTo: page.asOf)
         // end
     }
 
     func sample7() async throws {
         // example: StoreReference2, 7: Store+marks
-        try await store.markAll(.read, of: "ann", thread: "ci", upTo: page.asOf)
-        // end
-    }
-
-    func sample8() async throws {
-        // example: StoreReference2, 8: Store+marks
         let all = try await store.markAll(.read, of: "ann")
         if let event = all.seq { try await store.undo(event, of: "ann") }
         // end
         _ = all
     }
 
-    func sample9() async throws {
-        // example: StoreReference2, 9: Store+tick
+    func sample8() async throws {
+        // example: StoreReference2, 8: Store+tick
         let report = try await store.tick()
         print("\(report.woken) woke, \(report.expired) expired")
         // end
         _ = report
+    }
+
+    func sample9() async throws {
+        // example: StoreReference2, 9: Store+tick
+        print(try store.blocking.tick().woken)
+        // end
     }
 
     func sample10() async throws {

@@ -105,6 +105,8 @@ public actor Outbox {
     }
 
     /// The same on another storage; attachments are kept as files in a directory.
+    ///
+    /// The app keeps the storages of its accounts apart.
     public init(
         storage: any DeviceStorage, attachments directory: String, transport: any OutboxTransport,
         options: OutboxOptions = OutboxOptions(), clock: any DeviceClock = SystemDeviceClock()

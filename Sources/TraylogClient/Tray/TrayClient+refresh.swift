@@ -418,11 +418,10 @@ extension TrayClient {
         succeeded()
         switch continuity {
         case .same, .anotherPerson: break
-        case .cut(let seq):
-            // What was sent and got lost is sent again.
-            try outbox.here { outbox in
-                try outbox.requeueSynced { entry in ActionReceipt(entry.receipt).map { $0.through > seq } ?? false }
-            }
+        case .cut:
+            // What was sent may have got lost, in this history or in one that the device never saw. Under its key, the server has
+            // it once.
+            try outbox.here { outbox in try outbox.requeueSynced { ActionReceipt($0.receipt)?.seq != nil } }
             collectMarks()
         case .anotherStore: marks.removeAll { $0.receipt != nil }
         }

@@ -16,6 +16,8 @@ final class SimulatedService: ServiceTransport, TokenSource {
         case mute
         /// Nothing is done, and this is the status of each answer.
         case answering(Int)
+        /// A node that lacks events: 503, to be asked again after so many seconds.
+        case behind(seconds: Int)
         /// The network's sign-in page answers in the service's place, with this status.
         case signInPage(Int)
     }
@@ -167,6 +169,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
         if case .answering(let status) = weather {
             return problem(status, nil, headers: status == 429 ? ["retry-after": "7"] : [:])
         }
+        if case .behind(let seconds) = weather { return problem(503, nil, headers: ["retry-after": "\(seconds)"]) }
         if weather == .stormy, chance == 0 { throw .interrupted("lost") }
         if weather == .stormy, chance == 1 { _ = answer(request) }
         let response = answer(request)
