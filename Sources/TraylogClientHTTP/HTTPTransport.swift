@@ -14,7 +14,6 @@ public final class HTTPTransport: ServiceTransport {
     /// The server's address in one form: scheme and host in lower case, without the scheme's usual port, a user, a query and
     /// slashes at the end. `HTTPS://Tray.Example.org:443/` is `https://tray.example.org`.
     public let origin: String
-    private let server: String
     private let uploads: String?
     private let silenceSeconds: Double
     private let session: URLSession
@@ -25,7 +24,6 @@ public final class HTTPTransport: ServiceTransport {
     ///   - uploads: where attachments are put, each under its own name: any web server or object store that takes `PUT`.
     ///   - silenceSeconds: how long the server may be silent.
     public init(server: URL, uploads: URL? = nil, silenceSeconds: Double = 30) {
-        self.server = Self.base(server)
         origin = Self.origin(server)
         self.uploads = uploads.map(Self.base)
         self.silenceSeconds = silenceSeconds
@@ -66,7 +64,7 @@ public final class HTTPTransport: ServiceTransport {
     /// Sends one request and takes its answer as it comes.
     public func open(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceStream {
         #if canImport(FoundationNetworking)
-            let exchange = StreamReceiver.open(request, at: server + request.path, silenceSeconds: silenceSeconds)
+            let exchange = StreamReceiver.open(request, at: origin + request.path, silenceSeconds: silenceSeconds)
         #else
             let exchange = exchanges.begin(try task(for: request))
         #endif
@@ -99,8 +97,8 @@ public final class HTTPTransport: ServiceTransport {
     }
 
     private func task(for request: ServiceRequest) throws(ServiceFailure) -> URLSessionTask {
-        guard let url = URL(string: server + request.path) else {
-            throw .interrupted("\(server)\(request.path) is no address")
+        guard let url = URL(string: origin + request.path) else {
+            throw .interrupted("\(origin)\(request.path) is no address")
         }
         var wire = URLRequest(url: url)
         wire.httpMethod = request.method

@@ -223,6 +223,8 @@ extension TrayClient {
     func collectMarks() {
         let entries = outbox.here { $0.state.inOrderOfSending }
         marks = entries.filter { $0.lane == Self.marksLane && $0.state != .failed }.compactMap(PendingMark.init)
+        // What changed nothing in a log that was cut since has nothing to show, and its answer names no seq of this log.
+        marks.removeAll { mark in mark.receipt.map { $0.seq == nil && meta?.bounds[mark.id] != nil } ?? false }
         dropConfirmed()
     }
 

@@ -350,7 +350,11 @@ extension TrayClient {
             return meta.map { $0.store == snapshot.person.store } ?? true ? .same : .anotherStore
         }
         let new = snapshot.person
-        guard known.store == new.store else { return .anotherStore }
+        guard known.store == new.store else {
+            // A log that was exported and restored has another store's name, and the same items.
+            let bound = commonBound(with: snapshot)
+            return bound > .zero ? .cut(after: bound) : .anotherStore
+        }
         let isOtherHistory = known.history != nil && new.history != nil && known.history != new.history
         // A service that names no history says by what it refuses that it has another one.
         let isUnsure = (known.history == nil || new.history == nil) && cause == .refusedOffset
