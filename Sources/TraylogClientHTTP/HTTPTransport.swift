@@ -11,8 +11,10 @@ public import TraylogClient
 /// one, and the token is for it alone. A certificate that is not trusted counts as no connection. A request that hears nothing for 30 seconds is interrupted. On Linux, libcurl
 /// receives the answers that go on.
 public final class HTTPTransport: ServiceTransport {
-    /// The server's address in one form: scheme and host in lower case, without the scheme's usual port, a user, a query and
-    /// slashes at the end. `HTTPS://Tray.Example.org:443/` is `https://tray.example.org`.
+    /// The server's address in one form: scheme and host in lower case, without the scheme's usual port, a user, a
+    /// query and slashes at the end.
+    ///
+    /// `HTTPS://Tray.Example.org:443/` is `https://tray.example.org`.
     public let origin: String
     private let uploads: String?
     private let silenceSeconds: Double

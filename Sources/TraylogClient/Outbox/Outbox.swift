@@ -240,7 +240,9 @@ public actor Outbox {
         pump()
     }
 
-    /// Sends entries again that are synced: the server may have lost them. Under their keys, it has each once.
+    /// Sends entries again that are synced: the server may have lost them.
+    ///
+    /// Under their keys, it has each once.
     ///
     /// They come back to the places in their lanes that they had.
     func requeueSynced(where isLost: (OutboxEntry) -> Bool) throws(DeviceFailure) {

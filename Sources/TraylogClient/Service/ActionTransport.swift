@@ -83,7 +83,9 @@ final class ActionTransport: OutboxTransport {
 
     func isReachable() async -> Bool { await session.transport.isReachable() }
 
-    /// What an entry asks of the service; nil when there is nothing to ask. `subject` is the entry that it undoes.
+    /// What an entry asks of the service; nil when there is nothing to ask.
+    ///
+    /// `subject` is the entry that it undoes.
     private func command(of entry: OutboxEntry) async throws -> (command: Command, subject: String?)? {
         switch try UserAction(entry.payload) {
         case .command(var command):

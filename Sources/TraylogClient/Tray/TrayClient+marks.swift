@@ -282,8 +282,10 @@ extension TrayClient {
         }
     }
 
-    /// What a command from before a cut of the server's log means now: of the items that it names, and of those up to its
-    /// position, the ones that were surely there before and after. Nil when it means nothing.
+    /// What a command from before a cut of the server's log means now: of the items that it names, and of those up to
+    /// its position, the ones that were surely there before and after.
+    ///
+    /// Nil when it means nothing.
     func current(_ command: Command, of id: String) -> Command? {
         guard let bound = meta?.bounds[id] else { return command }
         var command = command

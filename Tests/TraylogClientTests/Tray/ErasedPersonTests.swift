@@ -46,8 +46,10 @@ struct ErasedPersonTests {
         }
     }
 
-    /// The app has put the newcomer's token in the place of the old one: the copy, the marks and the messages are not the
-    /// newcomer's. Also where the copy was lost meanwhile.
+    /// The app has put the newcomer's token in the place of the old one: the copy, the marks and the messages are not
+    /// the newcomer's.
+    ///
+    /// Also where the copy was lost meanwhile.
     @Test(arguments: [false, true])
     func nothingIsSentInTheNameOfANewcomer(isReplicaLost: Bool) async throws {
         try await withClient(before: fill) { tested in
