@@ -144,17 +144,20 @@ let package = Package(
             name: "TraylogClientHTTP",
             dependencies: ["TraylogClient", .target(name: "CTraylogCurl", condition: .when(platforms: [.linux]))],
             swiftSettings: strict),
+        .target(name: "TerminalText", path: "Tools/terminal", swiftSettings: strict),
         .executableTarget(
             name: "traylog-tray",
             dependencies: [
-                "TraylogClient", "TraylogClientHTTP",
+                "TerminalText", "TraylogClient", "TraylogClientHTTP",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tools/traylog-tray",
             swiftSettings: strict),
         .executableTarget(
             name: "traylog-cli",
-            dependencies: ["Traylog", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "TerminalText", "Traylog", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             path: "Tools/traylog",
             packageAccess: false, swiftSettings: strict),
         .target(
@@ -195,7 +198,8 @@ let package = Package(
         .testTarget(
             name: "TraylogClientTests",
             dependencies: [
-                "Traylog", "TraylogClient", "TraylogDomain", "TraylogJSON", "TraylogPlatform", "TraylogReplica",
+                "Traylog", "TraylogClient", "TraylogClientHTTP", "TraylogDomain", "TraylogJSON", "TraylogPlatform",
+                "TraylogReplica",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -222,7 +226,7 @@ let package = Package(
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
-                "TraylogChecks", "TraylogJSON", "TraylogQueries",
+                "TerminalText", "TraylogChecks", "TraylogJSON", "TraylogQueries",
                 "TestSupport", "Traylog", "TraylogArchive", "traylog-cli",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

@@ -104,7 +104,7 @@ final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
         exchange(of: task)?.sent(Double(totalBytesSent) / Double(totalBytesExpectedToSend))
     }
 
-    /// An answer that leads elsewhere is given back as it is: the token is for this server alone.
+    /// A redirect is given back as it is: the token is for this server alone.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
@@ -119,6 +119,25 @@ final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
 }
 
 extension ServiceFailure {
+    /// There is no safe connection: nothing was sent over it.
+    static func untrusted(_ message: String) -> ServiceFailure {
+        .offline(
+            "cannot reach the service: there is no secure connection that can be trusted (\(message)). The network may ask to "
+                + "sign in.")
+    }
+
+    /// Whether libcurl's words, which are all that Foundation passes on for this on Linux, are about a handshake that failed.
+    ///
+    /// After the handshake they name `SSL_read` or `SSL_write`; then the request may have arrived.
+    static func isOfHandshake(_ message: String) -> Bool {
+        guard !message.contains("SSL_read"), !message.contains("SSL_write") else { return false }
+        let beginnings = [
+            "SSL certificate", "SSL: ", "SSL peer certificate", "SSL connect error", "TLS connect error", "OpenSSL",
+            "error setting certificate",
+        ]
+        return beginnings.contains { message.hasPrefix($0) }
+    }
+
     /// Whether a request cannot have arrived is what matters.
     init(_ error: any Error) {
         let code = URLError.Code(rawValue: (error as NSError).code)
@@ -127,6 +146,11 @@ extension ServiceFailure {
         case .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet, .dataNotAllowed,
             .internationalRoamingOff:
             self = .offline(message)
+        case .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted,
+            .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
+            .clientCertificateRequired:
+            self = .untrusted(message)
+        case .unknown where Self.isOfHandshake(message): self = .untrusted(message)
         case .timedOut:
             // Foundation's own words for it on Linux are a number.
             self = .interrupted("the server was silent for too long")

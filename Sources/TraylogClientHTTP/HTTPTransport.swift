@@ -7,10 +7,15 @@ public import TraylogClient
 
 /// Carries requests to a Traylog server by `URLSession`.
 ///
-/// Nothing is cached, and no cookies are kept. A request that hears nothing for 30 seconds is interrupted. On Linux, libcurl
+/// Nothing is cached, no cookies are kept, and no redirect is followed, to the same server neither: the service never sends
+/// one, and the token is for it alone. A certificate that is not trusted counts as no connection. A request that hears nothing for 30 seconds is interrupted. On Linux, libcurl
 /// receives the answers that go on.
 public final class HTTPTransport: ServiceTransport {
-    private let server: String
+    /// The server's address in one form: scheme and host in lower case, without the scheme's usual port, a user, a
+    /// query and slashes at the end.
+    ///
+    /// `HTTPS://Tray.Example.org:443/` is `https://tray.example.org`.
+    public let origin: String
     private let uploads: String?
     private let silenceSeconds: Double
     private let session: URLSession
@@ -21,7 +26,7 @@ public final class HTTPTransport: ServiceTransport {
     ///   - uploads: where attachments are put, each under its own name: any web server or object store that takes `PUT`.
     ///   - silenceSeconds: how long the server may be silent.
     public init(server: URL, uploads: URL? = nil, silenceSeconds: Double = 30) {
-        self.server = Self.base(server)
+        origin = Self.origin(server)
         self.uploads = uploads.map(Self.base)
         self.silenceSeconds = silenceSeconds
         let configuration = URLSessionConfiguration.ephemeral
@@ -44,6 +49,15 @@ public final class HTTPTransport: ServiceTransport {
         return text
     }
 
+    private static func origin(_ url: URL) -> String {
+        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return base(url) }
+        parts.scheme = parts.scheme?.lowercased()
+        parts.host = parts.host?.lowercased()
+        (parts.user, parts.password, parts.query, parts.fragment) = (nil, nil, nil, nil)
+        if parts.port == ["http": 80, "https": 443][parts.scheme ?? ""] { parts.port = nil }
+        return parts.url.map(base) ?? base(url)
+    }
+
     /// Sends one request and waits for the whole answer.
     public func perform(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceResponse {
         try await whole(try task(for: request))
@@ -52,7 +66,7 @@ public final class HTTPTransport: ServiceTransport {
     /// Sends one request and takes its answer as it comes.
     public func open(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceStream {
         #if canImport(FoundationNetworking)
-            let exchange = StreamReceiver.open(request, at: server + request.path, silenceSeconds: silenceSeconds)
+            let exchange = StreamReceiver.open(request, at: origin + request.path, silenceSeconds: silenceSeconds)
         #else
             let exchange = exchanges.begin(try task(for: request))
         #endif
@@ -74,11 +88,10 @@ public final class HTTPTransport: ServiceTransport {
         return (try await whole(task, progress: progress), address)
     }
 
-    /// Whether the server takes a connection.
+    /// Whether the service answers, however it is: not where a sign-in page or another server answers in its place.
     public func isReachable() async -> Bool {
         do throws(ServiceFailure) {
-            _ = try await perform(ServiceRequest("GET", "/healthz"))
-            return true
+            return try await perform(ServiceRequest("GET", "/healthz")).isOfService()
         } catch {
             if case .offline = error { return false }
             return true
@@ -86,8 +99,8 @@ public final class HTTPTransport: ServiceTransport {
     }
 
     private func task(for request: ServiceRequest) throws(ServiceFailure) -> URLSessionTask {
-        guard let url = URL(string: server + request.path) else {
-            throw .interrupted("\(server)\(request.path) is no address")
+        guard let url = URL(string: origin + request.path) else {
+            throw .interrupted("\(origin)\(request.path) is no address")
         }
         var wire = URLRequest(url: url)
         wire.httpMethod = request.method

@@ -35,145 +35,154 @@ private struct ClientReference1 {
         _ = outcome
     }
 
-    func sample3() async throws {
+    func sample3() throws {
         // example: ClientReference1, 3: Outbox
-        await outbox.start()
+        let account = DeviceAccount(server: "https://chat.example.org", user: "ann")
+        let outbox = try Outbox(directory: path, account: account, transport: chat)
         // end
+        _ = account
+        _ = outbox
     }
 
     func sample4() async throws {
         // example: ClientReference1, 4: Outbox
-        if let entry = await outbox.entry(id) { print(entry.state) }
+        await outbox.start()
         // end
     }
 
     func sample5() async throws {
         // example: ClientReference1, 5: Outbox
-        if case .failed(let problem) = await outbox.outcome(of: id) { print(problem.message) }
+        if let entry = await outbox.entry(id) { print(entry.state) }
         // end
     }
 
     func sample6() async throws {
         // example: ClientReference1, 6: Outbox
+        if case .failed(let problem) = await outbox.outcome(of: id) { print(problem.message) }
+        // end
+    }
+
+    func sample7() async throws {
+        // example: ClientReference1, 7: Outbox
         let entry = try await outbox.enqueue(Array("Hello".utf8), lane: "text")
         // end
         _ = entry
     }
 
-    func sample7() async throws {
-        // example: ClientReference1, 7: Outbox
-        try await outbox.resend(id)
-        // end
-    }
-
     func sample8() async throws {
         // example: ClientReference1, 8: Outbox
-        try await outbox.discard(id)
+        try await outbox.resend(id)
         // end
     }
 
     func sample9() async throws {
         // example: ClientReference1, 9: Outbox
-        print("\(try await outbox.discardFailed()) removed")
+        try await outbox.discard(id)
         // end
     }
 
     func sample10() async throws {
         // example: ClientReference1, 10: Outbox
-        await outbox.close()
+        print("\(try await outbox.discardFailed()) removed")
         // end
     }
 
     func sample11() async throws {
         // example: ClientReference1, 11: Outbox
-        try await outbox.logOut()
+        await outbox.close()
         // end
     }
 
     func sample12() async throws {
-        // example: ClientReference1, 12: TrayClient+fetcher
+        // example: ClientReference1, 12: Outbox
+        try await outbox.logOut()
+        // end
+    }
+
+    func sample13() async throws {
+        // example: ClientReference1, 13: TrayClient+fetcher
         let list = try client.fetcher()
         try await list.fetchNew()
         // end
         _ = list
     }
 
-    func sample13() async throws {
-        // example: ClientReference1, 13: TrayClient+live
-        await client.setLive(false)
-        // end
-    }
-
     func sample14() async throws {
         // example: ClientReference1, 14: TrayClient+live
-        print("asks every \(await client.poll(everySeconds: 300)) seconds")
+        await client.setLive(false)
         // end
     }
 
     func sample15() async throws {
         // example: ClientReference1, 15: TrayClient+live
-        await client.setOffline(true)
+        print("asks every \(await client.poll(everySeconds: 300)) seconds")
         // end
     }
 
     func sample16() async throws {
         // example: ClientReference1, 16: TrayClient+live
-        if await client.wait(for: .synced, seconds: 10) { print("up to date") }
+        await client.setOffline(true)
         // end
     }
 
     func sample17() async throws {
-        // example: ClientReference1, 17: TrayClient+marks
-        try await client.see()
+        // example: ClientReference1, 17: TrayClient+live
+        if await client.wait(for: .synced, seconds: 10) { print("up to date") }
         // end
     }
 
     func sample18() async throws {
         // example: ClientReference1, 18: TrayClient+marks
-        try await client.mark(.read, [.seq(item.seq)])
+        try await client.see()
         // end
     }
 
     func sample19() async throws {
         // example: ClientReference1, 19: TrayClient+marks
-        try await client.markAll(.read, Selection(thread: "ci"))
+        try await client.mark(.read, [.seq(item.seq)])
         // end
     }
 
     func sample20() async throws {
         // example: ClientReference1, 20: TrayClient+marks
-        try await client.snooze(.seq(item.seq), until: .now + .seconds(3_600))
+        try await client.markAll(.read, Selection(thread: "ci"))
         // end
     }
 
     func sample21() async throws {
         // example: ClientReference1, 21: TrayClient+marks
-        try await client.mute(.thread("ci"))
+        try await client.snooze(.seq(item.seq), until: .now + .seconds(3_600))
         // end
     }
 
     func sample22() async throws {
         // example: ClientReference1, 22: TrayClient+marks
+        try await client.mute(.thread("ci"))
+        // end
+    }
+
+    func sample23() async throws {
+        // example: ClientReference1, 23: TrayClient+marks
         let entry = try await client.mark(.deleted, [.seq(item.seq)])
         try await client.undo(entry.id)
         // end
         _ = entry
     }
 
-    func sample23() async throws {
-        // example: ClientReference1, 23: TrayClient+marks
+    func sample24() async throws {
+        // example: ClientReference1, 24: TrayClient+marks
         try await client.send(to: "bob", Content(title: "Lunch?"))
         // end
     }
 
-    func sample24() async throws {
-        // example: ClientReference1, 24: TrayClient+refresh
+    func sample25() async throws {
+        // example: ClientReference1, 25: TrayClient+refresh
         await client.refresh(.pull)
         // end
     }
 
-    func sample25() async throws {
-        // example: ClientReference1, 25: TrayClient
+    func sample26() async throws {
+        // example: ClientReference1, 26: TrayClient
         let client = try TrayClient(user: "ann", directory: path, transport: http, tokens: tokens)
         await client.start()
         for await view in await client.trays { print(view.tray.unread) }
@@ -181,46 +190,46 @@ private struct ClientReference1 {
         _ = client
     }
 
-    func sample26() async throws {
-        // example: ClientReference1, 26: TrayClient
+    func sample27() async throws {
+        // example: ClientReference1, 27: TrayClient
         await client.start()
         // end
     }
 
-    func sample27() async throws {
-        // example: ClientReference1, 27: TrayClient
+    func sample28() async throws {
+        // example: ClientReference1, 28: TrayClient
         let page = try await client.inbox(InboxQuery(onlyUnread: true))
         // end
         _ = page
     }
 
-    func sample28() async throws {
-        // example: ClientReference1, 28: TrayClient
-        for group in try await client.threads().threads { print(group.count) }
-        // end
-    }
-
     func sample29() async throws {
         // example: ClientReference1, 29: TrayClient
-        print(try await client.item("build-17").isRead)
+        for group in try await client.threads().threads { print(group.count) }
         // end
     }
 
     func sample30() async throws {
         // example: ClientReference1, 30: TrayClient
-        await client.trayWasShown()
-        print(await client.dot)
+        print(try await client.item("build-17").isRead)
         // end
     }
 
     func sample31() async throws {
         // example: ClientReference1, 31: TrayClient
-        await client.close()
+        await client.trayWasShown()
+        print(await client.dot)
         // end
     }
 
     func sample32() async throws {
         // example: ClientReference1, 32: TrayClient
+        await client.close()
+        // end
+    }
+
+    func sample33() async throws {
+        // example: ClientReference1, 33: TrayClient
         try await client.logOut()
         // end
     }

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TerminalText
 import TraylogClient
 
 /// The program in JSON lines: questions in, answers out in their order, and what changes in between.
@@ -24,7 +25,15 @@ struct Conversation {
                 }
             },
             Task {
-                for await view in trays { LineOutput.write { $0.write(view, event: "tray") } }
+                // A view may differ in what a line does not show, such as how much of an attachment is uploaded.
+                var last: [UInt8] = []
+                for await view in trays {
+                    var writer = JSONWriter()
+                    writer.write(view, event: "tray")
+                    guard writer.bytes != last else { continue }
+                    last = writer.bytes
+                    LineOutput.write(last)
+                }
             },
             Task {
                 for await status in statuses {
@@ -86,7 +95,10 @@ enum LineOutput {
         lock.withLock { _ in FileHandle.standardOutput.write(Data(line + [UInt8(ascii: "\n")])) }
     }
 
-    static func error(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)) }
+    /// A line for a person, on standard error.
+    static func error(_ line: String) {
+        FileHandle.standardError.write(Data("\(VisibleText(line).text)\n".utf8))
+    }
 }
 
 /// Standard input, a line at a time, read on a thread of its own.

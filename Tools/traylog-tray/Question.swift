@@ -205,6 +205,8 @@ extension JSONWriter {
         name("pending")
         write(view.pending)
         members(view.status)
+        member("error", view.error?.code)
+        member("message", view.error?.message)
         endObject()
     }
 

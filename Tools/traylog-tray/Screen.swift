@@ -54,7 +54,8 @@ final class Screen {
                 while (try? await Task.sleep(for: .seconds(1))) != nil { continuation.yield(.tick) }
             },
         ]
-        let restore = Terminal.enterRawMode()
+        Terminal.enterRawMode()
+        defer { Terminal.restore() }
         await client.start()
         await load()
         draw()
@@ -64,7 +65,6 @@ final class Screen {
             draw()
         }
         for feed in feeds { feed.cancel() }
-        restore()
     }
 
     // MARK: Keys
@@ -233,6 +233,7 @@ final class Screen {
         if let pending = view?.pending.count, pending > 0 { parts.append("\(pending) waiting to be sent") }
         if failed > 0 { parts.append("\(failed) failed (x discards)") }
         if !note.isEmpty { parts.append(note) }
+        if let error = view?.error { parts.append(error.message) }
         return " " + parts.joined(separator: " · ")
     }
 

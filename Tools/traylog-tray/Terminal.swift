@@ -1,23 +1,79 @@
 import Foundation
+import TerminalText
 
 /// The terminal in raw mode, and what is written to it.
+///
+/// However the program ends or is stopped, the terminal is as it was before: signals that end the program, a crash among
+/// them, and Ctrl-Z restore it first.
 enum Terminal {
-    /// Turns off echo and lines.
-    ///
-    /// - Returns: restores the terminal as it was.
-    static func enterRawMode() -> () -> Void {
+    /// What the handlers of signals need, in memory of its own, because they must not allocate.
+    private struct Saved {
         var before = termios()
-        guard unsafe tcgetattr(0, &before) == 0 else { return {} }
-        var raw = before
-        raw.c_lflag &= ~tcflag_t(ECHO | ICANON)
-        unsafe tcsetattr(0, TCSANOW, &raw)
-        write("\u{1b}[?1049h\u{1b}[?25l")
-        let saved = before
-        return {
-            write("\u{1b}[?25h\u{1b}[?1049l")
-            var saved = saved
-            unsafe tcsetattr(0, TCSANOW, &saved)
-        }
+        var raw = termios()
+        var isRaw = false
+    }
+
+    // nonisolated(unsafe): set once, before the handlers are; they run in the middle of whatever goes on, and only read and
+    // set plain values.
+    private nonisolated(unsafe) static var saved: UnsafeMutablePointer<Saved>?
+
+    private static let ending = [
+        SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGABRT, SIGILL, SIGTRAP, SIGBUS, SIGFPE,
+    ]
+
+    /// Turns off echo and lines, and shows an empty screen beside what was there.
+    static func enterRawMode() {
+        let state = UnsafeMutablePointer<Saved>.allocate(capacity: 1)
+        unsafe state.initialize(to: Saved())
+        guard unsafe tcgetattr(0, &state.pointee.before) == 0 else { return unsafe state.deallocate() }
+        unsafe state.pointee.raw = state.pointee.before
+        unsafe state.pointee.raw.c_lflag &= ~tcflag_t(ECHO | ICANON)
+        unsafe saved = state
+        for number in ending { signal(number) { Terminal.end(by: $0) } }
+        signal(SIGTSTP) { _ in Terminal.stop() }
+        // Also after a stop that no handler sees.
+        signal(SIGCONT) { _ in Terminal.enter() }
+        enter()
+    }
+
+    /// Makes the terminal what it was.
+    static func restore() {
+        guard let state = unsafe saved, unsafe state.pointee.isRaw else { return }
+        unsafe state.pointee.isRaw = false
+        put("\u{1b}[?25h\u{1b}[?1049l")
+        _ = unsafe tcsetattr(0, TCSANOW, &state.pointee.before)
+    }
+
+    private static func enter() {
+        guard let state = unsafe saved else { return }
+        unsafe state.pointee.isRaw = true
+        _ = unsafe tcsetattr(0, TCSANOW, &state.pointee.raw)
+        put("\u{1b}[?1049h\u{1b}[?25l")
+    }
+
+    /// Ends the program by the signal, as it would have ended without a handler.
+    private static func end(by number: Int32) {
+        restore()
+        signal(number, SIG_DFL)
+        raise(number)
+    }
+
+    /// Stops until the shell lets the program go on; the screen is drawn again within a second then.
+    private static func stop() {
+        restore()
+        signal(SIGTSTP, SIG_DFL)
+        var set = sigset_t()
+        _ = unsafe sigemptyset(&set)
+        _ = unsafe sigaddset(&set, SIGTSTP)
+        _ = unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
+        raise(SIGTSTP)
+        signal(SIGTSTP) { _ in Terminal.stop() }
+        enter()
+    }
+
+    /// Writes without allocating.
+    private static func put(_ text: StaticString) {
+        _ = unsafe Foundation.write(1, text.utf8Start, text.utf8CodeUnitCount)
     }
 
     static var size: (columns: Int, rows: Int) {
@@ -81,14 +137,11 @@ struct KeyReader {
 }
 
 extension String {
-    /// The text on so many columns: control characters are shown as spaces, and what does not fit is cut off with `…`.
+    /// The text on so many columns, nothing of which acts on the terminal; what does not fit is cut off with `…`.
     func fitted(to columns: Int) -> String {
-        let shown = map { character in
-            let isControl = character.unicodeScalars.contains { $0.properties.generalCategory == .control }
-            return isControl || character.isNewline ? " " : character
-        }
+        let shown = VisibleText(self).text
         let width = shown.reduce(0) { $0 + $1.columns }
-        if width <= columns { return String(shown) + String(repeating: " ", count: columns - width) }
+        if width <= columns { return shown + String(repeating: " ", count: columns - width) }
         var used = 0
         let start = shown.prefix { character in
             used += character.columns

@@ -42,7 +42,8 @@ struct TrayCommand: AsyncParsableCommand {
 
     func validate() throws {
         for address in [server, upload].compactMap({ $0 }) {
-            guard let url = URL(string: address), ["http", "https"].contains(url.scheme), url.host != nil else {
+            guard let url = URL(string: address), ["http", "https"].contains(url.scheme?.lowercased()), url.host != nil
+            else {
                 throw ValidationError("\(address) is no address: give one such as http://127.0.0.1:8080")
             }
         }
@@ -84,7 +85,7 @@ struct TrayCommand: AsyncParsableCommand {
     }
 
     private static func failure(_ message: String, _ code: Int32) -> ExitCode {
-        FileHandle.standardError.write(Data("traylog-tray: \(message)\n".utf8))
+        LineOutput.error("traylog-tray: \(message)")
         return ExitCode(code)
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import TerminalText
 import Traylog
 
 /// The exit status and the message of an error.

@@ -71,9 +71,12 @@ extension Outbox {
     private func failed(_ id: String, _ lane: String, _ failure: OutboxFailure) {
         guard let entry = state.entries[id] else { return }
         switch failure {
-        case .offline:
+        case .offline(let message):
             requeue(entry, attempts: entry.attempts - 1, mayHaveArrived: lanes[lane]?.mayHaveArrived ?? true)
-            goOffline()
+            goOffline(message)
+        case .unreachable(let message):
+            requeue(entry, attempts: entry.attempts - 1)
+            goOffline(message)
         case .authenticationRequired:
             reached()
             requeue(entry, attempts: entry.attempts - 1, mayHaveArrived: lanes[lane]?.mayHaveArrived ?? true)
@@ -125,12 +128,13 @@ extension Outbox {
         lanes[lane]?.entry = nil
         lanes[lane]?.task = nil
         if state.entries[id]?.isOver ?? true { files.remove(id) }
+        reconnections = 0
         tell(id)
         pump()
     }
 
     /// Puts an entry that was under way back to its place in the queue.
-    private func requeue(_ entry: OutboxEntry, attempts: Int, mayHaveArrived: Bool = true) {
+    func requeue(_ entry: OutboxEntry, attempts: Int, mayHaveArrived: Bool = true) {
         giveUp(entry.lane)
         do throws(DeviceFailure) {
             try record(
@@ -155,9 +159,10 @@ extension Outbox {
 
     // MARK: Connection
 
-    /// Something answered.
+    /// The service answered.
     func reached() {
-        reconnections = 0
+        // As long as entries do not get through, looking for a connection does not begin anew.
+        if !state.hasPending { reconnections = 0 }
         guard !isOnline else { return }
         isOnline = true
         probe?.cancel()
@@ -167,14 +172,16 @@ extension Outbox {
     }
 
     /// Nothing is sent until a connection is found again.
-    func goOffline() {
+    ///
+    /// - Parameter reason: for a person.
+    func goOffline(_ reason: String) {
         guard isOnline, !isClosed else { return scheduleProbe() }
         isOnline = false
         // Entries that wait to be sent again are not under way any more.
         for (_, lane) in lanes where lane.isWaiting {
             if let entry = lane.entry.flatMap({ state.entries[$0] }) { requeue(entry, attempts: entry.attempts) }
         }
-        observer?(.connection(isOnline: false))
+        observer?(.connection(isOnline: false, reason: reason))
         scheduleProbe()
     }
 

@@ -17,6 +17,8 @@ public actor Outbox {
     let thread: DeviceThread
     let storage: CheckedStorage
     let files: AttachmentFiles
+    /// The record of whose the directory is; nil for an outbox of no account.
+    private let owner: OwnerFile?
     let clock: any DeviceClock
     let transport: any OutboxTransport
     var state = OutboxState()
@@ -47,7 +49,8 @@ public actor Outbox {
     enum Change: Sendable {
         case entry(OutboxEntry)
         case discarded(OutboxEntry)
-        case connection(isOnline: Bool)
+        /// - Parameter reason: for a person; nil where somebody asked for it.
+        case connection(isOnline: Bool, reason: String? = nil)
         case authenticationRequired
         case storageFailed(DeviceFailure)
     }
@@ -77,18 +80,33 @@ public actor Outbox {
     ///
     /// Nothing is sent before ``start()``.
     ///
-    /// - Throws: ``DeviceFailure``; ``DeviceFailure/Code/inUse`` when another process has the directory.
+    /// ```swift
+    /// let account = DeviceAccount(server: "https://chat.example.org", user: "ann")
+    /// let outbox = try Outbox(directory: path, account: account, transport: chat)
+    /// ```
+    ///
+    /// - Parameter account: whose entries the directory holds, noted in it before the first one; with nil the app keeps
+    ///   accounts apart itself.
+    /// - Throws: ``DeviceFailure``; ``DeviceFailure/Code/inUse`` when another process has the directory,
+    ///   ``DeviceFailure/Code/foreign`` when it belongs to another account, or has entries of nobody knows whom.
     public init(
-        directory: String, transport: any OutboxTransport, options: OutboxOptions = OutboxOptions(),
-        clock: any DeviceClock = SystemDeviceClock()
+        directory: String, account: DeviceAccount? = nil, transport: any OutboxTransport,
+        options: OutboxOptions = OutboxOptions(), clock: any DeviceClock = SystemDeviceClock()
     ) throws(DeviceFailure) {
-        let place = try DevicePlace(directory: directory)
-        try self.init(
-            storage: place.storage, files: place.files, transport: transport, options: options, clock: clock,
-            thread: try DeviceThread())
+        let place = try DevicePlace(directory: directory, account: account)
+        do throws(DeviceFailure) {
+            try self.init(
+                storage: place.storage, files: place.files, owner: place.owner, transport: transport, options: options,
+                clock: clock, thread: try DeviceThread())
+        } catch {
+            place.storage.storage.close()
+            throw error
+        }
     }
 
     /// The same on another storage; attachments are kept as files in a directory.
+    ///
+    /// The app keeps the storages of its accounts apart.
     public init(
         storage: any DeviceStorage, attachments directory: String, transport: any OutboxTransport,
         options: OutboxOptions = OutboxOptions(), clock: any DeviceClock = SystemDeviceClock()
@@ -99,10 +117,10 @@ public actor Outbox {
     }
 
     init(
-        storage: CheckedStorage, files: AttachmentFiles, transport: any OutboxTransport, options: OutboxOptions,
-        clock: any DeviceClock, thread: DeviceThread
+        storage: CheckedStorage, files: AttachmentFiles, owner: OwnerFile? = nil, transport: any OutboxTransport,
+        options: OutboxOptions, clock: any DeviceClock, thread: DeviceThread
     ) throws(DeviceFailure) {
-        (self.storage, self.files, self.transport) = (storage, files, transport)
+        (self.storage, self.files, self.owner, self.transport) = (storage, files, owner, transport)
         (self.options, self.clock, self.thread) = (options, clock, thread)
         try options.validate()
         let opened = try OutboxLog(storage).open(options)
@@ -128,7 +146,7 @@ public actor Outbox {
 
     // MARK: Queries
 
-    /// All entries, oldest first.
+    /// All entries, oldest first: in the order in which they were enqueued, also after a resend.
     ///
     /// Synced ones leave the list when the log is compacted.
     public var entries: [OutboxEntry] { state.listed }
@@ -223,6 +241,25 @@ public actor Outbox {
         pump()
     }
 
+    /// Sends entries again that are synced: the server may have lost them.
+    ///
+    /// Under their keys, it has each once.
+    ///
+    /// They come back to the places in their lanes that they had.
+    func requeueSynced(where isLost: (OutboxEntry) -> Bool) throws(DeviceFailure) {
+        let lost = state.listed.filter { $0.isOver && isLost($0) }
+        // What is under way comes after them again.
+        for lane in Set(lost.map(\.lane)) {
+            guard let entry = lanes[lane]?.entry.flatMap({ state.entries[$0] }) else { continue }
+            requeue(entry, attempts: lanes[lane]?.isWaiting == true ? entry.attempts : entry.attempts - 1)
+        }
+        for entry in lost {
+            try record(.requeued(id: entry.id, attempts: 0, isResent: false, mayHaveArrived: true))
+        }
+        for entry in lost { tell(entry.id) }
+        pump()
+    }
+
     /// Removes an entry that is not over.
     ///
     /// One that is under way may arrive nonetheless.
@@ -284,6 +321,8 @@ public actor Outbox {
         try attempt { () throws(DeviceFailure) in
             files.removeDirectory()
             try storage.storage.destroy()
+            // Last, so that the directory has an owner as long as it has anything.
+            owner?.remove()
         }
         state = OutboxState()
     }

@@ -20,8 +20,12 @@ struct OutboxState: Sendable {
     /// Rows that a compaction could take out of the log, about.
     var spareRows: Int { deadRows.count + 2 * (entries.count - liveCount) }
 
-    /// All that are listed, oldest first.
-    var listed: [OutboxEntry] { places.sorted { $0.value < $1.value }.compactMap { entries[$0.key] } }
+    /// All that are listed, oldest first: in the order in which they were queued, whatever was resent since.
+    var listed: [OutboxEntry] {
+        rows.sorted { $0.value.queued < $1.value.queued }.compactMap { entries[$0.key] }
+    }
+    /// All that are listed, by their places: a resent one comes after those that were queued before it was resent.
+    var inOrderOfSending: [OutboxEntry] { places.sorted { $0.value < $1.value }.compactMap { entries[$0.key] } }
     var laneNames: Dictionary<String, LaneQueue>.Keys { lanes.keys }
 
     /// The first pending entry of a lane.
@@ -73,9 +77,17 @@ struct OutboxState: Sendable {
             attachmentBytes -= entry.attachment?.byteCount ?? 0
         case .failed(let id, let attempts, let problem): fail(id, attempts, problem, row)
         case .requeued(let id, let attempts, let isResent, let mayHaveArrived):
+            let wasOver = entries[id]?.isOver ?? false
             change(id, row) { entry in
                 (entry.state, entry.attempts, entry.problem, entry.fraction) = (.queued, attempts, nil, nil)
-                entry.mayHaveArrived = mayHaveArrived
+                (entry.mayHaveArrived, entry.receipt) = (mayHaveArrived, nil)
+            }
+            if wasOver {
+                liveCount += 1
+                attachmentBytes += entries[id]?.attachment?.byteCount ?? 0
+                if let lane = entries[id]?.lane, let place = places[id] {
+                    lanes[lane, default: LaneQueue()].insert(place)
+                }
             }
             if isResent, entries[id] != nil {
                 release(rows[id]?.placed)
@@ -193,6 +205,12 @@ struct LaneQueue: Sendable {
     var first: UInt64? { places.first }
 
     mutating func append(_ place: UInt64) { all.append(place) }
+
+    /// Puts a place back that was removed.
+    mutating func insert(_ place: UInt64) {
+        guard places.firstIndex(of: place) == nil else { return }
+        all.insert(place, at: places.firstIndex { $0 > place } ?? all.endIndex)
+    }
 
     mutating func remove(_ place: UInt64) {
         if first == place {

@@ -40,6 +40,9 @@ extension OutboxTransport {
 public enum OutboxFailure: Error, Hashable, Sendable {
     /// No connection: refused, unreachable, not resolved. It counts as no attempt.
     case offline(String)
+    /// Something else answered in the server's place, such as a network's sign-in page or a proxy: as ``offline(_:)``, but
+    /// the entry may have arrived.
+    case unreachable(String)
     /// It may pass by itself: silence, a broken connection, a busy server. `seconds` is how long the server asks to wait.
     case retry(after: Double? = nil, code: String, String)
     /// The credentials have expired: the lane waits for new ones. It counts as no attempt.

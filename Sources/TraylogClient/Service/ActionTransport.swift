@@ -7,6 +7,8 @@ final class ActionTransport: OutboxTransport {
     let session: ServiceSession
     /// Finds an entry whose event an undo names.
     let receipts = Mutex<(@Sendable (String) async -> OutboxEntry?)?>(nil)
+    /// What an entry's command still means after the server's log was cut: nil when nothing is left of it.
+    let current = Mutex<(@Sendable (String, Command) async -> Command?)?>(nil)
 
     init(session: ServiceSession) { self.session = session }
 
@@ -19,28 +21,58 @@ final class ActionTransport: OutboxTransport {
         } catch {
             throw ClientError(error).outboxFailure
         }
-        if let error = ClientError(response) { throw error.outboxFailure }
+        if let failure = Self.failure(ofUpload: response) { throw failure }
         return address
     }
 
+    /// Files go to any web server, whose answers have any form.
+    ///
+    /// A redirect, a page of HTML in place of a success, and what only proxies and networks answer, are not its word. Its other
+    /// errors are final, unless they may pass; the user's token is not concerned.
+    private static func failure(ofUpload response: ServiceResponse) -> OutboxFailure? {
+        let words = "the server for attachments answered \(response.status)"
+        switch response.status {
+        case 200 where response.mediaType == "text/html", 300..<400, 407, 511:
+            return .unreachable(
+                "cannot reach the server for attachments: what answered (\(response.status)) is not it. "
+                    + "The network may ask to sign in.")
+        case 200..<300: return nil
+        case 408, 425, 429, 500...:
+            return .retry(
+                after: response.headers["retry-after"].flatMap { Double($0) }, code: "http\(response.status)", words)
+        default: return .reject(code: "http\(response.status)", words)
+        }
+    }
+
     func send(_ entry: OutboxEntry) async throws(OutboxFailure) -> [UInt8] {
-        let request: ServiceRequest
+        let response: ServiceResponse
         do {
-            guard let command = try await command(of: entry) else {
-                // What it undoes never became an event.
+            var binding = ServiceSession.Binding.log
+            if case .command(let command) = try UserAction(entry.payload), case .notify = command.action {
+                binding = .person
+            }
+            // Before the command is made: the server's log says what it still means.
+            try await session.verify(binding)
+            let original = try await command(of: entry)
+            let now = current.withLock { $0 }
+            guard let original, let command = await now?(original.subject ?? entry.id, original.command) else {
+                // What it undoes never became an event, or what it names is not there any more.
                 return ActionReceipt(result: "unchanged", seq: nil, through: .zero).bytes
             }
-            request = try ServiceRequest(command, key: entry.id)
+            do {
+                response = try await session.answer(to: ServiceRequest(command, key: entry.id), binding).response
+            } catch let error as ClientError where error.code == "keyConflict" && command != original.command {
+                // The server has it as it was: it was stored before the log was cut, and nothing of it is missing.
+                response = try await session.answer(
+                    to: ServiceRequest(original.command, key: entry.id), binding
+                ).response
+            }
         } catch let failure as OutboxFailure {
             throw failure
+        } catch let error as ClientError {
+            throw error.outboxFailure
         } catch {
             throw .reject(code: "invalid", "\(error)")
-        }
-        let response: ServiceResponse
-        do throws(ClientError) {
-            response = try await session.perform(request)
-        } catch {
-            throw error.outboxFailure
         }
         do {
             return try ActionReceipt(response).bytes
@@ -51,14 +83,17 @@ final class ActionTransport: OutboxTransport {
 
     func isReachable() async -> Bool { await session.transport.isReachable() }
 
-    private func command(of entry: OutboxEntry) async throws -> Command? {
+    /// What an entry asks of the service; nil when there is nothing to ask.
+    ///
+    /// `subject` is the entry that it undoes.
+    private func command(of entry: OutboxEntry) async throws -> (command: Command, subject: String?)? {
         switch try UserAction(entry.payload) {
         case .command(var command):
             if case .notify(var content) = command.action, let attachment = entry.attachment {
                 content.data = try attachment.added(to: content.data)
                 command.action = .notify(content)
             }
-            return command
+            return (command, nil)
         case .undo(let id):
             let find = receipts.withLock { $0 }
             guard let undone = await find?(id) else { return nil }
@@ -70,8 +105,9 @@ final class ActionTransport: OutboxTransport {
             guard let seq = ActionReceipt(undone.receipt)?.seq,
                 case .command(let command) = try UserAction(undone.payload)
             else { return nil }
-            return Command(
-                user: command.user, .undo(event: seq), occurredAt: entry.createdAt, device: command.device)
+            return (
+                Command(user: command.user, .undo(event: seq), occurredAt: entry.createdAt, device: command.device), id
+            )
         }
     }
 }

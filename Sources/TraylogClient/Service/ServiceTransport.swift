@@ -15,7 +15,10 @@ public struct ServiceRequest: Hashable, Sendable {
     }
 }
 
-/// The service's answer, whatever its status.
+/// An answer, whatever its status.
+///
+/// The service's own ones have a `content-type`; without it an answer counts as that of something else in the service's
+/// place, and the service as out of reach.
 public struct ServiceResponse: Sendable {
     /// The status code of HTTP.
     public var status: Int
@@ -47,7 +50,7 @@ public struct ServiceStream: Sendable {
 
 /// Why there is no answer.
 public enum ServiceFailure: Error, Hashable, Sendable {
-    /// No connection: refused, unreachable, not resolved. Nothing arrived.
+    /// No connection: refused, unreachable, not resolved, or a certificate that is not trusted. Nothing arrived.
     case offline(String)
     /// The connection broke, or nothing came for 30 seconds. The request may have arrived.
     case interrupted(String)
@@ -55,8 +58,13 @@ public enum ServiceFailure: Error, Hashable, Sendable {
 
 /// Carries requests to one server.
 ///
-/// `TraylogClientHTTP` has one on `URLSession`.
+/// `TraylogClientHTTP` has one on `URLSession`. Redirects are not followed: they come back as they are, because the token is
+/// for the one server.
 public protocol ServiceTransport: Sendable {
+    /// The server that requests go to, in one form for one server: `https://tray.example.org`.
+    ///
+    /// A device directory belongs to a user of this server. The default is empty, for an app that knows a single server.
+    var origin: String { get }
     /// Waits at most 30 s for each next byte.
     func perform(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceResponse
     /// The same for an answer that goes on; it ends when its stream is dropped.
@@ -68,8 +76,13 @@ public protocol ServiceTransport: Sendable {
     func upload(
         file path: String, as name: String, progress: @escaping @Sendable (Double) -> Void
     ) async throws(ServiceFailure) -> (response: ServiceResponse, address: String)
-    /// Whether anything answers at the server's address.
+    /// Whether the service answers at the server's address.
     func isReachable() async -> Bool
+}
+
+extension ServiceTransport {
+    /// The server without a name.
+    public var origin: String { "" }
 }
 
 /// Where the user's token comes from.
@@ -94,7 +107,8 @@ public struct ClientError: Error, Hashable, Sendable, Codable {
 
     /// How an app shows it.
     public var group: Group
-    /// A word for programs: `offline`, `interrupted`, `rateLimit`, `unauthorized`, a refusal's name, or `http` and a status.
+    /// A word for programs: `offline`, `unreachable` (something else answered in the service's place), `interrupted`,
+    /// `rateLimit`, `unauthorized`, `noToken`, `otherUser`, a refusal's name, or `http` and a status.
     public var code: String
     /// For a person.
     public var message: String
@@ -107,6 +121,25 @@ public struct ClientError: Error, Hashable, Sendable, Codable {
 }
 
 extension ClientError {
+    /// The person was erased: what the device has of it is removed.
+    static let erased = ClientError(
+        group: .server, code: "erased", message: "The user was erased.", mayPass: false, status: 410)
+
+    /// Something else answered in the service's place.
+    init(foreign response: ServiceResponse, at origin: String) {
+        let place = origin.isEmpty ? "the service" : "the service at \(origin)"
+        let type = response.mediaType ?? "no content type"
+        self.init(
+            group: .connectivity, code: "unreachable",
+            message: "cannot reach \(place): what answered (\(response.status), \(type)) is not it. "
+                + "The network may ask to sign in, or the address may be wrong.", mayPass: true)
+    }
+
+    /// Whether there is no way to the service at present.
+    var isOffline: Bool { group == .connectivity && (code == "offline" || code == "unreachable") }
+    /// Whether the service says that the person of this device was erased.
+    var saysErased: Bool { code == "erased" && status == 410 || code == "tokenRevoked" && status == 401 }
+
     init(_ failure: ServiceFailure) {
         switch failure {
         case .offline(let message):
@@ -135,10 +168,34 @@ extension ClientError {
     var outboxFailure: OutboxFailure {
         switch (group, code) {
         case (.connectivity, "offline"): .offline(message)
+        case (.connectivity, "unreachable"): .unreachable(message)
         case (.authentication, _): .authenticationRequired(message)
         default:
             mayPass
                 ? .retry(after: retryAfter, code: code, message) : .reject(code: code, message)
+        }
+    }
+}
+
+extension ServiceResponse {
+    /// The content type without parameters, in lower case.
+    var mediaType: String? {
+        headers["content-type"].map { field in
+            field.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
+        }
+    }
+
+    /// Whether the service gave this answer, not a network's sign-in page, a proxy or another server in its place.
+    ///
+    /// Its successes are JSON, lines of JSON or events; its errors are problem documents; it never redirects.
+    package func isOfService(isConditional: Bool = false) -> Bool {
+        switch status {
+        case 304: return isConditional
+        case 200..<300:
+            return ["application/json", "application/x-ndjson", "text/event-stream"].contains(mediaType)
+        case 400...:
+            return mediaType == "application/problem+json" && (try? WireObject(body)) != nil
+        default: return false
         }
     }
 }

@@ -140,6 +140,8 @@ extension Item {
 struct SnapshotPage {
     var snapshot: TraySnapshot
     var store: String
+    /// The history of the store; nil from a service that names none.
+    var history: String?
     /// Where `changes` goes on.
     var offset: String
     /// The cursor of the next page, as the service wrote it.
@@ -155,6 +157,7 @@ struct SnapshotPage {
         guard end.has("next") else { throw WireFault("the snapshot is cut short") }
         cursor = try end.string(maybe: "next")
         store = try head.string("store")
+        history = try head.string(maybe: "history")
         offset = try head.string("offset")
         let tray = try Tray(wire: head.object("tray"))
         snapshot = TraySnapshot(

@@ -72,20 +72,3 @@ struct AttachmentFiles: Sendable {
 
     func removeDirectory() { Files.removeTree(directory) }
 }
-
-/// The directory of a device: the storage, and the attachments beside it.
-struct DevicePlace {
-    let storage: CheckedStorage
-    let files: AttachmentFiles
-
-    init(directory: String) throws(DeviceFailure) {
-        do {
-            _ = try Files.createDirectory(directory)
-        } catch {
-            throw DeviceFailure(
-                error == .accessDenied ? .permissionDenied : .inputOutput, "\(directory) cannot be created: \(error)")
-        }
-        storage = CheckedStorage(storage: try LMDBStorage(directory: directory + "/data"))
-        files = AttachmentFiles(directory: directory + "/attachments")
-    }
-}

@@ -16,6 +16,7 @@ public final class LMDBStorage: DeviceStorage {
     private let replica: Mutex<Environment>
 
     private static let replicaTables = DeviceTable.allCases.filter { $0 != .outbox }.map(\.rawValue)
+    private static let removedSuffix = ".removed"
     private var replicaDirectory: String { directory + "/replica" }
 
     /// Opens the directory, and creates it (with access for its owner alone) where it is missing.
@@ -25,6 +26,8 @@ public final class LMDBStorage: DeviceStorage {
     /// - Throws: ``DeviceFailure``; ``DeviceFailure/Code/inUse`` when it is open elsewhere.
     public init(directory: String) throws(DeviceFailure) {
         self.directory = directory
+        // A process was killed while it removed them.
+        Files.removeTree(directory + Self.removedSuffix)
         let salvage = OutboxSalvage(path: directory + "/outbox")
         outbox = try Self.openOutbox(salvage, in: directory)
         damage = salvage.kept
@@ -166,12 +169,15 @@ public final class LMDBStorage: DeviceStorage {
         replica.withLock { $0.close() }
     }
 
-    /// Removes the directory.
+    /// Removes the directory: all of it or, when the process is killed meanwhile, nothing or the rest at the next opening.
     public func destroy() throws(DeviceFailure) {
         close()
-        Files.removeTree(directory)
-        guard !Files.exists(directory) else {
-            throw DeviceFailure(.inputOutput, "\(directory) could not be removed: remove it by hand.")
+        let removed = directory + Self.removedSuffix
+        Files.removeTree(removed)
+        if (try? Files.rename(directory, to: removed)) == nil { Files.removeTree(directory) }
+        Files.removeTree(removed)
+        for path in [directory, removed] where Files.exists(path) {
+            throw DeviceFailure(.inputOutput, "\(path) could not be removed: remove it by hand.")
         }
     }
 

@@ -23,6 +23,12 @@ struct ReplicaMeta: Hashable, Sendable {
     var treeHead: TreeHead?
     /// Whether the server gave out a tree head that its earlier one contradicts.
     var isInconsistent = false
+    /// Entries of the outbox from before the server's log was cut, with the newest seq that surely was in it before and after:
+    /// what they name beyond it is something else now.
+    var bounds: [String: Seq] = [:]
+
+    /// What stands before the seq says what an offset belongs to: store, history, stream.
+    static func basis(of offset: String) -> Substring { offset.dropLast(20) }
 
     /// An offset ends in a seq of 20 digits.
     static func seq(of offset: String) -> Seq? {
@@ -47,6 +53,17 @@ extension ReplicaMeta {
             writer.member("rootHash", treeHead.root.description)
         }
         writer.member("inconsistent", isInconsistent)
+        if !bounds.isEmpty {
+            writer.name("bounds")
+            writer.beginArray()
+            for (id, seq) in bounds.sorted(by: { $0.key < $1.key }) {
+                writer.beginObject()
+                writer.member("id", id)
+                writer.member("through", seq)
+                writer.endObject()
+            }
+            writer.endArray()
+        }
         writer.endObject()
         return writer.bytes
     }
@@ -62,6 +79,10 @@ extension ReplicaMeta {
             isInconsistent: try fields.boolean("inconsistent"))
         if let root = try fields.string(maybe: "rootHash").flatMap({ MerkleHash(hex: $0) }) {
             treeHead = TreeHead(size: try fields.integer("treeSize"), root: root)
+        }
+        for text in try fields.elements("bounds") {
+            let bound = try WireObject(text)
+            bounds[try bound.string("id")] = try bound.seq("through")
         }
     }
 }

@@ -51,7 +51,9 @@ extension TrayClient {
         guard head != known else { return }
         guard head.size > known.size else { return keep(known, isConsistent: false) }
         let request = ServiceRequest("GET", "/v1/proofs/consistency?first=\(known.size)&second=\(head.size)")
+        let replicas = replicas
         let response = try await session.perform(request)
+        guard replicas == self.replicas else { return }
         do {
             let fields = try WireObject(response.body)
             let path = try fields.strings("path").map { text in

@@ -51,7 +51,7 @@ extension TrayClient {
     }
 
     func startLive() {
-        guard wantsLive, live == nil, !isClosed, mayAsk, confirmed != nil else { return }
+        guard wantsLive, live == nil, !isClosed, mayAsk, confirmed != nil, reloading == nil else { return }
         live = Task { [weak self] in await self?.runLive() }
     }
 
@@ -59,26 +59,30 @@ extension TrayClient {
         var failures: Int64 = 0
         while wantsLive, !Task.isCancelled, mayAsk {
             let began = clock.uptime
+            var asked: Int64 = 0
             do throws(ClientError) {
-                try await follow()
-                guard clock.uptime - began < 1_000 else {
+                let isEnded = try await follow()
+                // What the server ends early is not opened again at once.
+                guard isEnded || clock.uptime - began < 1_000 else {
                     failures = 0
                     continue
                 }
             } catch {
                 guard !Task.isCancelled, !isClosed else { return }
-                isLive = false
+                (isLive, confirmedAt) = (false, nil)
+                guard activity != .erased else { return }
                 if clock.uptime - began > 30_000 { failures = 0 }
-                let isOver = error.group == .authentication || error.code == "offline"
+                let isOver = error.group == .authentication || error.isOffline
                 if isOver { live = nil }
                 lastError = error
+                asked = error.askedMilliseconds
                 failed(live: error, again: failures > 0)
                 guard !isOver else { return }
             }
             guard !Task.isCancelled, !isClosed else { return }
             isLive = false
             failures += 1
-            let wait: Int64 = min(1_000 << min(failures - 1, 3), 5_000)
+            let wait = max(min(1_000 << min(failures - 1, 3), 5_000), asked)
             guard (try? await clock.sleep(until: clock.uptime + wait)) != nil else { return }
         }
         if !Task.isCancelled { live = nil }
@@ -86,7 +90,7 @@ extension TrayClient {
 
     /// - Parameter again: the connection before this one broke, too.
     private func failed(live error: ClientError, again: Bool) {
-        if error.group == .authentication || error.code == "offline" {
+        if error.group == .authentication || error.isOffline {
             failed(error)
         } else {
             // A stream that breaks once is opened again, and nobody needs to know.
@@ -95,39 +99,60 @@ extension TrayClient {
     }
 
     /// One connection, until the server or the network ends it.
-    private func follow() async throws(ClientError) {
-        guard let offset = meta?.offset else { return }
+    ///
+    /// - Returns: whether the server ended it for a reason.
+    private func follow() async throws(ClientError) -> Bool {
+        guard let offset = meta?.offset else { return true }
+        let replicas = replicas
         var request = ServiceRequest("GET", "\(path)/changes?offset=\(ServiceRequest.encode(offset))&live=sse")
         request.headers["Accept"] = "text/event-stream"
         let stream: ServiceStream
         do throws(ClientError) {
             stream = try await session.open(request)
         } catch {
+            guard replicas == self.replicas else { return true }
             try await recover(from: error)
-            return
+            return false
         }
         var parser = EventStream()
         var events: [[UInt8]] = []
         do {
             for try await chunk in stream.chunks {
                 for message in try parser.take(chunk) {
-                    guard !isClosed, !Task.isCancelled else { return }
+                    // What comes for a replica that another one has replaced is not looked at.
+                    guard !isClosed, !Task.isCancelled, replicas == self.replicas else { return false }
                     switch message.event {
                     case "data": events = try WireObject.elements(message.data)
                     case "control":
                         try await take(control: message.data, events)
                         events = []
-                    case "end": return
+                    case "end": return try ended(message.data)
                     default: break
                     }
                 }
             }
+            return false
         } catch let error as ClientError {
             throw error
         } catch let error as ServiceFailure {
             throw ClientError(error)
         } catch {
             throw ClientError(ServiceFailure.interrupted("\(error)"))
+        }
+    }
+
+    /// The server ends the stream, and says why.
+    private func ended(_ data: [UInt8]) throws -> Bool {
+        switch try WireObject(data).string(maybe: "reason") {
+        case "erased":
+            erase()
+            throw ClientError.erased
+        case "tokenExpired", "keyRemoved", "tokenRevoked":
+            // The next request shows what becomes of it.
+            session.renewToken()
+            return true
+        case nil: return false
+        default: return true
         }
     }
 
@@ -138,6 +163,7 @@ extension TrayClient {
         guard try control.boolean(maybe: "upToDate") == true else { return }
         isLive = true
         lastError = nil
+        confirmedAt = clock.uptime
         if activity == .failing || activity == .reloading { activity = .syncing }
         updateStatus()
     }

@@ -46,6 +46,7 @@ extension TrayClient {
     @discardableResult
     public func markAll(_ mark: BulkMark, _ selection: Selection = Selection()) throws(TrayClientRefusal) -> OutboxEntry
     {
+        _ = try valid(Command(user: user, .markAll(mark, selection)))
         var selection = selection
         selection.upTo = try bound(selection.upTo)
         return try perform(.markAll(mark, selection))
@@ -159,6 +160,7 @@ extension TrayClient {
 
     /// What was shown is what was confirmed.
     private func bound(_ upTo: Seq?) throws(TrayClientRefusal) -> Seq {
+        guard activity != .erased else { throw .erased }
         guard let through = confirmed?.through else { throw .notLoaded }
         return min(upTo ?? through, through)
     }
@@ -166,6 +168,7 @@ extension TrayClient {
     private func enqueue(
         _ action: UserAction, lane: String, attachment path: String? = nil
     ) throws(TrayClientRefusal) -> OutboxEntry {
+        guard activity != .erased else { throw .erased }
         do throws(OutboxRefusal) {
             return try outbox.here { (outbox) throws(OutboxRefusal) in
                 try outbox.enqueue(action.payload, lane: lane, attachment: path)
@@ -185,7 +188,7 @@ extension TrayClient {
             guard entry.lane == Self.marksLane else { break }
             marks.removeAll { $0.id == entry.id }
             rebuild()
-        case .connection(let isOnline): connectionChanged(isOnline)
+        case .connection(let isOnline, let reason): connectionChanged(isOnline, reason)
         case .authenticationRequired: awaitCredentials()
         case .storageFailed(let failure): report(failure)
         }
@@ -218,8 +221,10 @@ extension TrayClient {
 
     /// Reads from the outbox what is not confirmed yet.
     func collectMarks() {
-        let entries = outbox.here { $0.entries }
+        let entries = outbox.here { $0.state.inOrderOfSending }
         marks = entries.filter { $0.lane == Self.marksLane && $0.state != .failed }.compactMap(PendingMark.init)
+        // What changed nothing in a log that was cut since has nothing to show, and its answer names no seq of this log.
+        marks.removeAll { mark in mark.receipt.map { $0.seq == nil && meta?.bounds[mark.id] != nil } ?? false }
         dropConfirmed()
     }
 
@@ -265,14 +270,42 @@ extension TrayClient {
     private func predict(_ mark: PendingMark) {
         guard !mark.isConfirmed(confirmed?.through ?? .zero) else { return }
         switch mark.action {
-        case .command(let command): _ = try? shown?.predict(command, at: mark.createdAt)
+        case .command(let command):
+            guard let command = current(command, of: mark.id) else { return }
+            _ = try? shown?.predict(command, at: mark.createdAt)
         case .undo(let id):
             // Of what the replica does not have, leaving it out is the undo.
             guard let target = marks.first(where: { $0.id == id })?.receipt ?? receipt(of: id), let seq = target.seq,
-                let confirmed, seq <= confirmed.through
+                let confirmed, seq <= confirmed.through, current(.undo(seq, of: user), of: id) != nil
             else { return }
             _ = try? shown?.predict(.undo(seq, of: user), at: mark.createdAt)
         }
+    }
+
+    /// What a command from before a cut of the server's log means now: of the items that it names, and of those up to
+    /// its position, the ones that were surely there before and after.
+    ///
+    /// Nil when it means nothing.
+    func current(_ command: Command, of id: String) -> Command? {
+        guard let bound = meta?.bounds[id] else { return command }
+        var command = command
+        switch command.action {
+        case .seeTray(let upTo):
+            guard bound > .zero else { return nil }
+            command.action = .seeTray(upTo: min(upTo ?? bound, bound))
+        case .markAll(let mark, var selection):
+            guard bound > .zero else { return nil }
+            selection.upTo = min(selection.upTo ?? bound, bound)
+            command.action = .markAll(mark, selection)
+        case .mark(let mark, let items):
+            let left = items.filter { $0.isAtOrBelow(bound) }
+            guard !left.isEmpty else { return nil }
+            command.action = .mark(mark, left)
+        case .snooze(let item, _), .wake(let item): return item.isAtOrBelow(bound) ? command : nil
+        case .undo(let event): return event <= bound ? command : nil
+        default: break
+        }
+        return command
     }
 
     private func receipt(of id: String) -> ActionReceipt? {
@@ -293,4 +326,11 @@ extension PendingMark {
 
     /// Whether a replica that is complete through an event has its effect.
     func isConfirmed(_ through: Seq) -> Bool { receipt.map { $0.through <= through } ?? false }
+}
+
+extension ItemReference {
+    /// A key names its item wherever that stands.
+    fileprivate func isAtOrBelow(_ bound: Seq) -> Bool {
+        if case .seq(let seq) = self { seq <= bound } else { true }
+    }
 }

@@ -14,6 +14,8 @@ extension TrayClient {
     public func refresh(_ trigger: RefreshTrigger) {
         guard !isClosed, activity != .erased else { return }
         if trigger == .foreground { isForeground = true }
+        // The device may have slept.
+        if trigger != .idle { confirmedAt = nil }
         retry?.cancel()
         retry = nil
         refreshFailures = 0
@@ -37,7 +39,7 @@ extension TrayClient {
         } catch {
             failure = error
         }
-        guard !Task.isCancelled, !isClosed else { return }
+        guard !Task.isCancelled, !isClosed, activity != .erased else { return }
         refreshing = nil
         if let failure { failed(failure) } else { startLive() }
         // What was sent meanwhile may not have been in the answer.
@@ -45,19 +47,22 @@ extension TrayClient {
         updateStatus()
     }
 
-    /// After an error, again after 1, 2 and 4 seconds, and then at the next trigger.
+    /// After an error, again after 1, 2 and 4 seconds, and then at the next trigger; a server that is not ready, and says when
+    /// to ask again, is asked then.
     func failed(_ error: ClientError) {
+        guard activity != .erased else { return }
         lastError = error
-        switch (error.group, error.code) {
-        case (.connectivity, "offline"):
-            outbox.here { $0.goOffline() }
-        case (.authentication, _):
+        confirmedAt = nil
+        switch error.group {
+        case .connectivity where error.isOffline:
+            outbox.here { $0.goOffline(error.message) }
+        case .authentication:
             awaitCredentials()
         default:
             setActivity(.failing)
-            guard refreshFailures < 3, error.mayPass else { return }
-            let asked = error.retryAfter.map { Int64(min($0, 86_400) * 1_000) } ?? 0
-            let deadline = clock.uptime + max(1_000 << Int64(refreshFailures), asked)
+            let isAwaited = error.status == 503 && error.retryAfter != nil
+            guard refreshFailures < 3 || isAwaited, error.mayPass else { return }
+            let deadline = clock.uptime + max(1_000 << Int64(min(refreshFailures, 2)), error.askedMilliseconds)
             refreshFailures += 1
             let clock = clock
             retry = Task { [weak self] in
@@ -70,7 +75,7 @@ extension TrayClient {
     /// Looks for another token every few seconds; a refresh tries at once.
     func awaitCredentials() {
         setActivity(.authenticationRequired)
-        guard credentials == nil else { return }
+        guard credentials == nil, !isClosed, activity != .erased else { return }
         let (clock, session) = (clock, session)
         credentials = Task { [weak self] in
             while !Task.isCancelled {
@@ -91,18 +96,27 @@ extension TrayClient {
     /// Something answered with success.
     private func succeeded() {
         lastError = nil
+        confirmedAt = clock.uptime
         refreshFailures = 0
         credentials?.cancel()
         credentials = nil
         outbox.here { $0.reached() }
-        if activity != .erased { activity = .syncing }
+        activity = .syncing
     }
 
-    func connectionChanged(_ isOnline: Bool) {
+    /// - Parameter reason: why there is no connection; nil where somebody asked for it.
+    func connectionChanged(_ isOnline: Bool, _ reason: String?) {
+        confirmedAt = nil
         guard isOnline else {
+            if lastError?.isOffline != true {
+                lastError = reason.map {
+                    ClientError(group: .connectivity, code: "offline", message: $0, mayPass: true)
+                }
+            }
             refreshing?.cancel()
             refreshing = nil
             live?.cancel()
+            reloading?.cancel()
             (live, isLive) = (nil, false)
             if activity == .failing { activity = .syncing }
             return
@@ -113,24 +127,31 @@ extension TrayClient {
     // MARK: Changes
 
     /// Folds in everything up to the server's head; fetches a snapshot where that is not possible.
+    ///
+    /// - Throws: the error that ended it; ``ClientError`` `erased` when the person was erased.
     func bringUpToDate() async throws(ClientError) {
-        if confirmed == nil || isDamaged { try await reload() }
+        if confirmed == nil || isDamaged { try await reload(.missing) }
         var snapshots = 0
         while let meta, !isClosed {
+            let replicas = replicas
             let start = entityTag?.offset ?? meta.offset
             var request = ServiceRequest("GET", "\(path)/changes?offset=\(ServiceRequest.encode(start))")
             request.headers["If-None-Match"] = entityTag?.tag
             if options.witness { request.headers["Prefer"] = "tree-head" }
-            let response: ServiceResponse
+            let (response, token): (ServiceResponse, String)
             do throws(ClientError) {
-                response = try await session.perform(request)
+                (response, token) = try await session.answer(to: request)
             } catch {
+                guard replicas == self.replicas else { continue }
                 // A server that refuses what it has just given out will not change its mind.
                 snapshots += 1
                 guard snapshots < 3 else { throw error }
                 try await recover(from: error)
                 continue
             }
+            guard !Task.isCancelled else { throw ClientError(.interrupted("cancelled")) }
+            // The answer is about a replica that another one has replaced.
+            guard replicas == self.replicas else { continue }
             succeeded()
             let next = response.headers["stream-next-offset"] ?? start
             let isAtHead = response.headers["stream-up-to-date"] == "true" || response.status == 304
@@ -141,22 +162,54 @@ extension TrayClient {
                 guard try await take(events, next) else { continue }
                 if events.isEmpty, isAtHead { entityTag = response.headers["etag"].map { (start, $0) } }
             } else {
-                _ = try await take([], next)
+                guard try await take([], next) else { continue }
             }
+            if owner.person == nil {
+                // A directory of a version that did not note the stream.
+                try await reload(.missing)
+                continue
+            }
+            do throws(DeviceFailure) { try note(nil, token) } catch { throw ClientError(storage: error) }
             if let head = response.headers["traylog-tree-head"] { try await witness(head) }
-            if isAtHead { return }
+            if isAtHead { break }
+        }
+        guard activity != .erased else { throw .erased }
+    }
+
+    /// Makes sure that a token stands for the person whose stream the replica has, as a name that is used anew has tokens,
+    /// too, and that the server's log is still the replica's.
+    ///
+    /// The token that showed the stream last does: the service refuses it once the person was erased. Another one has to show
+    /// the same stream first. A log is sure while it is followed, and for some seconds after an answer: a restore takes longer.
+    func verify(_ token: String, _ binding: ServiceSession.Binding) async throws(ClientError) {
+        guard activity != .erased else { throw .erased }
+        guard !isClosed else { throw ClientError(.interrupted("the client was closed")) }
+        guard owner.person != nil, !isSure(token, binding) else { return }
+        // What is asked anyway is not asked twice.
+        if let refreshing { await refreshing.value }
+        if !isSure(token, binding) { try await bringUpToDate() }
+        guard owner.token == DeviceOwner.digest(of: token) else {
+            throw ClientError(
+                group: .connectivity, code: "interrupted", message: "the token was exchanged meanwhile", mayPass: true)
         }
     }
+
+    private func isSure(_ token: String, _ binding: ServiceSession.Binding) -> Bool {
+        guard owner.token == DeviceOwner.digest(of: token) else { return false }
+        guard case .log = binding, !isLive else { return true }
+        return confirmedAt.map { clock.uptime - $0 < Self.sureMilliseconds } ?? false
+    }
+
+    private static let sureMilliseconds: Int64 = 10_000
 
     var path: String { "/v1/users/\(ServiceRequest.encode(user))" }
 
     /// - Throws: the error, when a snapshot does not help.
     func recover(from error: ClientError) async throws(ClientError) {
         switch (error.status, error.code) {
-        case (410, "erased"):
-            erase()
-            throw error
-        case (410, _), (400, "invalid"): try await reload()
+        case _ where error.saysErased: throw error
+        case (410, "rewound"), (400, "invalid"): try await reload(.refusedOffset)
+        case (410, _): try await reload(.missing)
         default: throw error
         }
     }
@@ -166,7 +219,15 @@ extension TrayClient {
     /// - Returns: false when a snapshot took their place.
     func take(_ texts: [[UInt8]], _ next: String) async throws(ClientError) -> Bool {
         guard var replica = confirmed, var meta, let through = ReplicaMeta.seq(of: next) else {
-            throw ClientError(fault: WireFault("Stream-Next-Offset is no offset"))
+            throw activity == .erased
+                ? .erased : ClientError(fault: WireFault("Stream-Next-Offset is no offset"))
+        }
+        let basis = ReplicaMeta.basis(of: next)
+        guard basis == ReplicaMeta.basis(of: meta.offset) || basis == self.basis else {
+            // The answer is of another history than the replica: a snapshot says what became of it.
+            self.basis = basis
+            try await reload(.refusedOffset)
+            return false
         }
         guard !texts.isEmpty || through > meta.through else { return true }
         let events: [Event]
@@ -181,7 +242,7 @@ extension TrayClient {
             // An undo below the snapshot, or an event of a kind that came later: the server's own fold shows it. Or a page of
             // the replica is damaged.
             noteDamage(error)
-            try await reload()
+            try await reload(.missing)
             return false
         }
         if through > meta.through { (meta.offset, meta.through) = (next, through) }
@@ -196,7 +257,7 @@ extension TrayClient {
             replica = try store.save(replica, events, meta)
         } catch {
             guard noteDamage(error) else { throw ClientError(storage: error) }
-            try await reload()
+            try await reload(.missing)
             return false
         }
         (confirmed, self.meta) = (replica, meta)
@@ -208,52 +269,169 @@ extension TrayClient {
 
     // MARK: Snapshots
 
+    /// Why a snapshot is fetched.
+    enum ReloadCause: Sendable {
+        /// Changes cannot be had from where the replica is: there is none, it is damaged, or the log was compacted.
+        case missing
+        /// The server does not know, or does not have any more, what it once gave out.
+        case refusedOffset
+    }
+
     /// Fetches a snapshot and puts it in the place of the replica.
     ///
-    /// What is shown stays until then, and pending marks stay.
-    func reload() async throws(ClientError) {
+    /// What is shown stays until then, and pending marks stay. One reload is under way at a time.
+    func reload(_ cause: ReloadCause) async throws(ClientError) {
+        if let reloading { return try await reloading.value.get() }
+        let task = Task { [weak self] () -> Result<Void, ClientError> in
+            do throws(ClientError) {
+                try await self?.fetchSnapshot(cause)
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        reloading = task
+        let result = await task.value
+        reloading = nil
+        try result.get()
+        startLive()
+    }
+
+    private func fetchSnapshot(_ cause: ReloadCause) async throws(ClientError) {
+        guard activity != .erased else { throw .erased }
         if confirmed != nil { setActivity(.reloading) }
         if isDamaged {
             // Pages that cannot be read cannot be replaced one by one either.
             do { try store.storage.storage.discardReplica() } catch { throw ClientError(storage: error) }
         }
-        var pages: [SnapshotPage] = []
+        var (snapshot, before): (Snapshot, Seq?)
         repeat {
-            let cursor = pages.last?.cursor.map { "?cursor=\(ServiceRequest.encode($0))" } ?? ""
-            let response = try await session.perform(ServiceRequest("GET", "\(path)/snapshot\(cursor)"))
-            do { pages.append(try SnapshotPage(response.body)) } catch { throw ClientError(fault: error) }
-        } while pages.last?.cursor != nil && !isClosed
-        guard !isClosed, let first = pages.first else { return }
-        let asOf = first.snapshot.asOf
-        // Another store, or the same one from before: what was confirmed there says nothing here.
-        let goesOn = meta.map { $0.store == first.store && asOf >= $0.through } ?? false
-        var new = ReplicaMeta(
-            user: user, store: first.store, offset: first.offset, through: asOf, secret: ReplicaMeta.newSecret(),
-            arrivedThrough: goesOn ? meta?.arrivedThrough ?? asOf : asOf)
-        if let meta {
-            (new.treeHead, new.isInconsistent) = (meta.treeHead, meta.isInconsistent)
-            new.presented = goesOn ? meta.presented : []
-            new.shownThrough = min(meta.shownThrough, asOf)
+            before = confirmed?.through
+            snapshot = try await session.snapshot(path)
+            guard activity != .erased else { throw .erased }
+            guard !isClosed, !Task.isCancelled else { throw ClientError(.interrupted("cancelled")) }
+            // Changes may have come meanwhile that the snapshot does not have.
+        } while confirmed?.through != before && confirmed.map { snapshot.asOf < $0.through } ?? false
+        let continuity = continuity(with: snapshot, cause)
+        if case .anotherPerson = continuity {
+            erase()
+            throw .erased
         }
         do {
-            let items = pages.flatMap { $0.snapshot.items.map(\.item.seq) }.filter { $0 > new.arrivedThrough }
-            let replica = try TrayReplica(pages.map(\.snapshot), hasher: new.hasher)
-            let news = news(items.sorted(), replica, &new)
-            do {
-                confirmed = try store.replace(by: pages.map(\.snapshot), new)
-            } catch {
-                noteDamage(error)
-                throw error
-            }
-            (meta, entityTag, isDamaged) = (new, nil, false)
-            succeeded()
-            if !goesOn { marks.removeAll { $0.receipt != nil } }
-            dropConfirmed()
-            rebuild()
-            tell(news)
+            try replace(by: snapshot, continuity)
         } catch {
             throw ClientError(storage: error)
         }
+    }
+
+    /// How what a snapshot shows goes on from what the replica has.
+    private enum Continuity {
+        /// The same log, or the first answer.
+        case same
+        /// The server was restored from a backup, and its log goes on in another way after this event, or after an earlier one.
+        case cut(after: Seq)
+        /// A store that has nothing to do with the one before.
+        case anotherStore
+        /// The name belongs to somebody else now.
+        case anotherPerson
+
+        /// The newest event that is the same before and after; nil when all are.
+        var bound: Seq? {
+            switch self {
+            case .same, .anotherPerson: nil
+            case .cut(let seq): seq
+            case .anotherStore: .zero
+            }
+        }
+    }
+
+    private func continuity(with snapshot: Snapshot, _ cause: ReloadCause) -> Continuity {
+        guard let known = owner.person else {
+            return meta.map { $0.store == snapshot.person.store } ?? true ? .same : .anotherStore
+        }
+        let new = snapshot.person
+        guard known.store == new.store else {
+            // A log that was exported and restored has another store's name, and the same items.
+            let bound = commonBound(with: snapshot)
+            return bound > .zero ? .cut(after: bound) : .anotherStore
+        }
+        let isOtherHistory = known.history != nil && new.history != nil && known.history != new.history
+        // A service that names no history says by what it refuses that it has another one.
+        let isUnsure = (known.history == nil || new.history == nil) && cause == .refusedOffset
+        if isOtherHistory || isUnsure || meta.map({ snapshot.asOf < $0.through }) ?? false {
+            return .cut(after: commonBound(with: snapshot))
+        }
+        return known.stream != 0 && known.stream != new.stream ? .anotherPerson : .same
+    }
+
+    /// The newest position whose item is the same in the replica and in a snapshot: up to there both logs are one.
+    private func commonBound(with snapshot: Snapshot) -> Seq {
+        guard let confirmed, !isDamaged else { return .zero }
+        var bound = Seq.zero
+        for item in snapshot.pages.lazy.flatMap(\.snapshot.items).map(\.item) where item.position > bound {
+            guard item.position <= confirmed.through, let old = try? confirmed.item(.seq(item.seq)) else { continue }
+            let isSame =
+                old.position == item.position && old.recordedAt == item.recordedAt && old.key == item.key
+                && old.topic == item.topic && old.content.thread == item.content.thread
+                && old.content.category == item.content.category
+            if isSame { bound = item.position }
+        }
+        return bound
+    }
+
+    private func replace(by snapshot: Snapshot, _ continuity: Continuity) throws {
+        let (first, asOf) = (snapshot.pages[0], snapshot.asOf)
+        var new = ReplicaMeta(
+            user: user, store: first.store, offset: first.offset, through: asOf, secret: ReplicaMeta.newSecret(),
+            arrivedThrough: asOf)
+        var lost: [Seq] = []
+        if let meta {
+            (new.treeHead, new.isInconsistent) = (meta.treeHead, meta.isInconsistent)
+            new.bounds = meta.bounds
+            let common = continuity.bound ?? asOf
+            if case .anotherStore = continuity {} else { new.arrivedThrough = min(meta.arrivedThrough, common) }
+            new.shownThrough = min(meta.shownThrough, common)
+            (new.presented, lost) = (meta.presented.filter { $0 <= common }, meta.presented.filter { $0 > common })
+        }
+        // What is not listed any more is not sent any more.
+        let listed = outbox.here { $0.entries }
+        let ids = Set(listed.map(\.id))
+        new.bounds = new.bounds.filter { ids.contains($0.key) }
+        if let bound = continuity.bound {
+            for entry in listed where entry.lane == Self.marksLane {
+                new.bounds[entry.id] = min(new.bounds[entry.id] ?? bound, bound)
+            }
+        }
+        let items = snapshot.pages.flatMap { $0.snapshot.items.map(\.item.seq) }.filter { $0 > new.arrivedThrough }
+        let replica = try TrayReplica(snapshot.pages.map(\.snapshot), hasher: new.hasher)
+        var news = news(items.sorted(), replica, &new)
+        news.withdrawn = lost + news.withdrawn
+        // First who it is, then what is shown of that person.
+        try note(snapshot.person, snapshot.token)
+        do {
+            confirmed = try store.replace(by: snapshot.pages.map(\.snapshot), new)
+        } catch {
+            noteDamage(error)
+            throw error
+        }
+        (meta, entityTag, isDamaged) = (new, nil, false)
+        replicas += 1
+        // It follows the stream of the replica before.
+        live?.cancel()
+        (live, isLive) = (nil, false)
+        succeeded()
+        switch continuity {
+        case .same, .anotherPerson: break
+        case .cut:
+            // What was sent may have got lost, in this history or in one that the device never saw. Under its key, the server has
+            // it once.
+            try outbox.here { outbox in try outbox.requeueSynced { ActionReceipt($0.receipt)?.seq != nil } }
+            collectMarks()
+        case .anotherStore: marks.removeAll { $0.receipt != nil }
+        }
+        dropConfirmed()
+        rebuild()
+        tell(news)
     }
 
     /// Reads or writes the stored replica; one that is damaged is fetched anew.
@@ -280,17 +458,20 @@ extension TrayClient {
         return isDamaged
     }
 
-    /// The user was erased: nothing of the user stays on the device.
+    /// The user was erased: nothing of the user stays on the device, and nothing more is asked or sent.
     func erase() {
-        setActivity(.erased)
-        (confirmed, shown, meta, marks, entityTag) = (nil, nil, nil, [], nil)
-        live?.cancel()
-        wantsLive = false
+        guard activity != .erased, !isClosed else { return }
+        activity = .erased
+        (confirmed, shown, meta, marks, entityTag, owner.person) = (nil, nil, nil, [], nil, nil)
+        (wantsLive, lastError) = (false, nil)
+        replicas += 1
         do {
             try outbox.here { try $0.logOut() }
         } catch {
             lastError = ClientError(storage: error)
         }
+        stopTasks()
+        updateStatus()
         tellTray()
     }
 
@@ -301,6 +482,7 @@ extension TrayClient {
     /// Without an answer the items are shown without.
     func fetchContents(_ items: [Seq], _ query: InboxQuery?) async {
         guard mayAsk, let replica = confirmed else { return }
+        let replicas = replicas
         var missing = Set(items)
         var found: [Item] = []
         if let query, let response = try? await session.perform(ServiceRequest("GET", "\(path)/inbox?\(query.text)")),
@@ -308,7 +490,7 @@ extension TrayClient {
         {
             found = elements.compactMap { try? Item(wire: WireObject($0)) }.filter { missing.remove($0.seq) != nil }
         }
-        for seq in missing.sorted() {
+        for seq in missing.sorted() where replicas == self.replicas {
             guard let response = try? await session.perform(ServiceRequest("GET", "\(path)/items/\(seq)")) else {
                 continue
             }
@@ -317,6 +499,8 @@ extension TrayClient {
                 found.append(item)
             }
         }
+        // Another replica, or another person's name: what was asked says nothing there.
+        guard replicas == self.replicas, !isClosed else { return }
         do {
             try store.add(found, to: replica)
         } catch {
@@ -325,7 +509,37 @@ extension TrayClient {
     }
 }
 
+/// All pages of a snapshot.
+struct Snapshot: Sendable {
+    /// At least one.
+    let pages: [SnapshotPage]
+    /// The token of the last request.
+    let token: String
+
+    var asOf: Seq { pages[0].snapshot.asOf }
+
+    var person: DeviceOwner.Person {
+        DeviceOwner.Person(store: pages[0].store, history: pages[0].history, stream: pages[0].snapshot.stream)
+    }
+}
+
+extension ServiceSession {
+    /// Asks for all pages.
+    fileprivate func snapshot(_ path: String) async throws(ClientError) -> Snapshot {
+        var pages: [SnapshotPage] = []
+        while true {
+            let cursor = pages.last?.cursor.map { "?cursor=\(ServiceRequest.encode($0))" } ?? ""
+            let (response, token) = try await answer(to: ServiceRequest("GET", "\(path)/snapshot\(cursor)"))
+            do { pages.append(try SnapshotPage(response.body)) } catch { throw ClientError(fault: error) }
+            if pages.last?.cursor == nil { return Snapshot(pages: pages, token: token) }
+        }
+    }
+}
+
 extension ClientError {
+    /// How long the server asks to wait, a day at most.
+    var askedMilliseconds: Int64 { retryAfter.map { Int64(min(max($0, 0), 86_400) * 1_000) } ?? 0 }
+
     init(fault: any Error) {
         self.init(
             group: .server, code: "interrupted", message: "the answer cannot be read: \(fault)", mayPass: true)

@@ -24,6 +24,11 @@ public actor TrayClient {
     /// Confirmed events only.
     var confirmed: TrayReplica?
     var meta: ReplicaMeta?
+    /// Whose directory it is, and which stream is that person's.
+    var owner: DeviceOwner
+    private let ownerFile: OwnerFile?
+    /// Counts the replicas: an answer to a question that was asked for an earlier one is not used.
+    var replicas = 0
     /// ``confirmed`` with each pending mark decided on top of it, and applied.
     var shown: TrayReplica?
     /// The entries that are in ``shown``, or would be if they changed anything: the user's own marks in order.
@@ -48,7 +53,16 @@ public actor TrayClient {
     var credentials: Task<Void, Never>?
     /// The answer that a conditional request names, and the offset that it belongs to.
     var entityTag: (offset: String, tag: String)?
-    var activity = TrayStatus.syncing
+    /// What offsets belong to since a snapshot was fetched because of it.
+    var basis: Substring?
+    /// When the server last showed that its log is the replica's; nil after anything that could mean another log.
+    var confirmedAt: Int64?
+    /// The reload that is under way; whoever needs one, too, waits for it.
+    var reloading: Task<Result<Void, ClientError>, Never>?
+    /// What the client does; ``TrayStatus/erased`` is the last that it does.
+    var activity = TrayStatus.syncing {
+        didSet { if oldValue == .erased { activity = .erased } }
+    }
     /// The error that the last request ended with; nil after one that succeeded.
     public internal(set) var lastError: ClientError?
 
@@ -64,21 +78,23 @@ public actor TrayClient {
 
     /// Opens the tray of `user` that `directory` keeps, or begins an empty one.
     ///
-    /// It blocks for some milliseconds.
+    /// It blocks for some milliseconds. The directory belongs from now on to this user of the transport's server
+    /// (``ServiceTransport/origin``), until ``logOut()`` or the erasure of the user.
     ///
     /// Nothing is asked of the server before ``start()``.
     ///
     /// - Throws: ``DeviceFailure``; ``DeviceFailure/Code/inUse`` when another process has the directory,
-    ///   ``DeviceFailure/Code/foreign`` when it is another user's.
+    ///   ``DeviceFailure/Code/foreign`` when it is another user's or another server's.
     public init(
         user: String, directory: String, transport: any ServiceTransport, tokens: any TokenSource,
         options: TrayClientOptions = TrayClientOptions(), clock: any DeviceClock = SystemDeviceClock()
     ) throws(DeviceFailure) {
-        let place = try DevicePlace(directory: directory)
+        let account = DeviceAccount(server: transport.origin, user: user)
+        let place = try DevicePlace(directory: directory, account: account)
         do throws(DeviceFailure) {
             try self.init(
-                user: user, storage: place.storage, files: place.files, transport: transport, tokens: tokens,
-                options: options, clock: clock)
+                user: user, storage: place.storage, files: place.files, owner: place.known, ownerFile: place.owner,
+                transport: transport, tokens: tokens, options: options, clock: clock)
         } catch {
             place.storage.storage.close()
             throw error
@@ -86,14 +102,17 @@ public actor TrayClient {
     }
 
     init(
-        user: String, storage: CheckedStorage, files: AttachmentFiles, transport: any ServiceTransport,
-        tokens: any TokenSource, options: TrayClientOptions, clock: any DeviceClock
+        user: String, storage: CheckedStorage, files: AttachmentFiles, owner: DeviceOwner? = nil,
+        ownerFile: OwnerFile? = nil, transport: any ServiceTransport, tokens: any TokenSource,
+        options: TrayClientOptions, clock: any DeviceClock
     ) throws(DeviceFailure) {
+        self.owner = owner ?? DeviceOwner(account: DeviceAccount(server: transport.origin, user: user))
+        self.ownerFile = ownerFile
         self.user = user
         self.options = options
         self.clock = clock
         thread = try DeviceThread()
-        session = ServiceSession(transport: transport, tokens: tokens)
+        session = ServiceSession(user: user, transport: transport, tokens: tokens)
         store = ReplicaStore(storage: storage, itemLimit: options.itemLimit)
         do throws(DeviceFailure) {
             try options.validate()
@@ -111,9 +130,18 @@ public actor TrayClient {
         }
         let sender = ActionTransport(session: session)
         outbox = try Outbox(
-            storage: storage, files: files, transport: sender, options: options.outbox, clock: clock, thread: thread)
+            storage: storage, files: files, owner: ownerFile, transport: sender, options: options.outbox, clock: clock,
+            thread: thread)
         activity = meta?.isInconsistent == true ? .inconsistent : .syncing
         sender.receipts.withLock { $0 = { [weak outbox] id in await outbox?.entry(id) } }
+        sender.current.withLock { $0 = { [weak self] id, command in await self?.current(command, of: id) } }
+        session.set(
+            ServiceSession.Hooks(
+                erased: { [weak self] in await self?.erase() },
+                verify: { [weak self] token, binding in
+                    guard let self else { throw ClientError(.interrupted("the client is gone")) }
+                    try await self.verify(token, binding)
+                }))
     }
 
     /// Begins to send, to refresh and, unless ``TrayClientOptions/live`` is false, to follow the server.
@@ -142,8 +170,10 @@ public actor TrayClient {
             tray.asOf = confirmed?.through ?? .zero
             return tray
         }
+        let status = status
         return TrayView(
-            tray: tray ?? Tray(user: user, asOf: .zero), pending: pendingEntries, status: status)
+            tray: tray ?? Tray(user: user, asOf: .zero), pending: pendingEntries, status: status,
+            error: status.hasReason ? lastError : nil)
     }
 
     /// Entries of the outbox that are on their way.
@@ -152,11 +182,13 @@ public actor TrayClient {
     /// One page of the inbox as it is shown.
     ///
     /// Contents that are not kept here are asked of the server, if there is a connection; without one such items have
-    /// no title.
+    /// no title. Before the first answer of the server the page is empty.
     ///
     /// ```swift
     /// let page = try await client.inbox(InboxQuery(onlyUnread: true))
     /// ```
+    ///
+    /// - Throws: ``Refusal`` for a limit outside of 1…100; ``DeviceFailure``.
     public func inbox(_ query: InboxQuery = InboxQuery()) async throws -> InboxPage {
         let page = try reading { try localInbox(query) }
         let missing = page.items.filter { (try? store.hasContent($0.seq)) == false }.map(\.seq)
@@ -166,6 +198,7 @@ public actor TrayClient {
     }
 
     private func localInbox(_ query: InboxQuery) throws -> InboxPage {
+        try Limits.check(pageLimit: query.limit)
         guard let shown else { return InboxPage(user: user, asOf: .zero, items: [], next: nil) }
         var page = try shown.inbox(query)
         page.asOf = confirmed?.through ?? .zero
@@ -177,8 +210,11 @@ public actor TrayClient {
     /// ```swift
     /// for group in try await client.threads().threads { print(group.count) }
     /// ```
+    ///
+    /// - Throws: ``Refusal`` for a limit outside of 1…100; ``DeviceFailure``.
     public func threads(limit: Int = Limits.defaultPageItems, cursor: Cursor? = nil) async throws -> ThreadsPage {
         func local() throws -> ThreadsPage {
+            try Limits.check(pageLimit: limit)
             guard let shown else { return ThreadsPage(user: user, asOf: .zero, threads: [], next: nil) }
             var page = try shown.threads(limit: limit, cursor: cursor)
             page.asOf = confirmed?.through ?? .zero
@@ -253,17 +289,36 @@ public actor TrayClient {
     /// ```
     public func logOut() throws(OutboxRefusal) {
         stopAll()
-        (confirmed, shown, meta, marks) = (nil, nil, nil, [])
+        (confirmed, shown, meta, marks, owner.person) = (nil, nil, nil, [], nil)
+        replicas += 1
         try outbox.here { (outbox) throws(OutboxRefusal) in try outbox.logOut() }
     }
 
     private func stopAll() {
         isClosed = true
-        for task in [refreshing, retry, live, polling, credentials] { task?.cancel() }
+        stopTasks()
         trayListeners.finish()
         statusListeners.finish()
         arrivalListeners.finish()
         withdrawalListeners.finish()
+    }
+
+    /// Ends what is under way, and what would begin by itself.
+    func stopTasks() {
+        for task in [refreshing, retry, live, polling, credentials] { task?.cancel() }
+        reloading?.cancel()
+        (retry, polling, pollSeconds, credentials) = (nil, nil, nil, nil)
+        (live, isLive) = (nil, false)
+    }
+
+    /// Notes the person's stream, and the token that stands for it.
+    func note(_ person: DeviceOwner.Person?, _ token: String) throws(DeviceFailure) {
+        var new = owner
+        if let person { new.person = person }
+        new.token = DeviceOwner.digest(of: token)
+        guard new != owner else { return }
+        try ownerFile?.write(new)
+        owner = new
     }
 
     func save(_ meta: ReplicaMeta) {

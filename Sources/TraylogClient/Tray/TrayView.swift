@@ -9,6 +9,9 @@ public struct TrayView: Hashable, Sendable, Codable {
     public var pending: [OutboxEntry]
     /// How the client stands with the server.
     public var status: TrayStatus
+    /// Why it is ``TrayStatus/offline``, ``TrayStatus/authenticationRequired`` or ``TrayStatus/failing``; nil otherwise,
+    /// and where the app asked for it.
+    public var error: ClientError?
 }
 
 /// How the client stands with the server.
@@ -29,6 +32,9 @@ public enum TrayStatus: Hashable, Sendable {
     case failing
     /// The server's log is not the one that it was: it was rewritten.
     case inconsistent
+
+    /// Whether the last error says why.
+    var hasReason: Bool { [.offline, .authenticationRequired, .failing].contains(self) }
 
     /// The name in JSON.
     public var name: String {
@@ -140,6 +146,8 @@ public struct TrayClientOptions: Sendable {
 public enum TrayClientRefusal: Error, Hashable, Sendable {
     /// Nothing was loaded yet, so that nothing was shown that could be marked.
     case notLoaded
+    /// The user was erased: there is nothing left to do it with.
+    case erased
     /// The rules forbid it, whatever the server's state.
     case refused(Refusal)
     /// The outbox cannot take it.
@@ -149,6 +157,7 @@ public enum TrayClientRefusal: Error, Hashable, Sendable {
     public var name: String {
         switch self {
         case .notLoaded: "notLoaded"
+        case .erased: "erased"
         case .refused(let refusal): refusal.name
         case .outbox(let refusal): refusal.name
         }
@@ -160,6 +169,7 @@ extension TrayClientRefusal: CustomStringConvertible {
     public var description: String {
         switch self {
         case .notLoaded: "The tray was not loaded yet: connect to the server once."
+        case .erased: "The user was erased, and so is what this device had: close it."
         case .refused(let refusal): refusal.message
         case .outbox(let refusal): refusal.description
         }

@@ -87,9 +87,7 @@ extension TrayState {
         case .edited:
             try edit(fact, stored: stored)
         case .retracted, .expired:
-            try change(fact.item, by: fact.seq, stored: stored) { page, index in
-                page.entries[index].flags.insert(.gone)
-            }
+            try end(fact.item, by: fact.seq, stored: stored)
         case .snoozed:
             let seq = fact.seq
             let item = fact.item
@@ -143,9 +141,7 @@ extension TrayState {
                 if entry.flags.contains(.gone) { try forget(collapse, item, by: seq, stored: stored) }
                 continue
             }
-            try change(item, by: seq, stored: stored) { page, index in
-                page.entries[index].flags.insert(.gone)
-            }
+            try end(item, by: seq, stored: stored)
             try forget(collapse, item, by: seq, stored: stored)
         }
         try collapseKeys.insert(collapse.rawValue, seq: seq, load: stored.load(.collapseKeys))

@@ -1,6 +1,7 @@
 extension TrayState {
+    /// Whether an item is seen; one that is gone has its own flag alone, because ``seenMark`` moves on without it.
     package func isSeen(_ entry: ItemEntry) -> Bool {
-        entry.flags.contains(.seen) || entry.position <= seenMark
+        entry.flags.contains(.seen) || (entry.position <= seenMark && !entry.flags.contains(.gone))
     }
 
     /// Adds an item to the counts, or takes it away.

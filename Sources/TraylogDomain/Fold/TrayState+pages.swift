@@ -121,6 +121,17 @@ extension TrayState {
         }
     }
 
+    /// Makes an item gone: it keeps the marks that it has now.
+    ///
+    /// Marks on ranges were applied to its page before, except for ``seenMark``, which becomes a flag here.
+    mutating func end(_ item: UInt64, by seq: UInt64, stored: some StatePages) throws {
+        let seenMark = seenMark
+        try changeUnlessGone(item, by: seq, stored: stored) { page, index in
+            if page.entries[index].position <= seenMark { page.entries[index].flags.insert(.seen) }
+            page.entries[index].flags.insert(.gone)
+        }
+    }
+
     /// Brings a snoozed item back to the newest position; an item that is gone stays where it is.
     mutating func wake(_ item: UInt64, at seq: UInt64, stored: some StatePages) throws {
         guard let found = try entry(of: item, stored: stored), !found.flags.contains(.gone),

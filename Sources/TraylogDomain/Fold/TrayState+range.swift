@@ -36,8 +36,10 @@ package struct RangeMark: Hashable, Sendable {
         matches(thread: entry.thread, category: entry.category)
     }
 
+    /// Whether it changes an item; one that is gone keeps its flags.
     package func covers(_ entry: ItemEntry) -> Bool {
-        entry.position <= upTo && matches(entry) && (!takesFromInbox || entry.flags.isInInbox)
+        let isAffected = takesFromInbox ? entry.flags.isInInbox : !entry.flags.contains(.gone)
+        return isAffected && entry.position <= upTo && matches(entry)
     }
 
     package func apply(to flags: inout ItemFlags) {
@@ -59,7 +61,7 @@ package struct RangeMark: Hashable, Sendable {
 }
 
 extension TrayState {
-    /// Every item at or below `position` becomes seen.
+    /// Every item at or below `position` that is not gone becomes seen.
     mutating func see(upTo position: UInt64, stored: some StatePages) throws {
         if position > seenUpTo { (seenUpTo, seenBy) = (position, appliedSeq) }
         guard position > seenMark else { return }

@@ -31,7 +31,7 @@ package struct TrayState: Hashable, Sendable {
     package var seenUpTo: UInt64 = 0
     /// The `traySeen` that moved ``seenUpTo`` there; 0 for none.
     package var seenBy: UInt64 = 0
-    /// Items at or below this position are seen, whatever their flags say.
+    /// Items at or below this position are seen, whatever their flags say, unless they are gone.
     package internal(set) var seenMark: UInt64 = 0
     package internal(set) var categories: [CategoryCount] = []
     package internal(set) var newest = NewestItems()

@@ -42,7 +42,9 @@ package struct ItemComparison {
     private static func isSame(_ old: ItemPage?, _ oldState: TrayState, _ new: ItemPage?, _ newState: TrayState) -> Bool
     {
         guard let old, let new, old.entries == new.entries, old.overrides == new.overrides else { return false }
-        return oldState.seenMark == newState.seenMark || old.entries.last?.position ?? 0 <= oldState.seenMark
+        // An undo moves the mark back.
+        let seenInBoth = min(oldState.seenMark, newState.seenMark)
+        return oldState.seenMark == newState.seenMark || old.entries.last?.position ?? 0 <= seenInBoth
     }
 
     /// The items that differ, ascending, still without the events that changed them; each as it is after them.
@@ -54,7 +56,7 @@ package struct ItemComparison {
             let overrides = Array(page.overrides(of: entry.seq))
             let known = before[entry.seq]
             guard known?.standing != standing || known?.overrides != overrides else { continue }
-            // Marks on what is gone say nothing.
+            // What is gone keeps its marks; only an undo changes them, and says nothing about it.
             guard known?.standing.isGone != true || !standing.isGone else { continue }
             let wasListed = known?.standing.isListed ?? false
             let shown = ShownItem(entry: entry, isSeen: isSeen, overrides: overrides)
@@ -168,7 +170,7 @@ package struct ChangeTracker {
     private mutating func note(_ entry: ItemEntry, isSeen: Bool, after fact: Fact) {
         guard let tracked = items[entry.seq] else { return }
         let standing = ItemStanding(entry, isSeen: isSeen)
-        // Marks on what is gone say nothing; an undo can bring it back.
+        // What is gone keeps its marks; an undo can bring it back.
         guard tracked.standing?.isGone != true || !standing.isGone else { return }
         // An edit, and a new time to wake, leave the standing unchanged.
         guard tracked.standing != standing || fact.kind == .edited || fact.kind == .snoozed else { return }

@@ -1,6 +1,5 @@
+import TerminalText
 import Testing
-
-@testable import traylog_cli
 
 struct VisibleTextTests {
     @Test(arguments: [

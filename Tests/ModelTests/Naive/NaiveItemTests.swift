@@ -83,6 +83,20 @@ import TraylogDomain
         #expect(log.perform("ann", .snooze(.seq(4), until: at(9))) == .failure(.itemGone(4)))
     }
 
+    @Test func whatIsGoneKeepsTheStatesThatItHadWhenItWent() {
+        let log = Script {
+            $0.notify("ann", Content(title: "unseen"))
+            $0.notify("ann", Content(title: "seen"))
+            $0.append("ann", .mark(.seen, [.seq(2)]))
+            $0.append("ann", .retract(.seq(1)))
+            $0.append("ann", .retract(.seq(2)))
+            $0.append("ann", .seeTray())
+            $0.append("ann", .markAll(.read))
+        }
+        let items = log.naive.state(of: "ann").items
+        #expect(items.map(\.seen) == [false, true] && items.map(\.read) == [false, false])
+    }
+
     @Test func anEditKeepsPositionAndMarksAndClearsToDefaults() throws {
         let log = Script {
             $0.notify("ann", Content(title: "A", summaryCount: 5, level: .critical, data: "{}"))

@@ -125,9 +125,7 @@ package struct Comparison {
             found = .failure(refusal)
         }
         switch (expected, found) {
-        case (.success(var item), .success(let other)):
-            // Marks on what is gone say nothing.
-            if item.isGone { (item.isSeen, item.isRead) = (other.isSeen, other.isRead) }
+        case (.success(let item), .success(let other)):
             try expectSame(item, other, "item \(reference)")
         case (.success(let item), .failure(.compacted)) where item.isGone && item.seq < naive.floor:
             // Nobody needs what changed it, though its own event may have stayed.

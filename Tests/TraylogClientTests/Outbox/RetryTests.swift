@@ -76,6 +76,18 @@ struct FailedEntryTests {
         }
     }
 
+    @Test func entriesAreListedOldestFirstAlsoAfterAResendAndARestart() async throws {
+        try await withOutbox { tested in
+            let first = try await fail(tested, "T1")
+            let second = try await fail(tested, "T2")
+            let third = try await tested.enqueue("T3")
+            try await tested.outbox.resend(first)
+            #expect(await tested.outbox.entries.map(\.id) == [first, second, third])
+            try await tested.restart(isStarted: false)
+            #expect(await tested.outbox.entries.map(\.id) == [first, second, third])
+        }
+    }
+
     @Test func aResentEntryGoesToTheEndOfItsLaneWithItsKeyAndItsTime() async throws {
         try await withOutbox { tested in
             let failed = try await fail(tested, "T1")

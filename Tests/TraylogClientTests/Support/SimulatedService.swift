@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 import Traylog
 import TraylogClient
@@ -15,6 +16,22 @@ final class SimulatedService: ServiceTransport, TokenSource {
         case mute
         /// Nothing is done, and this is the status of each answer.
         case answering(Int)
+        /// A node that lacks events: 503, to be asked again after so many seconds.
+        case behind(seconds: Int)
+        /// The network's sign-in page answers in the service's place, with this status.
+        case signInPage(Int)
+    }
+
+    /// A backup, and the histories that it is from.
+    struct Backup {
+        let directory: String
+        fileprivate let histories: [History]
+    }
+
+    /// A part of the log's way: a restore begins another one after an event.
+    fileprivate struct History {
+        let name: String
+        let start: Seq
     }
 
     private struct State {
@@ -25,6 +42,12 @@ final class SimulatedService: ServiceTransport, TokenSource {
         var validToken = "good"
         var givenToken = "good"
         var strangeKind: String?
+        var histories = [History(name: "h0", start: .zero)]
+        var restores = 0
+        var revokedTokens: Set<String> = []
+        /// Each stream that is opened ends for this reason; nil: there are no streams.
+        var endReason: String?
+        var directories: [String] = []
     }
 
     private let state: Mutex<State>
@@ -52,12 +75,53 @@ final class SimulatedService: ServiceTransport, TokenSource {
         state.withLock { ($0.validToken, $0.givenToken) = (valid, given) }
     }
 
+    /// Refuses a token from now on, as one from before the person's erasure.
+    func revoke(_ token: String) { state.withLock { _ = $0.revokedTokens.insert(token) } }
+
+    /// From now on streams can be opened, and end at once for a reason.
+    func endStreams(_ reason: String?) { state.withLock { $0.endReason = reason } }
+
+    func backUp() async throws -> Backup {
+        let directory = newDirectory()
+        try await store.backup(to: directory)
+        return Backup(directory: directory, histories: state.withLock { $0.histories })
+    }
+
+    /// Puts a copy of a backup in the store's place: its log goes on in a history of its own.
+    func restore(_ backup: Backup) async throws {
+        await store.close()
+        let directory = newDirectory()
+        try FileManager.default.copyItem(atPath: backup.directory, toPath: directory)
+        var options = StoreOptions()
+        (options.ticking, options.durability) = (.manual, .relaxed)
+        let restored = try Store.open(directory, options: options)
+        let head = try await restored.head()
+        state.withLock { state in
+            state.restores += 1
+            state.histories = backup.histories + [History(name: "h\(state.restores)", start: head)]
+            state.store = restored
+        }
+    }
+
+    private func newDirectory() -> String {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("simulated-\(UUID())").path
+        state.withLock { $0.directories.append(path) }
+        return path
+    }
+
+    deinit { for path in state.withLock({ $0.directories }) { try? FileManager.default.removeItem(atPath: path) } }
+
     /// The next changes that are asked for have an event of this kind, too.
     func send(strangeKind: String) { state.withLock { $0.strangeKind = strangeKind } }
 
     func token() async throws -> String { state.withLock { $0.givenToken } }
 
-    func isReachable() async -> Bool { weather != .offline }
+    func isReachable() async -> Bool {
+        switch weather {
+        case .offline, .signInPage: false
+        default: true
+        }
+    }
 
     func upload(
         file path: String, as name: String, progress: @escaping @Sendable (Double) -> Void
@@ -66,29 +130,52 @@ final class SimulatedService: ServiceTransport, TokenSource {
     }
 
     func open(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceStream {
-        throw .interrupted("this service has no streams")
+        guard let reason = state.withLock({ $0.endReason }) else { throw .interrupted("this service has no streams") }
+        let response = try await perform(request)
+        guard response.status == 200 else {
+            let (chunks, body) = AsyncThrowingStream.makeStream(of: [UInt8].self)
+            body.yield(response.body)
+            body.finish()
+            return ServiceStream(status: response.status, headers: response.headers, chunks: chunks)
+        }
+        let next = response.headers["stream-next-offset"] ?? ""
+        let text =
+            "event: data\ndata: \(String(decoding: response.body, as: UTF8.self))\n\n"
+            + "event: control\ndata: {\"streamNextOffset\":\"\(next)\",\"upToDate\":true}\n\n"
+            + "event: end\ndata: {\"reason\":\"\(reason)\"}\n\n"
+        let (chunks, body) = AsyncThrowingStream.makeStream(of: [UInt8].self)
+        body.yield(Array(text.utf8))
+        body.finish()
+        return ServiceStream(status: 200, headers: ["content-type": "text/event-stream"], chunks: chunks)
     }
 
     func perform(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceResponse {
         let path = request.path.split(separator: "?")[0]
-        let (weather, chance, isAllowed) = state.withLock { state in
+        let (weather, chance, isAllowed, isRevoked) = state.withLock { state in
             state.requests.append("\(request.method) \(path)")
+            let token = request.headers["Authorization"]?.dropFirst("Bearer ".count) ?? ""
             return (
-                state.weather, state.random.next() % 8,
-                request.headers["Authorization"] == "Bearer \(state.validToken)"
+                state.weather, state.random.next() % 8, token == state.validToken,
+                state.revokedTokens.contains(String(token))
             )
         }
         guard weather != .offline else { throw .offline("refused") }
-        guard isAllowed else { return ServiceResponse(status: 401) }
-        if case .answering(let status) = weather {
-            return ServiceResponse(status: status, headers: status == 429 ? ["retry-after": "7"] : [:])
+        if case .signInPage(let status) = weather {
+            let headers = ["content-type": "text/html; charset=utf-8", "location": "http://portal.example/sign-in"]
+            return ServiceResponse(status: status, headers: headers, body: Array("<html>Sign in</html>".utf8))
         }
+        guard !isRevoked else { return problem(401, "tokenRevoked") }
+        guard isAllowed else { return problem(401, "unauthorized") }
+        if case .answering(let status) = weather {
+            return problem(status, nil, headers: status == 429 ? ["retry-after": "7"] : [:])
+        }
+        if case .behind(let seconds) = weather { return problem(503, nil, headers: ["retry-after": "\(seconds)"]) }
         if weather == .stormy, chance == 0 { throw .interrupted("lost") }
         if weather == .stormy, chance == 1 { _ = answer(request) }
         let response = answer(request)
         if weather == .mute { throw .interrupted("the answer was lost") }
         if weather == .stormy, chance == 2 { throw .interrupted("the answer was lost") }
-        if weather == .stormy, chance == 3 { return ServiceResponse(status: 503, headers: ["retry-after": "1"]) }
+        if weather == .stormy, chance == 3 { return problem(503, nil, headers: ["retry-after": "1"]) }
         return response
     }
 
@@ -100,25 +187,35 @@ final class SimulatedService: ServiceTransport, TokenSource {
         } catch let refusal as Refusal {
             return problem(refusal)
         } catch {
-            return ServiceResponse(status: 500, body: Array("{\"detail\":\"\(error)\"}".utf8))
+            return problem(500, nil, "\(error)")
         }
     }
 
-    private func problem(_ refusal: Refusal) -> ServiceResponse {
+    private func problem(
+        _ status: Int, _ name: String?, _ detail: String? = nil, headers: [String: String] = [:]
+    ) -> ServiceResponse {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("error", refusal.name)
-        writer.member("detail", refusal.message)
+        writer.member("status", status)
+        writer.member("error", name)
+        writer.member("detail", detail)
         writer.endObject()
-        let status =
-            switch refusal {
-            case .invalid: 400
-            case .unknownItem, .unknownEvent: 404
-            case .itemGone, .compacted, .upToBeyondHead: 410
-            default: 422
-            }
-        return ServiceResponse(status: status, body: writer.bytes)
+        return ServiceResponse(
+            status: status, headers: headers.merging(["content-type": "application/problem+json"]) { $1 },
+            body: writer.bytes)
     }
+
+    private func problem(_ refusal: Refusal) -> ServiceResponse {
+        switch refusal {
+        case .invalid: problem(400, refusal.name, refusal.message)
+        case .unknownItem, .unknownEvent: problem(404, refusal.name, refusal.message)
+        case .itemGone, .compacted: problem(410, refusal.name, refusal.message)
+        case .upToBeyondHead: problem(410, "rewound", refusal.message)
+        default: problem(422, refusal.name, refusal.message)
+        }
+    }
+
+    private static let json = ["content-type": "application/json"]
 
     private func route(_ request: ServiceRequest) throws -> ServiceResponse {
         let parts = request.path.split(separator: "?")
@@ -132,7 +229,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
         case ("POST", let verb) where path.count == 4 || path[3] == "marks":
             let kind = ["seen": "seeTray", "marks": "mark", "undo": "undo", "notifications": "notify"][verb]
             return try perform(path.count == 5 ? "markAll" : kind ?? "", user, request)
-        default: return ServiceResponse(status: 404)
+        default: return problem(404, nil)
         }
     }
 
@@ -144,25 +241,49 @@ final class SimulatedService: ServiceTransport, TokenSource {
         var writer = JSONWriter()
         writer.write(receipt)
         return ServiceResponse(
-            status: 200, headers: ["traylog-seq": "\(seq)"], body: writer.bytes)
+            status: 200, headers: Self.json.merging(["traylog-seq": "\(seq)"]) { $1 }, body: writer.bytes)
     }
 
     private func offset(_ stream: UInt32, _ seq: Seq) throws -> String {
-        let digits = seq.description
-        return "\(try store.blocking.storeIdentity())_\(stream)_" + String(repeating: "0", count: 20 - digits.count)
-            + digits
+        func padded(_ number: UInt64, _ width: Int) -> String {
+            let digits = String(number)
+            return String(repeating: "0", count: width - digits.count) + digits
+        }
+        let history = state.withLock { $0.histories.last?.name ?? "" }
+        return
+            "\(try store.blocking.storeIdentity())_\(history)_\(padded(UInt64(stream), 10))_\(padded(seq.rawValue, 20))"
+    }
+
+    /// Why an offset cannot be read: what it names is of another store, history or person.
+    private func refusal(_ offset: String, of user: String, _ stream: UInt32) throws -> ServiceResponse? {
+        let parts = offset.split(separator: "_").map(String.init)
+        guard parts.count == 4, let owner = UInt32(parts[2]), let number = UInt64(parts[3]) else { return nil }
+        guard try parts[0] == store.blocking.storeIdentity() else {
+            return problem(400, "invalid", "is not of this feed")
+        }
+        let histories = state.withLock { $0.histories }
+        guard let place = histories.firstIndex(where: { $0.name == parts[1] }) else { return problem(410, "rewound") }
+        if place + 1 < histories.count, Seq(number) > histories[place + 1].start { return problem(410, "rewound") }
+        guard owner != stream, owner != 0 else { return nil }
+        if try store.blocking.isErased(stream: owner) { return problem(410, "erased") }
+        return problem(400, "invalid", "is not of this feed")
     }
 
     private func changes(of user: String, _ query: String, _ request: ServiceRequest) throws -> ServiceResponse {
-        let after = Seq(UInt64(query.suffix(20)) ?? 0)
+        let named = query.split(separator: "&").first { $0.hasPrefix("offset=") }?.dropFirst("offset=".count)
+        let stream = try store.blocking.version(of: user).stream
+        if let named, let refusal = try refusal(String(named), of: user, stream) { return refusal }
+        let after = Seq(named.flatMap { UInt64($0.suffix(20)) } ?? 0)
         let changes = try store.blocking.changes(of: user, after: after, limit: 7)
-        var headers = ["stream-next-offset": try offset(changes.stream, changes.through)]
+        var headers = Self.json
+        headers["stream-next-offset"] = try offset(changes.stream, changes.through)
         if changes.isComplete { headers["stream-up-to-date"] = "true" }
         if changes.isComplete, request.headers["Prefer"] == "tree-head" {
             let head = try store.blocking.treeHead()
             headers["traylog-tree-head"] = "\(head.size):\(head.root.hex)"
         }
-        headers["etag"] = "\"\(after)-\(changes.events.isEmpty ? after : changes.through)\""
+        let history = state.withLock { $0.histories.last?.name ?? "" }
+        headers["etag"] = "\"\(history)-\(after)-\(changes.events.isEmpty ? after : changes.through)\""
         if headers["etag"] == request.headers["If-None-Match"] { return ServiceResponse(status: 304, headers: headers) }
         let strange = state.withLock { state in
             defer { state.strangeKind = nil }
@@ -179,7 +300,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
         let sizes = query.split(separator: "&").map { Seq(UInt64($0.split(separator: "=")[1]) ?? 0) }
         var writer = JSONWriter()
         writer.write(try store.blocking.treeGrowth(from: sizes[0], to: sizes[1]))
-        return ServiceResponse(status: 200, body: writer.bytes)
+        return ServiceResponse(status: 200, headers: Self.json, body: writer.bytes)
     }
 
     private func snapshot(of user: String) throws -> ServiceResponse {
@@ -187,6 +308,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("store", try store.blocking.storeIdentity())
+        writer.member("history", state.withLock { $0.histories.last?.name })
         writer.member("stream", UInt64(snapshot.stream))
         writer.member("asOf", snapshot.asOf)
         writer.member("offset", try offset(snapshot.stream, snapshot.asOf))
@@ -220,6 +342,8 @@ final class SimulatedService: ServiceTransport, TokenSource {
         for part in snapshot.items {
             body += Array(part.item.json.utf8).dropLast() + Array(",\"hasContent\":\(part.hasContent)}\n".utf8)
         }
-        return ServiceResponse(status: 200, body: body + Array("{\"next\":null}\n".utf8))
+        return ServiceResponse(
+            status: 200, headers: ["content-type": "application/x-ndjson"], body: body + Array("{\"next\":null}\n".utf8)
+        )
     }
 }

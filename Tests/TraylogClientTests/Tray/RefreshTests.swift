@@ -28,6 +28,24 @@ struct RefreshTests {
         }
     }
 
+    @Test func aNodeThatIsBehindIsWaitedForAndTheReplicaStays() async throws {
+        let clock = ManualClock()
+        try await withClient(clock: clock, before: { _ = try $0.blocking.perform(.notify("ann", title: "n")) }) {
+            tested in
+            while await tested.client.status != .upToDate(through: 1) { await Task.yield() }
+            tested.service.weather = .behind(seconds: 7)
+            await tested.client.refresh(.pull)
+            for turn in 1...6 {
+                await clock.sleeping(until: Int64(turn) * 7_000)
+                #expect(await tested.client.tray.tray.unread == 1)
+                if turn == 6 { tested.service.weather = .fine }
+                clock.advance(to: Int64(turn) * 7_000)
+            }
+            while await tested.client.status != .upToDate(through: 1) { await Task.yield() }
+            #expect(tested.service.requests.count { $0.hasSuffix("/snapshot") } == 1)
+        }
+    }
+
     @Test(
         arguments: [
             (.offline, .connectivity, true), (.mute, .connectivity, true), (.answering(429), .rateLimit, true),

@@ -76,6 +76,19 @@ struct TrayClientTests {
         }
     }
 
+    @Test(arguments: [0, -1, 101])
+    func aLimitIsRefusedBeforeTheFirstAnswerAsAfterIt(limit: Int) async throws {
+        try await withClient(weather: .offline) { tested in
+            for weather in [SimulatedService.Weather.offline, .fine] {
+                tested.service.weather = weather
+                await tested.client.refresh(.pull)
+                if weather == .fine { #expect(await tested.client.wait(for: .synced, seconds: 30)) }
+                await #expect(throws: Refusal.self) { try await tested.client.inbox(InboxQuery(limit: limit)) }
+                await #expect(throws: Refusal.self) { try await tested.client.threads(limit: limit) }
+            }
+        }
+    }
+
     @Test func anyNumberOfTriggersMakeOneRequest() async throws {
         try await withClient(before: fill) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))

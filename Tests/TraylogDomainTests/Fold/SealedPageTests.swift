@@ -86,6 +86,29 @@ import Testing
         }
     }
 
+    /// In the tail and in a page, before and after marks of each kind, of which some wait for the page.
+    @Test(arguments: [10, 195] as [UInt64])
+    func whatIsGoneKeepsTheMarksThatItHadWhenItWent(item: UInt64) throws {
+        for filter in [Selection(), Selection(category: "c")] {
+            for isSeenBefore in [false, true] {
+                for isTallied in [false, true] {
+                    var script = Script()
+                    try script.notify(isTallied ? 700 : 200, Content(category: "c"))
+                    if isSeenBefore { try script.append(.traySeen(upTo: Seq(script.head))) }
+                    try script.append(.retracted(item: Seq(item)))
+                    let before = try script.entry(item)
+                    #expect(try script.flushed.state.isSeen(#require(before)) == isSeenBefore)
+                    try script.append(.traySeen(upTo: Seq(script.head)))
+                    for mark in BulkMark.allCases { try script.markAll(mark, filter) }
+                    let after = try script.entry(item)
+                    #expect(after == before)
+                    #expect(try script.flushed.state.isSeen(#require(after)) == isSeenBefore)
+                    #expect(try script.state.entry(of: item, stored: NoStoredPages()) == before)
+                }
+            }
+        }
+    }
+
     @Test func seeingReachesDeepAndNeverBack() throws {
         var script = Script()
         try script.notify(200)

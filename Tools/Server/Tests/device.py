@@ -6,6 +6,7 @@ import queue
 import random
 import shutil
 import socket
+import ssl
 import subprocess
 import tempfile
 import threading
@@ -29,13 +30,13 @@ class Device:
     """One `traylog-tray --json` on a directory of its own."""
 
     def __init__(self, server, user, port=None, directory=None, scope="inbox:read inbox:write publish", options=(),
-                 environment=None):
+                 environment=None, url=None):
         self.owns = directory is None
         self.directory = directory or tempfile.mkdtemp(prefix="traylog-tray.")
         self.token_file = os.path.join(self.directory, "token")
         self.write_token(server.token(user, scope=scope))
         self.process = subprocess.Popen(
-            [PROGRAM, "--server", f"http://127.0.0.1:{port or server.port}", "--user", user, "--token-file",
+            [PROGRAM, "--server", url or f"http://127.0.0.1:{port or server.port}", "--user", user, "--token-file",
              self.token_file, "--directory", os.path.join(self.directory, "device"), "--device", "test", "--json",
              *options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -110,6 +111,44 @@ class Device:
         self.close_pipes()
         if self.owns:
             shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class SignInPage:
+    """What answers in the place of every server in some networks: the same answer to everything."""
+
+    def __init__(self, answer, port=0, certificate=None):
+        self.answer = answer
+        self.listener = socket.create_server(("127.0.0.1", port))
+        self.port = self.listener.getsockname()[1]
+        self.context = None
+        if certificate:
+            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.context.load_cert_chain(*certificate)
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            try:
+                if self.context:
+                    connection = self.context.wrap_socket(connection, server_side=True)
+                connection.recv(65536)
+                connection.sendall(self.answer)
+            except OSError:
+                pass
+            connection.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.thread.join(timeout=10)
 
 
 class Proxy:

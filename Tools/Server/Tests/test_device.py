@@ -4,13 +4,14 @@ import json
 import os
 import random
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from device import PROGRAM, Device, Proxy
-from served import Server
+from device import PROGRAM, Device, Proxy, SignInPage
+from served import Server, certificate
 
 
 def view(tray):
@@ -202,6 +203,9 @@ class DeviceTests(unittest.TestCase):
             self.assertEqual(stored, {f"/files/{entry}": content})
             data = server.get("/v1/users/bob/inbox").json["items"][0]["data"]["attachment"]
             self.assertEqual((data["url"], data["bytes"]), (f"{address}/{entry}", len(content)))
+            self.assertTrue(any(event.get("fraction") for event in device.events), "it was told how much is uploaded")
+            trays = [event for event in device.events if event["event"] == "tray"]
+            self.assertEqual([one for one, next in zip(trays, trays[1:]) if one == next], [])
         files.shutdown()
         files.server_close()
 
@@ -234,6 +238,52 @@ class DeviceTests(unittest.TestCase):
             if state["state"] != "running":
                 self.assertEqual(state["state"], "done", state)
                 return
+
+    def test_a_sign_in_page_is_no_answer(self):
+        html = b"Content-Type: text/html\r\nContent-Length: 14\r\nConnection: close\r\n\r\n<html>Hi</html>"[:-1]
+        for head in (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/sign-in\r\n", b"HTTP/1.1 200 OK\r\n",
+                     b"HTTP/1.1 403 Forbidden\r\n", b"HTTP/1.1 511 Network Authentication Required\r\n"):
+            with self.subTest(head=head), Server() as server, Proxy(server.port) as proxy:
+                for index in range(3):
+                    server.notify("ann", title=f"n{index}")
+                with Device(server, "ann", port=proxy.port) as device:
+                    self.assertTrue(device.wait())
+                    proxy.stop()
+                    with SignInPage(head + html, port=proxy.port):
+                        device.ask("mark", **{"as": "read", "items": [1, 2]})
+                        device.ask("send", to="bob", lane="text", content={"title": "from the lobby"})
+                        device.until(lambda: "cannot reach the service" in device.ask("tray").get("message", ""))
+                        tray = device.ask("tray")
+                        self.assertEqual((tray["status"], tray["unread"]), ("offline", 1))
+                        device.until(lambda: [(entry["state"], entry["attempts"]) for entry in device.ask("outbox")["entries"]]
+                                     == [("queued", 0)] * 2)
+                    proxy.start()
+                    self.assertTrue(device.wait())
+                    self.assert_equal_trays(device, server, "ann")
+                    self.assertEqual(len(server.get("/v1/users/bob/inbox").json["items"]), 1)
+
+    def test_a_certificate_that_nobody_trusts_is_no_connection(self):
+        with tempfile.TemporaryDirectory() as directory, Server() as server:
+            with SignInPage(b"", certificate=certificate(directory)) as page:
+                with Device(server, "ann", url=f"https://127.0.0.1:{page.port}") as device:
+                    device.ask("send", to="bob", lane="text", content={"title": "from the lobby"})
+                    device.until(lambda: device.ask("tray").get("error") == "offline")
+                    self.assertIn("cannot reach the service", device.ask("tray")["message"])
+                    device.until(lambda: [(entry["state"], entry["attempts"]) for entry in device.ask("outbox")["entries"]]
+                                 == [("queued", 0)])
+
+    def test_a_directory_belongs_to_one_user_of_one_server(self):
+        with Server() as server, Server() as other:
+            with Device(server, "wendy", url="http://127.0.0.1:9") as device:
+                device.ask("send", to="bob", lane="text", content={"title": "from wendy"})
+                device.kill()
+                for stranger in (Device(server, "zoe", url="http://127.0.0.1:9", directory=device.directory),
+                                 Device(other, "wendy", directory=device.directory)):
+                    with stranger:
+                        self.assertEqual(stranger.process.wait(timeout=30), 65)
+                        self.assertIn("wendy at http://127.0.0.1:9", stranger.process.stderr.read())
+                with Device(server, "wendy", url="HTTP://127.0.0.1:9/", directory=device.directory) as again:
+                    self.assertEqual(len(again.ask("outbox")["entries"]), 1)
 
     def test_wrong_lines_are_answered(self):
         with Server() as server, Device(server, "ann") as device:

@@ -215,7 +215,8 @@ class KilledDeviceTests(unittest.TestCase):
                 proxy.start()
                 self.assertTrue(device.wait())
                 self.assertEqual(device.states(mark)[-1], "synced")
-                self.assertEqual(second.get("/v1/users/ann/inbox?view=archived").json["items"][0]["title"], "over there")
+                # It was about another item, which only has the same number.
+                self.assertEqual(second.get("/v1/users/ann/inbox?view=archived").json["items"], [])
                 self.assert_equal_trays(device, second, "ann")
 
     def test_old_items_are_asked_of_the_server_when_they_are_shown(self):

@@ -1,12 +1,16 @@
-"""traylog-tray in a terminal: what a user sees there, by tmux. Skipped where tmux is missing."""
+"""traylog-tray in a terminal: what a user sees there, by tmux (skipped where it is missing), and what is left of it."""
 
 import json
 import os
+import pty
 import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
+import termios
+import threading
 import unittest
 import uuid
 
@@ -52,6 +56,122 @@ class Window:
         self.press("q")
         self.run("kill-server")
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+# Runs a program as a shell does, in the foreground of a terminal, and prints its process, then each status that it waits for.
+SHELL = """
+import fcntl, os, subprocess, sys, termios
+tty = os.open(sys.argv[1], os.O_RDWR)
+fcntl.ioctl(tty, termios.TIOCSCTTY, 0)
+child = subprocess.Popen(sys.argv[2:], stdin=tty, stdout=tty, stderr=subprocess.DEVNULL, process_group=0)
+os.tcsetpgrp(tty, child.pid)
+print(child.pid, flush=True)
+status = 0x7f
+while os.WIFSTOPPED(status):
+    _, status = os.waitpid(child.pid, os.WUNTRACED)
+    print(status, flush=True)
+"""
+
+
+class Terminal:
+    """The program in a pseudo-terminal, as the child of a shell."""
+
+    def __init__(self, server, user):
+        self.directory = tempfile.mkdtemp(prefix="traylog-screen.")
+        token = os.path.join(self.directory, "token")
+        with open(token, "w") as file:
+            file.write(server.token(user, scope="inbox:read inbox:write publish"))
+        self.master, slave = pty.openpty()
+        self.before = termios.tcgetattr(self.master)
+        self.shell = subprocess.Popen(
+            [sys.executable, "-c", SHELL, os.ttyname(slave), PROGRAM, "--server", f"http://127.0.0.1:{server.port}", "--user",
+             user, "--token-file", token, "--directory", os.path.join(self.directory, "device")],
+            stdout=subprocess.PIPE, start_new_session=True, text=True)
+        os.close(slave)
+        self.pid = int(self.shell.stdout.readline())
+        self.shown = b""
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        try:
+            while data := os.read(self.master, 65536):
+                self.shown += data
+        except OSError:
+            pass
+
+    def status(self):
+        return int(self.shell.stdout.readline())
+
+    def is_raw(self):
+        return not termios.tcgetattr(self.master)[3] & termios.ECHO
+
+    def until(self, condition, seconds=60):
+        until(condition, seconds, lambda: self.shown[-2000:])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.shell.poll() is None:
+            try:
+                os.kill(self.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.shell.wait(timeout=30)
+        self.shell.stdout.close()
+        os.close(self.master)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+@unittest.skipUnless(PROGRAM, "TRAYLOG_TRAY does not name the program")
+class DeviceTerminalTests(unittest.TestCase):
+    def assert_restored(self, terminal):
+        terminal.until(lambda: terminal.shown.rfind(b"\x1b[?1049l") > terminal.shown.rfind(b"\x1b[?1049h"))
+        terminal.until(lambda: terminal.shown.rfind(b"\x1b[?25h") > terminal.shown.rfind(b"\x1b[?25l"))
+        self.assertEqual(termios.tcgetattr(terminal.master), terminal.before)
+
+    def test_the_terminal_is_restored_however_the_program_ends(self):
+        with Server() as server:
+            server.notify("ann", title="Hello")
+            ends = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGSEGV, signal.SIGABRT,
+                    signal.SIGILL, signal.SIGTRAP, signal.SIGBUS]
+            for end in ends:
+                with self.subTest(end=end.name), Terminal(server, "ann") as terminal:
+                    terminal.until(lambda: b"Hello" in terminal.shown and terminal.is_raw())
+                    os.kill(terminal.pid, end)
+                    self.assertEqual(os.WTERMSIG(terminal.status()), end)
+                    self.assert_restored(terminal)
+            with self.subTest(end="q"), Terminal(server, "ann") as terminal:
+                terminal.until(lambda: b"Hello" in terminal.shown and terminal.is_raw())
+                os.write(terminal.master, b"q")
+                self.assertEqual(terminal.status(), 0)
+                self.assert_restored(terminal)
+
+    def test_ctrl_z_gives_the_terminal_back_and_fg_draws_the_screen_again(self):
+        with Server() as server:
+            server.notify("ann", title="Hello")
+            with Terminal(server, "ann") as terminal:
+                terminal.until(lambda: b"Hello" in terminal.shown and terminal.is_raw())
+                for _ in range(2):
+                    os.write(terminal.master, b"\x1a")
+                    self.assertTrue(os.WIFSTOPPED(terminal.status()))
+                    self.assert_restored(terminal)
+                    seen = len(terminal.shown)
+                    os.kill(terminal.pid, signal.SIGCONT)
+                    terminal.until(lambda: b"Hello" in terminal.shown[seen:] and terminal.is_raw())
+                    self.assertIn(b"\x1b[?1049h", terminal.shown[seen:])
+                os.kill(terminal.pid, signal.SIGTERM)
+                self.assertEqual(os.WTERMSIG(terminal.status()), signal.SIGTERM)
+                self.assert_restored(terminal)
+
+    def test_what_others_write_cannot_act_on_the_terminal(self):
+        with Server() as server:
+            server.notify("ann", title="a\x1b[31mb\u202ec\x9bd", body="e\x07f")
+            with Terminal(server, "ann") as terminal:
+                terminal.until(lambda: "a␛[31mb<U+202E>c<U+009B>d - e␇f".encode() in terminal.shown)
+                for bad in (b"\x1b[31m", "\u202e".encode(), "\x9b".encode(), b"\x07"):
+                    self.assertNotIn(bad, terminal.shown)
 
 
 @unittest.skipUnless(PROGRAM, "TRAYLOG_TRAY does not name the program")

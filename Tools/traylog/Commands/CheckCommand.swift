@@ -1,4 +1,5 @@
 import ArgumentParser
+import TerminalText
 import Traylog
 
 struct CheckCommand: ParsableCommand {

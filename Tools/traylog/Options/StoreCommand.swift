@@ -1,4 +1,5 @@
 import ArgumentParser
+import TerminalText
 import Traylog
 
 /// A command that works on a store.

@@ -1,3 +1,4 @@
+import TerminalText
 import Traylog
 
 /// Text in a page, wherever it came from.

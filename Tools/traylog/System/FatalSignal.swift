@@ -1,3 +1,5 @@
+import TerminalText
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)

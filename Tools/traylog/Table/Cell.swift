@@ -1,3 +1,4 @@
+import TerminalText
 import Traylog
 
 /// The content of one place in a ``Table``.

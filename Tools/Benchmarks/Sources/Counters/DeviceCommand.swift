@@ -130,7 +130,8 @@ private final class LocalServer: ServiceTransport, TokenSource {
     private func changes(_ request: ServiceRequest) async throws -> ServiceResponse {
         let after = Seq(UInt64(request.path.suffix(20)) ?? 0)
         let changes = try await store.changes(of: "ann", after: after, limit: 1)
-        var headers = ["stream-next-offset": try await offset(changes.stream, changes.through)]
+        var headers = ["content-type": "application/json"]
+        headers["stream-next-offset"] = try await offset(changes.stream, changes.through)
         if changes.isComplete { headers["stream-up-to-date"] = "true" }
         return ServiceResponse(
             status: 200, headers: headers,
@@ -152,7 +153,9 @@ private final class LocalServer: ServiceTransport, TokenSource {
             }
             cursor = page.next
         } while cursor != nil
-        return ServiceResponse(status: 200, body: lines + Array("{\"next\":null}\n".utf8))
+        return ServiceResponse(
+            status: 200, headers: ["content-type": "application/x-ndjson"],
+            body: lines + Array("{\"next\":null}\n".utf8))
     }
 
     private func head(_ page: TraySnapshot) async throws -> String {

@@ -2,10 +2,12 @@
 ///
 /// Control characters become their pictures (`␛`), those without a picture and everything that reorders or breaks
 /// lines becomes its number (`<U+202E>`). Characters that join others stay.
-struct VisibleText: Hashable {
-    let text: String
+public struct VisibleText: Hashable, Sendable {
+    /// What to show.
+    public let text: String
 
-    init(_ text: String) {
+    /// - Parameter text: anything, of any origin.
+    public init(_ text: String) {
         self.text = text.unicodeScalars.contains(where: Self.isHidden) ? Self.replaced(text) : text
     }
 
