@@ -210,10 +210,6 @@ public struct CompactionReport: Hashable, Sendable {
     public var freeBytesAfter: UInt64 = 0
     /// What each table takes of the file, before and after, without empty ones.
     ///
-    /// ```swift
-    /// for table in report.tables where table.bytesAfter > table.bytesBefore { print("\(table.name) grew") }
-    /// ```
-    ///
     /// `states` may grow, because the state of each user at the floor is kept beside the present one; `tree` and
     /// `fingerprints` do, because of each event that left they keep a hash and the fingerprint of its key.
     public var tables: [Table] = []
