@@ -22,6 +22,7 @@ public enum Replay {
                 directory: directory, access: .readOnly, databases: Tables.allNames,
                 configuration: Environment.Configuration(options))
             defer { environment.close() }
+            try environment.expectScan(true)
             return try timed { try compare(directory, environment, asOf: moment, threads: threads, progress: progress) }
         } catch {
             throw TraylogError(error, in: directory)
@@ -39,10 +40,11 @@ public enum Replay {
     ///
     /// - Parameters:
     ///   - limit: the number of differences to name.
+    ///   - eventsPerPass: how many events are held in memory; as ``LogFold`` finds right when nil.
     ///   - skipsDamage: goes on without events that cannot be read.
     package static func compare(
         _ directory: String, _ environment: Environment, asOf moment: Moment? = nil, limit: Int = 1,
-        eventsPerPass: Int = LogFold.eventsPerPass, skipsDamage: Bool = false, threads: Int? = nil,
+        eventsPerPass: Int? = nil, skipsDamage: Bool = false, threads: Int? = nil,
         progress: (UInt64, UInt64) throws -> Void
     ) throws -> ReplayReport {
         // A compaction or an erasure that ends meanwhile takes nothing away.
@@ -51,8 +53,8 @@ public enum Replay {
             pinned: try PinnedFile(environment))
         let (record, head) = try source.read { ($0.record, try $0.seq(of: moment)) }
         var fold = LogFold(rows: source.rows, tables: source.tables, record: record, head: head)
-        fold.base = source.bases(record)
-        fold.eventsPerPass = eventsPerPass
+        fold.bases = source.bases(record)
+        if let eventsPerPass { fold.eventsPerPass = eventsPerPass }
         fold.skipsDamage = skipsDamage
         fold.foldsTopicsThroughHead = moment != nil
         fold.threads = CurrentProcess.threads(threads)

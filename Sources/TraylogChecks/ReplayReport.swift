@@ -1,6 +1,8 @@
 /// The findings of a replay.
 public struct ReplayReport: Hashable, Sendable {
-    /// Events that were folded.
+    /// Events of the log that were read and checked.
+    ///
+    /// After a compaction, those that the state at the floor holds are among them; they are not folded again.
     public var events: UInt64 = 0
     /// Users whose states were compared.
     public var users: UInt64 = 0

@@ -21,7 +21,9 @@ public struct VerificationReport: Hashable, Sendable {
     public var archivedEvents: UInt64?
     /// For each tree head that was handed over, whether the log extends it.
     public var extends: [Bool] = []
-    /// The first event at which the log, the stored tree or a tree head differ; nil when none is known.
+    /// The first event at which the log, the stored tree or a tree head are known to differ; nil when none is.
+    ///
+    /// The stored tree has a hash over each 256 events: then it is the first of them, and a finding names them all.
     public var firstDifference: UInt64?
 
     /// Makes one of its parts.
@@ -54,6 +56,7 @@ public enum Verification {
                 directory: directory, access: .readOnly, databases: Tables.allNames,
                 configuration: Environment.Configuration(options))
             defer { environment.close() }
+            try environment.expectScan(true)
             return try run(
                 directory, environment, archives: archives, treeHeads: treeHeads, publicKey: publicKey,
                 progress: progress)
@@ -217,11 +220,13 @@ extension Verification {
             guard let publicKey, let objection = tree.objection(by: publicKey) else { continue }
             findings.add("the tree head of \(tree.head.size) events does not count: \(objection)")
         }
-        let storage = TreeStorage(environment: environment, table: tables.merkle, log: tables.log)
-        let floor = try environment.read { try StoreRecord.read(tables.meta, in: $0)?.floor.seq.rawValue ?? 0 }
+        // What a compaction that ends meanwhile takes is not missing.
+        let file = try PinnedFile(environment)
+        let storage = TreeStorage(rows: file, table: tables.merkle, log: tables.log)
+        let floor = try file.read { try StoreRecord.read(tables.meta, in: $0)?.floor.seq.rawValue ?? 0 }
         var check = TreeCheck(storage: storage, floor: max(floor, 1) - 1, kept: kept.map(\.head))
         do {
-            let (head, size) = try environment.read { transaction in
+            let (head, size) = try file.read { transaction in
                 try (tables.log.head(in: transaction).seq, tables.merkle.size(in: transaction))
             }
             try check.run(through: head, stored: size) { progress($0, head) }

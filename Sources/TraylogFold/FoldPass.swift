@@ -27,11 +27,8 @@ extension LogFold {
             self.fold = fold
             self.range = range
             var topics = known ?? TopicFacts()
-            if known == nil {
-                for stream in StreamID.first..<max(fold.record.floorStreams, .first) {
-                    guard let base = try fold.base(stream), base.name.isTopic else { continue }
-                    topics.begin(stream, base.name, fold.hasher)
-                }
+            if known == nil, let bases = fold.bases {
+                for topic in try bases.topics() { topics.begin(topic.stream, topic.name, fold.hasher) }
             }
             guard fold.head > 0 else {
                 buffers = []

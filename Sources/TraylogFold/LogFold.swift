@@ -13,8 +13,20 @@ import TraylogStates
 /// Memory stays bounded: where a reading of the log would bring more facts than fit, it is read once for each range of
 /// streams that fits. Events of topics are held throughout.
 package struct LogFold: Sendable {
-    /// Events that one pass holds in memory, at some 60 bytes each.
+    /// Events that one pass holds in memory at least, at some 60 bytes each.
     package static let eventsPerPass = 2_000_000
+    /// Events that one pass holds in memory at most.
+    private static let eventsPerPassAtMost = 8_000_000
+    /// Readings of a log that is shorter than so many of the longest passes.
+    private static let passes: UInt64 = 8
+
+    /// How many events a pass over a log takes, so that a long log is not read too often.
+    ///
+    /// - Parameter least: what it takes where the log is short.
+    package static func eventsPerPass(of head: UInt64, least: Int = eventsPerPass) -> Int {
+        max(least, min(Int(clamping: head / passes + 1), eventsPerPassAtMost))
+    }
+
     /// The memory for each event of a pass, however long its fact is.
     private static let bytesPerEvent = 72
 
@@ -23,7 +35,8 @@ package struct LogFold: Sendable {
         package let stream: StreamID
         package let name: StreamName
         package var state: TrayState
-        package var events = 0
+        /// The stream's own events in the log, also those that the base holds already.
+        package internal(set) var events = 0
         /// The newest landmark; the one before while that is handed over.
         package var landmark: TrayState? { landmarks.last }
         /// The newest landmarks, ascending: an undo goes back to one of them, as a rule.
@@ -52,13 +65,13 @@ package struct LogFold: Sendable {
     /// The last event that is folded.
     package let head: UInt64
     /// How many events a pass takes.
-    package var eventsPerPass = LogFold.eventsPerPass
+    package var eventsPerPass: Int
     /// The only stream to fold, beside the topics; nil for all.
     package var stream: StreamID?
     /// Whether users are brought up to their topics' last events, and not only to their own.
     package var foldsTopicsThroughHead = false
-    /// The state that a compaction kept of a stream; nil for one that is folded from its first event.
-    package var base: @Sendable (StreamID) throws -> FoldBase? = { _ in nil }
+    /// The states that a compaction kept; nil where every stream is folded from its first event.
+    package var bases: FoldBases?
     /// Whether the fold goes on without events that cannot be read, and does not end with the error.
     package var skipsDamage = false
     /// On how many threads, one or two.
@@ -69,6 +82,7 @@ package struct LogFold: Sendable {
         self.tables = tables
         self.record = record
         self.head = head
+        eventsPerPass = LogFold.eventsPerPass(of: head)
     }
 
     package var hasher: IdentityHasher { record.hasher }

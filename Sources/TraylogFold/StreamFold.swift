@@ -28,10 +28,11 @@ package struct StreamFold: Sendable {
         var (events, ahead) = (0, UInt64(0))
         for stream in streams {
             let facts = StreamFacts(stream, in: buffers)
-            let base = try fold.base(stream)
+            let base = try fold.bases?.base(of: stream)
             guard base != nil || facts.count > 0 else { continue }
             let folded = LogFold.Folded(
                 stream: stream, name: try name(facts, base), landmarkDistance: fold.record.landmarkDistance, base: base)
+            folded.events = facts.count
             if base == nil {
                 try run(facts, folded, NoStoredPages(), &taker, &ahead)
             } else {
@@ -81,7 +82,6 @@ package struct StreamFold: Sendable {
                     continue
                 }
                 try state.apply(fact, stored: pages)
-                folded.events += 1
                 // By its fields: asked as a whole, the state would be copied for each event.
                 if !isTopic, state.lastLandmark == fact.seq { try take(state, folded, &taker) }
             }
@@ -99,7 +99,6 @@ package struct StreamFold: Sendable {
             next += 1
             return next < end ? facts.seq(next) : 0
         }
-        folded.events += end - first
     }
 
     private func catchUp<Taker: FoldTaker>(

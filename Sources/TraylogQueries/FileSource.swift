@@ -98,7 +98,5 @@ package final class FileSource: SnapshotSource {
 
 extension FileSource {
     /// The states that a compaction kept of each stream, for a fold that takes long.
-    package func bases(_ record: StoreRecord) -> @Sendable (StreamID) throws -> FoldBase? {
-        FoldBase.reader(of: record, tables, rows)
-    }
+    package func bases(_ record: StoreRecord) -> FoldBases { FoldBases(of: record, tables, rows) }
 }

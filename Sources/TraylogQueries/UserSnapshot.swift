@@ -125,7 +125,7 @@ extension LogFold {
         var fold = LogFold(rows: rows, tables: tables, record: record, head: head)
         fold.stream = stream
         fold.foldsTopicsThroughHead = true
-        fold.base = FoldBase.reader(of: record, tables, rows)
+        fold.bases = FoldBases(of: record, tables, rows)
         var found: Folded?
         try fold.run(progress: { _ in }) { found = $0 }
         return found

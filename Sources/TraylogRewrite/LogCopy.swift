@@ -4,6 +4,7 @@ import TraylogLog
 import TraylogPages
 import TraylogQueries
 import TraylogStates
+import TraylogTree
 
 /// Copies the log into a new file, and leaves out what nobody needs below the floor.
 struct LogCopy {
@@ -34,6 +35,8 @@ struct LogCopy {
     private(set) var isErasedHeld = false
     /// Takes each event that is left out, with its whole payload.
     var archive: ((UInt64, RawSpan, RawSpan) throws -> Void)?
+    /// Takes the leaf of each event; nil where no event is left out.
+    var tree: TreeCopy?
 
     private var records = CopiedRows()
     private var chunks = CopiedRows()
@@ -67,6 +70,18 @@ struct LogCopy {
         }
     }
 
+    /// Completes the leaves of what was copied.
+    ///
+    /// - Returns: the levels above them; nil where no event is left out.
+    mutating func finishTree() throws -> TreeCopy? {
+        guard var tree else { return nil }
+        self.tree = nil
+        let end = next - 1
+        try source.environment.read { try tree.finish(through: end, in: $0) }
+        try target.write { try tree.write(to: &$0) }
+        return tree
+    }
+
     /// - Parameter end: below it and at it no event may be missing that is not below the old floor.
     private mutating func read(through end: UInt64, atMost limit: UInt64) throws {
         let (log, start, floor) = (log, next, oldFloor)
@@ -94,6 +109,7 @@ struct LogCopy {
             if !header.isErased, header.kind != .erased { return try takeErased(seq, header, record, in: transaction) }
         }
         guard !stays(seq, header) else {
+            try tree?.keep(seq, record, in: transaction)
             var key: [UInt8] = []
             key.append(bigEndian: seq)
             records.append(RawSpan(_elements: key.span), record)
@@ -103,6 +119,7 @@ struct LogCopy {
         }
         dropped.insert(seq)
         droppedKinds[header.kindNumber, default: 0] += 1
+        try tree?.remove(seq, record, in: transaction)
         guard !header.isErased else {
             try archive?(seq, record, RawSpan())
             return
@@ -136,6 +153,7 @@ struct LogCopy {
         let (logTable, chunkTable) = log.tables
         try records.put(to: logTable, isAtEnd: true, in: &transaction)
         try chunks.put(to: chunkTable, isAtEnd: true, in: &transaction)
+        try tree?.write(to: &transaction)
         for (seq, fingerprint) in fingerprints {
             try source.tables.fingerprints.put(fingerprint, of: seq, to: &transaction)
         }

@@ -4,6 +4,7 @@ import TraylogLMDB
 import TraylogLog
 import TraylogPages
 import TraylogStates
+import TraylogTree
 
 /// Writes the store anew beside itself, with names, states and due rows derived from the log, and lets the new
 /// environment take the place of the old one.
@@ -106,11 +107,9 @@ public struct Rebuild {
         try tableCopy.copy(tables.fingerprints.database)
         // Whoever asks next folds the projections anew.
         try copyOrEmpty(tables.projectionDatabase)
-        // So is the tree, as long as the log has all of its leaves.
+        // Of the tree, all but the hashes of events that left the log follows from it.
         if record.floor.seq > .zero {
-            try tableCopy.copy(tables.treeDatabase)
-        } else {
-            try copyOrEmpty(tables.treeDatabase)
+            try tableCopy.copy(tables.treeDatabase) { key, _ in MerkleTable.isRemovedLeaves(key) }
         }
     }
 

@@ -37,7 +37,7 @@ package struct RebuiltRows: FoldTaker {
         record.flushedThrough = try source.read { try tables.log.head(in: $0).seq }
         (record.nextStream, record.topics, record.staged) = (.first, 0, nil)
         var fold = LogFold(rows: source, tables: tables, record: record, head: record.flushedThrough)
-        fold.base = FoldBase.reader(of: record, tables, source)
+        fold.bases = FoldBases(of: record, tables, source)
         fold.threads = CurrentProcess.threads(threads)
         var takers = [RebuiltRows(environment: target, tables: tables, record: record)]
         try fold.run(into: &takers, progress: progress)

@@ -12,7 +12,7 @@ extension StateCopy {
         let name = StreamName.erased(stream)
         var rows = RowBuffer()
         var state = TrayState(landmarkDistance: record.landmarkDistance)
-        if let base = try source.bases(record)(stream) {
+        if let base = try source.bases(record).base(of: stream) {
             state.events = base.state.events
             state.appliedSeq = base.state.appliedSeq
             state.folded = base.state.events.count

@@ -11,8 +11,10 @@ import TraylogStates
 /// When the floor moves, each stream is folded up to it, in one reading of the log below: that tells which events are
 /// still needed, and is kept as the base of later folds. A stored state that can serve as the base is held against it.
 struct StateCopy {
-    /// Events that are folded in one reading, so that the states of a reading take some ten megabytes.
-    static let eventsPerPass = 400_000
+    /// Events that are folded in one reading of a short log, so that they take some ten megabytes.
+    ///
+    /// Of a long one they take up to 576 MB, less than a twentieth of its file: it would be read too often otherwise.
+    static func eventsPerPass(of head: UInt64) -> Int { LogFold.eventsPerPass(of: head, least: 400_000) }
 
     let source: FileSource
     let record: StoreRecord
@@ -47,8 +49,8 @@ struct StateCopy {
         if movesFloor {
             var fold = LogFold(
                 rows: source.environment, tables: source.tables, record: record, head: floor - 1)
-            fold.eventsPerPass = StateCopy.eventsPerPass
-            fold.base = source.bases(record)
+            fold.eventsPerPass = StateCopy.eventsPerPass(of: floor)
+            fold.bases = source.bases(record)
             fold.foldsTopicsThroughHead = true
             try fold.run(progress: progress) { folded in
                 for stream in StreamID(rawValue: UInt32(max(bases.count, 1)))..<folded.stream { try copy(stream, nil) }

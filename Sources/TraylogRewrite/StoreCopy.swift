@@ -17,6 +17,8 @@ struct StoreCopy {
     let floor: UInt64
     private(set) var states: StateCopy
     private(set) var log: LogCopy
+    /// The levels of the Merkle tree; nil where it is copied as it is.
+    private var tree: TreeCopy?
     let erasure: Erasure?
     private let goal: RewriteGoal
     /// The newest event once the copy is complete.
@@ -57,10 +59,14 @@ struct StoreCopy {
             source: source, target: target, oldFloor: record.floor.seq.rawValue, kept: states.kept,
             wholeTopics: try wholeTopics())
         log.erased = erasure?.stream
-        if movesFloor { log.holdsKnown = head }
+        if movesFloor {
+            log.holdsKnown = head
+            log.tree = try environment.read { try TreeCopy(of: tables.merkle, tables.log, in: $0) }
+        }
         log.archive = archive.map { archive in { try archive.append(seq: $0, record: $1, payload: $2) } }
         try log.run(through: head, progress: progress)
         log.archive = nil
+        tree = try log.finishTree()
     }
 
     private func wholeTopics() throws -> Set<StreamID> {
@@ -89,7 +95,8 @@ struct StoreCopy {
         var tableCopy = TableCopy(from: environment, to: target)
         try tableCopy.copy(tables.meta)
         if erasure == nil { try tableCopy.copy(tables.projections.database) }
-        try tableCopy.copy(tables.merkle.database)
+        guard let tree else { return try tableCopy.copy(tables.merkle.database) }
+        try tree.writeLevels(from: environment, to: target)
     }
 
     // MARK: What changed since
@@ -181,7 +188,10 @@ struct StoreCopy {
 
     /// Puts back the events that a restored item needs and that were left out.
     private mutating func putBack(_ changes: inout CopyCapture, in transaction: inout WriteTransaction) throws {
-        for seq in changes.needed where log.dropped.contains(seq) {
+        let needed = Set(changes.needed.filter(log.dropped.contains))
+        guard !needed.isEmpty else { return }
+        try target.read { try tables.merkle.remove(needed, as: $0, in: &transaction) }
+        for seq in needed.sorted() {
             states.keep(seq)
             guard let (stream, body) = try log.restore(seq, in: &transaction) else { continue }
             changes.streams.insert(stream)

@@ -31,8 +31,8 @@ package final class StoreRewrite {
     package struct Outcome {
         var dropped: UInt64 = 0
         var droppedKinds: [UInt8: UInt64] = [:]
-        /// The bytes that the new file takes.
-        var bytes: UInt64 = 0
+        /// What the new file takes before the last step.
+        var sizes: FileSizes
         var archive: String?
         /// Events that lost what they said.
         package var erased: UInt64 = 0
@@ -57,6 +57,10 @@ package final class StoreRewrite {
         do {
             let start = try host.beginCapture(floor: goal.floor) { try progress(0, 1) }
             let successor = try environment.openSuccessor()
+            // Both files are read from one end to the other, several times; the new one may be the environment's by the end.
+            try environment.expectScan(true)
+            try successor.expectScan(true)
+            defer { try? environment.expectScan(false) }
             do {
                 return try fill(successor, start)
             } catch {
@@ -81,11 +85,6 @@ package final class StoreRewrite {
         // Without a new one, nothing lies below.
         let floor = goal.floor > start.record.floor.seq.rawValue ? goal.floor : 0
         var kept = KeptEvents(floor: floor)
-        if floor > 0, !goal.isDryRun {
-            // What leaves the log stays a leaf of the tree.
-            let tree = TreeStorage(environment: environment, table: tables.merkle, log: tables.log)
-            try tree.bring(through: floor - 1) { try host.write($0) }
-        }
         if floor > 0 {
             let held = try HeldStreams.find(
                 tables.log, in: environment, floor: start.record.floor.seq.rawValue, through: start.head)
@@ -156,9 +155,9 @@ package final class StoreRewrite {
             try check(successor)
             try catchUp(successor, &copy, archive)
         }
-        let bytes = UInt64(try successor.information().fileBytes)
-        var outcome = Outcome(dropped: copy.log.droppedCount, droppedKinds: copy.log.droppedKinds)
-        (outcome.bytes, outcome.archive) = (bytes, archive)
+        var outcome = Outcome(
+            dropped: copy.log.droppedCount, droppedKinds: copy.log.droppedKinds, sizes: try FileSizes(of: successor),
+            archive: archive)
         guard !goal.isDryRun else {
             host.endCapture()
             successor.close()
@@ -204,9 +203,10 @@ package final class StoreRewrite {
 
     /// Folds what the new file has and compares it with its states, which are those of the old one.
     private func check(_ successor: Environment) throws {
+        let head = try takeHead()
         let report = try Handover.inBackground {
             try Replay.compare(
-                directory, successor, limit: 1, eventsPerPass: StateCopy.eventsPerPass, threads: 1
+                directory, successor, limit: 1, eventsPerPass: StateCopy.eventsPerPass(of: head), threads: 1
             ) { _, _ in try progress(0, 0) }
         }
         guard let difference = report.difference else { return }

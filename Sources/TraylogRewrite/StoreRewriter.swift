@@ -75,14 +75,22 @@ package struct StoreRewriter: Sendable {
         _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws -> CompactionReport {
         var report = CompactionReport(floor: max(try source.read { $0.record.floor.seq }, Seq(goal.floor)))
-        report.bytesBefore = try bytes()
+        let before = try FileSizes(of: source.environment)
         let outcome = try rewrite(goal, progress)
         report.dropped = outcome.dropped
         for (number, count) in outcome.droppedKinds where count > 0 {
             if let kind = EventKind(rawValue: number) { report.kinds[kind] = count }
         }
         report.archive = outcome.archive
-        report.bytesAfter = goal.isDryRun ? outcome.bytes : try bytes()
+        try report.setSizes(before, after: goal.isDryRun ? outcome.sizes : FileSizes(of: source.environment))
+        return report
+    }
+
+    /// The report of a compaction that finds nothing to do.
+    package func unchanged(_ floor: Seq) throws -> CompactionReport {
+        let sizes = try FileSizes(of: source.environment)
+        var report = CompactionReport(floor: floor)
+        report.setSizes(sizes, after: sizes)
         return report
     }
 
@@ -96,8 +104,33 @@ package struct StoreRewriter: Sendable {
             }
         }
     }
+}
 
-    package func bytes() throws -> UInt64 { UInt64(try source.environment.information().fileBytes) }
+/// What the tables of a data file take.
+struct FileSizes: Sendable {
+    var bytes: UInt64 = 0
+    var freeBytes: UInt64 = 0
+    /// In the order of ``Tables/allNames``.
+    var tables: [UInt64] = []
+
+    init(of environment: Environment) throws {
+        let information = try environment.information()
+        let pageBytes = UInt64(information.pageSizeBytes)
+        (bytes, freeBytes) = (UInt64(information.fileBytes), UInt64(information.freePages) * pageBytes)
+        tables = try environment.read { transaction in
+            try Tables.allNames.map { UInt64(try transaction.statistics(environment.database($0)).pages) * pageBytes }
+        }
+    }
+}
+
+extension CompactionReport {
+    fileprivate mutating func setSizes(_ before: FileSizes, after: FileSizes) {
+        (bytesBefore, bytesAfter) = (before.bytes, after.bytes)
+        (freeBytesBefore, freeBytesAfter) = (before.freeBytes, after.freeBytes)
+        for (name, sizes) in zip(Tables.allNames, zip(before.tables, after.tables)) where sizes != (0, 0) {
+            tables.append(Table(name: name, bytesBefore: sizes.0, bytesAfter: sizes.1))
+        }
+    }
 }
 
 /// The user whose events are to lose their content.
@@ -187,10 +220,36 @@ public struct CompactionReport: Hashable, Sendable {
     public var kinds: [EventKind: UInt64] = [:]
     /// The name of the archive that holds them; nil when they were not archived.
     public var archive: String?
-    /// The size of the store's data file before and after.
+    /// The size of the store's data file before.
     public var bytesBefore: UInt64 = 0
-    /// The size of the data file afterwards.
+    /// The size of the data file afterwards; of a dry run, that of the file that was filled and deleted.
+    ///
+    /// A compaction right after a dry run comes within 5 % of it, as long as little is appended in between.
     public var bytesAfter: UInt64 = 0
+    /// How much of the file were free pages before.
+    public var freeBytesBefore: UInt64 = 0
+    /// How much of the file are free pages afterwards.
+    public var freeBytesAfter: UInt64 = 0
+    /// What each table takes of the file, before and after, without empty ones.
+    ///
+    /// `states` may grow, because the state of each user at the floor is kept beside the present one; `tree` and
+    /// `fingerprints` do, because of each event that left they keep a hash and the fingerprint of its key.
+    public var tables: [Table] = []
+
+    /// The size of a table of the data file.
+    public struct Table: Hashable, Sendable, Codable {
+        /// Its name (Docs/format.md, "Tables").
+        public var name: String
+        /// The size of its pages before.
+        public var bytesBefore: UInt64
+        /// The size of its pages afterwards.
+        public var bytesAfter: UInt64
+
+        /// Makes one of its parts.
+        public init(name: String, bytesBefore: UInt64, bytesAfter: UInt64) {
+            (self.name, self.bytesBefore, self.bytesAfter) = (name, bytesBefore, bytesAfter)
+        }
+    }
 
     /// Makes one of its parts.
     public init(floor: Seq) {

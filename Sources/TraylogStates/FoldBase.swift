@@ -3,33 +3,71 @@ import TraylogLog
 import TraylogPages
 
 /// The state that a compaction kept of a stream, for a fold of the events that are left.
-package struct FoldBase {
+///
+/// It is shared rather than copied: a fold of the whole log has one for each stream.
+package final class FoldBase: Sendable {
     package let name: StreamName
     package let state: TrayState
     package let pages: StoredPages
+
+    init(_ stored: consuming StoredState, pages: StoredPages) {
+        name = stored.name
+        state = stored.state
+        self.pages = pages
+    }
 }
 
-extension FoldBase {
-    /// Those of a store, by stream.
-    ///
+/// The bases of a store's streams.
+package struct FoldBases: Sendable {
+    /// Streams that one read transaction looks at.
+    private static let streamsAtOnce = 10_000
+
+    private let record: StoreRecord
+    private let states: StateTable
+    private let rows: any RowReader
+    private let pages: StoredPages
+
     /// - Parameters:
-    ///   - record: which copy of the states holds them, and the floor.
+    ///   - record: has the floor.
     ///   - rows: an environment for a fold that takes long: only a compaction changes what is read.
-    package static func reader(
-        of record: StoreRecord, _ tables: Tables, _ rows: any RowReader
-    ) -> @Sendable (StreamID) throws -> FoldBase? {
-        let pages = StoredPages(
+    package init(of record: StoreRecord, _ tables: Tables, _ rows: any RowReader) {
+        self.record = record
+        self.rows = rows
+        states = tables.states
+        pages = StoredPages(
             rows: rows, tables: tables, record: record, stream: .absent, categoryNames: CategoryNames())
-        return { stream in
-            guard record.floor.seq > .zero, stream < record.floorStreams else { return nil }
-            let stored = try rows.read { transaction in
-                try tables.states.base(stream, floor: record.floor.seq.rawValue, in: transaction)
+    }
+
+    private var floor: UInt64 { record.floor.seq.rawValue }
+
+    /// The base of a stream; nil for one that is folded from its first event.
+    package func base(of stream: StreamID) throws -> FoldBase? {
+        guard floor > 0, stream < record.floorStreams else { return nil }
+        let stored = try rows.read { try states.base(stream, floor: floor, in: $0) }
+        guard let stored else { return nil }
+        return FoldBase(stored, pages: pages.viewing(.past(stored.state.appliedSeq), stream: stream))
+    }
+
+    /// The topics that have a base, in the order of their numbers.
+    ///
+    /// - Complexity: O(streams), less than a microsecond for each.
+    package func topics() throws -> [(stream: StreamID, name: StreamName)] {
+        guard floor > 0 else { return [] }
+        var found: [(stream: StreamID, name: StreamName)] = []
+        var first = StreamID.first
+        while first < record.floorStreams {
+            let end = min(first.advanced(by: Self.streamsAtOnce), record.floorStreams)
+            try rows.read { transaction in
+                for stream in first..<end where try !states.isUsers(stream, in: transaction) {
+                    guard let base = try states.base(stream, floor: floor, in: transaction), base.name.isTopic else {
+                        continue
+                    }
+                    found.append((stream, base.name))
+                }
             }
-            guard let stored else { return nil }
-            return FoldBase(
-                name: stored.name, state: stored.state,
-                pages: pages.viewing(.past(stored.state.appliedSeq), stream: stream))
+            first = end
         }
+        return found
     }
 }
 

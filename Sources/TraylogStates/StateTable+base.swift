@@ -18,6 +18,20 @@ extension StateTable {
         return root
     }
 
+    /// Whether a stream's root can be read and says that it is a user's, or was.
+    func isUsers(_ stream: StreamID, in transaction: borrowing ReadTransaction) throws -> Bool {
+        let key = StateTable.key(stream, .root, 0)
+        let span = RawSpan(_elements: key.span)
+        return try transaction.get(database, span) { value in
+            do {
+                try Checked.check(value, key: span)
+                return value.byteCount > Checked.checksumBytes && value.byte(at: 0) != StoredState.topicKind
+            } catch {
+                return false
+            }
+        } ?? false
+    }
+
     /// Whether a row was made of the stream at exactly this floor.
     package func hasBase(_ stream: StreamID, at floor: UInt64, in transaction: borrowing ReadTransaction) throws -> Bool
     {

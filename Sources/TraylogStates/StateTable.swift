@@ -148,6 +148,9 @@ package struct StateTable: Sendable {
 
 /// The content of a root row: whose state it is, and the state.
 package struct StoredState: Hashable, Sendable {
+    /// The first byte of a topic's root.
+    static let topicKind: UInt8 = 1
+
     package var name: StreamName
     package var state: TrayState
 
@@ -160,7 +163,7 @@ package struct StoredState: Hashable, Sendable {
             guard let stream = Pseudonym.stream(of: name) else { throw .damaged("the name of a stream") }
             self.name = .erased(stream)
         } else {
-            self.name = kind == 1 ? .topic(name) : .user(name)
+            self.name = kind == Self.topicKind ? .topic(name) : .user(name)
         }
         state = try TrayState(from: &reader)
         guard reader.isAtEnd else { throw .damaged("bytes after the state") }

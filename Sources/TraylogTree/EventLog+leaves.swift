@@ -46,25 +46,6 @@ extension EventLog {
     package static func digest(ofPayload range: Range<Int>, in record: RawSpan) -> MerkleHash {
         .sha256(record.extracting((range.lowerBound - saltBytes)..<range.upperBound))
     }
-
-    /// Appends the hashes of the leaves of successive events.
-    ///
-    /// - Parameter events: all of them in the log.
-    /// - Throws: ``CodecError`` `damaged` when one is missing.
-    func appendLeafHashes(
-        of events: ClosedRange<UInt64>, to hashes: inout [MerkleHash], in transaction: borrowing ReadTransaction
-    ) throws {
-        var next = events.lowerBound
-        try forEachRecord(from: next, in: transaction) { seq, record in
-            guard seq == next else { throw CodecError(.damaged, seq: next, "it is missing from the log") }
-            hashes.append(try leaf(of: seq, record, in: transaction).hash)
-            next += 1
-            return seq < events.upperBound
-        }
-        guard next > events.upperBound else {
-            throw CodecError(.damaged, seq: next, "it is missing from the log")
-        }
-    }
 }
 
 extension LogRow {

@@ -5,7 +5,7 @@ import TraylogPlatform
 /// The nodes of the log's tree: from the table, from memory, or from the log.
 package struct LogNodes: MerkleNodes {
     let storage: TreeStorage
-    /// The size of the stored tree, or an earlier one.
+    /// The leaves that the stored levels cover, or covered earlier.
     let stored: UInt64
     let tiles: TreeTail.Tiles
 
@@ -15,13 +15,13 @@ package struct LogNodes: MerkleNodes {
         return .reduced(try hashes(level: base, (index << UInt64(above))..<((index + 1) << UInt64(above)))[...])
     }
 
-    /// The hashes of a stored level, wherever they are.
+    /// The hashes of a stored level, or of leaves, wherever they are.
     func hashes(level: Int, _ range: Range<UInt64>) throws -> [MerkleHash] {
-        guard level > 0 else { return try storage.environment.read { try storage.leaves(range, in: $0) } }
+        guard level > 0 else { return try storage.rows.read { try storage.leaves(range, in: $0) } }
         let end = min(max(stored >> UInt64(level), range.lowerBound), range.upperBound)
         var hashes: [MerkleHash] = []
         if range.lowerBound < end {
-            hashes = try storage.environment.read { transaction in
+            hashes = try storage.rows.read { transaction in
                 try storage.table.hashes(level: level, range.lowerBound..<end, in: transaction)
             }
         }
@@ -40,7 +40,7 @@ package struct LogNodes: MerkleNodes {
     }
 }
 
-/// Hashes over whole tiles of events that the stored tree does not hold: in memory, because queries never write.
+/// Hashes over whole tiles of events that the stored levels do not cover: in memory, because queries never write.
 ///
 /// They stay right for ever, since no leaf ever changes: an eighth of a byte for each event.
 package final class TreeTail: Sendable {
@@ -67,7 +67,7 @@ package final class TreeTail: Sendable {
             while tiles.end < end {
                 let next = min(end, tiles.end + step)
                 let leaves = (tiles.end * MerkleTable.tileWidth)..<(next * MerkleTable.tileWidth)
-                tiles.hashes += try storage.hashed(leaves).tiles
+                tiles.hashes += try storage.tiles(over: leaves)
             }
             return LogNodes(storage: storage, stored: stored, tiles: tiles)
         }

@@ -4,12 +4,12 @@ import TraylogLMDB
 import TraylogPages
 import TraylogStates
 
-/// The stored part of the Merkle tree: the hashes of all leaves through some event, and of every eighth level above.
+/// The stored part of the Merkle tree: the hashes of events that left the log, and every eighth level above the leaves.
 ///
-/// Compaction and erasure may only touch events whose leaves are here (``size(in:)``), and change no root then: the hash of
-/// a leaf, 32 bytes, outlives its event.
+/// The log provides every other leaf, also of events that were erased. The stored levels only save hashing; without them
+/// every node still follows from the leaves.
 package struct MerkleTable: Sendable {
-    /// Hashes in a full row: two rows to a page of LMDB.
+    /// Hashes in a full row of a stored level: two rows to a page of LMDB.
     static let rowHashes: UInt64 = 62
     /// Between levels that are stored.
     ///
@@ -17,18 +17,21 @@ package struct MerkleTable: Sendable {
     static let levelStep = 8
     static let tileWidth: UInt64 = 1 << UInt64(levelStep)
 
-    private static let format: UInt8 = 1
+    /// 1 had the hashes of all leaves, and was never released.
+    private static let format: UInt8 = 2
     /// Less than the key of any row.
     private static let sizeKey: UInt64 = 0
+    /// Less than the key of any row of a stored level, and greater than that of any removed leaf.
+    static let firstLevelKey: UInt64 = 1 << 56
 
     package let database: Database
 
-    /// Rows of level 0 are the last ones, so that they can be appended.
+    /// The key of a row of a stored level.
+    ///
+    /// Rows of level 8 are the last ones of the table, so that they can be appended.
     static func key(level: Int, row: UInt64) -> UInt64 { UInt64(255 - level) << 56 | row }
 
-    /// The number of stored leaves: those of all events through this seq.
-    ///
-    /// 0 when nobody asked for the tree yet.
+    /// The number of leaves that the stored levels cover: a multiple of 256, and 0 when nobody asked for the tree yet.
     ///
     /// - Throws: ``StoreFailure`` `damaged`, ``PackedError`` `newer`, ``LMDBError``.
     package func size(in transaction: borrowing ReadTransaction) throws -> UInt64 {
@@ -36,17 +39,19 @@ package struct MerkleTable: Sendable {
     }
 
     private static func size(of value: RawSpan) throws -> UInt64 {
-        var reader = PackedReader(try open(value, key: sizeKey))
+        var reader = PackedReader(try openLevels(value, key: sizeKey))
         let format = try reader.byte()
-        guard format == MerkleTable.format else { throw PackedError.newer(version: format) }
-        guard let size = try? reader.varint() else { throw StoreFailure.damagedTree("its size") }
+        guard format <= MerkleTable.format else { throw PackedError.newer(version: format) }
+        guard format == MerkleTable.format, let size = try? reader.varint(), size.isMultiple(of: tileWidth) else {
+            throw StoreFailure.damagedLevels("its size")
+        }
         return size
     }
 
     /// The stored hashes of a level.
     ///
     /// - Parameters:
-    ///   - level: a multiple of ``levelStep``.
+    ///   - level: a multiple of ``levelStep``, above 0.
     ///   - range: of indexes at this level.
     /// - Throws: ``StoreFailure`` `damaged`, also when one is missing.
     func hashes(
@@ -61,7 +66,7 @@ package struct MerkleTable: Sendable {
             let end = min(range.upperBound, first + MerkleTable.rowHashes)
             let key = MerkleTable.key(level: level, row: row)
             let found: Void? = try transaction.get(database, key) { value in
-                let bytes = try MerkleTable.open(value, key: key)
+                let bytes = try MerkleTable.openLevels(value, key: key)
                 let span = RawSpan(_elements: bytes.span)
                 for index in Int(next - first)..<Int(end - first) {
                     guard (index + 1) * MerkleHash.byteCount <= bytes.count,
@@ -78,6 +83,13 @@ package struct MerkleTable: Sendable {
         return hashes
     }
 
+    /// The stored hash over each 256 leaves.
+    ///
+    /// - Throws: ``StoreFailure`` `damaged`.
+    func tiles(in transaction: borrowing ReadTransaction) throws -> [MerkleHash] {
+        try hashes(level: MerkleTable.levelStep, 0..<(size(in: transaction) / MerkleTable.tileWidth), in: transaction)
+    }
+
     /// The same as ``hashes(level:_:in:)``, nil where a row is missing or damaged.
     func readableHashes(
         level: Int, _ range: Range<UInt64>, in transaction: borrowing ReadTransaction
@@ -92,19 +104,28 @@ package struct MerkleTable: Sendable {
         }
     }
 
-    /// Whether there is a row too many, or one that is too long, for a tree of this size.
+    /// Whether there is a row too many, or one that is too long, for stored levels that cover `size` leaves.
     func hasMoreRows(than size: UInt64, in transaction: borrowing ReadTransaction) throws -> Bool {
-        var (rows, level) = (1, 0)
-        while size >> UInt64(level) > 0 {
-            let hashes = size >> UInt64(level)
-            let last = (hashes - 1) / MerkleTable.rowHashes
-            rows += Int(last) + 1
-            let wanted = Int(hashes - last * MerkleTable.rowHashes) * MerkleHash.byteCount + Checked.checksumBytes
-            let byteCount = try transaction.get(database, MerkleTable.key(level: level, row: last)) { $0.byteCount }
-            if byteCount ?? 0 > wanted { return true }
-            level += MerkleTable.levelStep
+        try transaction.withCursor(database) { cursor in
+            var found = try cursor.seek(MerkleTable.firstLevelKey)
+            while found {
+                let isExpected = cursor.withEntry { key, value in
+                    guard key.byteCount == 8 else { return false }
+                    let number = key.littleEndian(at: 0, as: UInt64.self).byteSwapped
+                    let (level, row) = (255 - number >> 56, number & (MerkleTable.firstLevelKey - 1))
+                    guard level > 0, level < 64, level.isMultiple(of: UInt64(MerkleTable.levelStep)) else {
+                        return false
+                    }
+                    let hashes = size >> level
+                    guard row < hashes, row * MerkleTable.rowHashes < hashes else { return false }
+                    let count = Int(min(hashes - row * MerkleTable.rowHashes, MerkleTable.rowHashes))
+                    return value.byteCount <= count * MerkleHash.byteCount + Checked.checksumBytes
+                }
+                guard isExpected else { return true }
+                found = try cursor.next()
+            }
+            return false
         }
-        return try transaction.statistics(database).entries > rows
     }
 
     static func row(_ hashes: ArraySlice<MerkleHash>, key: UInt64) -> [UInt8] {
@@ -126,10 +147,11 @@ package struct MerkleTable: Sendable {
     func write(_ extension: TreeExtension, to transaction: inout WriteTransaction) throws {
         let size = try transaction.get(database, MerkleTable.sizeKey, MerkleTable.size(of:)) ?? 0
         guard size == `extension`.from else { return }
-        let firstNew = (`extension`.from + MerkleTable.rowHashes - 1) / MerkleTable.rowHashes
+        let nodes = `extension`.from / MerkleTable.tileWidth
+        let firstNew = (nodes + MerkleTable.rowHashes - 1) / MerkleTable.rowHashes
         for row in `extension`.rows {
-            // New rows of leaves have the greatest keys of the table.
-            if row.key >= MerkleTable.key(level: 0, row: firstNew) {
+            // New rows of level 8 have the greatest keys of the table.
+            if row.key >= MerkleTable.key(level: MerkleTable.levelStep, row: firstNew) {
                 try transaction.append(database, row.key, RawSpan(_elements: row.value.span))
             } else {
                 try transaction.put(database, row.key, RawSpan(_elements: row.value.span))
@@ -144,12 +166,17 @@ package struct MerkleTable: Sendable {
         Checked.seal(&value, key: RawSpan(_elements: key.span))
     }
 
-    static func open(_ value: RawSpan, key: UInt64) throws -> [UInt8] {
+    static func open(_ value: RawSpan, key: UInt64) throws(PackedError) -> [UInt8] {
         let key = bytes(of: key)
+        return try Checked.open(value, key: RawSpan(_elements: key.span))
+    }
+
+    /// The same for what follows from the log.
+    private static func openLevels(_ value: RawSpan, key: UInt64) throws -> [UInt8] {
         do {
-            return try Checked.open(value, key: RawSpan(_elements: key.span))
+            return try open(value, key: key)
         } catch {
-            throw StoreFailure.damagedTree(error.reason)
+            throw StoreFailure.damagedLevels(error.reason)
         }
     }
 
@@ -158,14 +185,22 @@ package struct MerkleTable: Sendable {
     }
 
     private static func missing(level: Int, _ index: UInt64) -> StoreFailure {
-        .damagedTree(
-            level == 0 ? "the leaf of event \(index + 1) is missing" : "node \(index) of level \(level) is missing")
+        .damagedLevels("node \(index) of level \(level) is missing")
     }
 }
 
 extension StoreFailure {
-    /// The stored part of the tree is not as it was written.
-    static func damagedTree(_ what: String) -> StoreFailure {
+    /// Stored levels of the tree are not as they were written.
+    static func damagedLevels(_ what: String) -> StoreFailure {
+        StoreFailure(
+            code: .damaged,
+            message:
+                "the stored Merkle tree is damaged: \(what); run `traylog verify`, then `traylog replay --rebuild`, "
+                + "which derives the tree from the log again")
+    }
+
+    /// Hashes of events that left the log are not as they were written.
+    static func damagedLeaves(_ what: String) -> StoreFailure {
         StoreFailure(
             code: .damaged,
             message: "the stored Merkle tree is damaged: \(what); run `traylog verify`, then restore a backup")

@@ -1,48 +1,58 @@
 import TraylogAudit
+import TraylogDomain
 import TraylogLMDB
+import TraylogStates
 
 /// The stored tree, and tree heads that were kept elsewhere, held against the log.
 ///
-/// Each leaf is computed from its event anew and compared with the stored one; of an event that is gone only the stored
-/// leaf speaks. All levels above are computed from the leaves.
+/// Each leaf is computed from its event anew; of an event that is gone only the stored hash speaks. All levels above are
+/// computed from the leaves and compared with the stored ones, so a difference is found to the 256 events below a node.
 package struct TreeCheck {
+    /// Leaves that are looked at together.
+    private static let leavesAtOnce = 256 * MerkleTable.tileWidth
+
     let storage: TreeStorage
     /// Events at or below it may be gone.
     let floor: UInt64
     /// Kept tree heads, in any order.
     package let kept: [TreeHead]
+    private let keptSizes: Set<UInt64>
 
     package var findings: [TreeFinding] = []
     /// For each of ``kept``, whether the log extends it.
     package var extends: [Bool] = []
-    /// The first event whose record and stored leaf differ.
-    package var firstDifference: UInt64?
+    /// The first events among which one is not what the stored tree says.
+    package var firstDifference: ClosedRange<UInt64>?
 
     /// Of the log as it is.
-    var fromLog = MerkleAccumulator()
-    /// Of the stored leaves, as far as they go; nil as long as both are the same.
-    var fromStored: MerkleAccumulator?
-    package var logRoots: [UInt64: MerkleHash] = [:]
-    package var storedRoots: [UInt64: MerkleHash] = [:]
-    /// Hashes over the whole tiles of the stored tree, as they should be; nil where a leaf below is in question.
-    var tiles: [MerkleHash?] = []
+    private var fromLog = MerkleAccumulator()
+    /// Of the stored nodes, as far as they go; nil as long as both are the same.
+    private var fromStored: MerkleAccumulator?
+    private var logRoots: [UInt64: MerkleHash] = [:]
+    private var storedRoots: [UInt64: MerkleHash] = [:]
+    /// Hashes over the whole tiles of the stored tree, as they should be; nil where an event below is in question.
+    private var tiles: [MerkleHash?] = []
 
     package init(storage: TreeStorage, floor: UInt64, kept: [TreeHead]) {
         self.storage = storage
         self.floor = floor
         self.kept = kept
+        keptSizes = Set(kept.map(\.size))
     }
 
-    /// - Parameter progress: called with the events that were looked at.
+    /// - Parameters:
+    ///   - stored: the events that the stored levels cover.
+    ///   - progress: called with the events that were looked at.
     package mutating func run(through head: UInt64, stored: UInt64, progress: (UInt64) -> Void) throws {
         if stored > head {
-            add(head + 1, "the stored tree has the leaves of \(stored - head) more events than the log has events")
+            add(head + 1, "the stored tree covers \(stored - head) more events than the log has events")
         }
-        note()
+        note(fromLog, fromLog)
+        let covered = min(stored, head) / MerkleTable.tileWidth * MerkleTable.tileWidth
         var next: UInt64 = 0
         while next < head {
-            let end = min(head, next + TreeStorage.leavesPerTransaction)
-            guard try check(next..<end, stored: min(stored, head)) else {
+            let end = min(head, next + TreeCheck.leavesAtOnce)
+            guard try check(next..<end, covered: covered) else {
                 // A forged number can make the log seem endless.
                 add(
                     next + 1,
@@ -53,129 +63,170 @@ package struct TreeCheck {
             next = end
             progress(next)
         }
-        try checkNodes(stored: min(stored, head))
+        try checkRemovedLeaves(after: head)
+        try checkNodes(stored: stored)
         judge(head: head)
     }
 
     // MARK: Leaves
 
+    /// What is known of some events and of the nodes over them.
+    private struct Tile {
+        let start: UInt64
+        let log: ArraySlice<MerkleHash?>
+        /// Of events that left the log, by seq.
+        let removed: [UInt64: MerkleHash]
+        let problems: [UInt64: String]
+        /// The stored node over them; nil when it is not covered, `.some(nil)` when it cannot be read.
+        let node: MerkleHash??
+
+        var seqs: ClosedRange<UInt64> { (start + 1)...(start + UInt64(log.count)) }
+        var isWhole: Bool { UInt64(log.count) == MerkleTable.tileWidth }
+    }
+
     /// - Returns: false when nothing at all is there of these events.
-    private mutating func check(_ range: Range<UInt64>, stored: UInt64) throws -> Bool {
+    private mutating func check(_ range: Range<UInt64>, covered: UInt64) throws -> Bool {
         let leaves = try storage.leavesOfLog(range)
-        let end = min(max(stored, range.lowerBound), range.upperBound)
         let table = storage.table
-        var rows: [MerkleHash?] = []
-        if range.lowerBound < end {
-            rows = try storage.environment.read { transaction in
-                try table.readableHashes(level: 0, range.lowerBound..<end, in: transaction)
-            }
+        var removed: [UInt64: MerkleHash] = [:]
+        var damaged: [(first: UInt64, failure: StoreFailure)] = []
+        let width = MerkleTable.tileWidth
+        let nodes = (range.lowerBound / width)..<max(min(covered, range.upperBound) / width, range.lowerBound / width)
+        let stored = try storage.rows.read { transaction in
+            try table.forEachRemovedLeaf(
+                (range.lowerBound + 1)...range.upperBound, in: transaction, damaged: { damaged.append(($0, $1)) }
+            ) { removed[$0] = $1 }
+            return try table.readableHashes(level: MerkleTable.levelStep, nodes, in: transaction)
         }
-        let isAnything = leaves.hashes.contains { $0 != nil } || rows.contains { $0 != nil }
-        guard isAnything || !leaves.problems.isEmpty else { return false }
-        var tile = range.lowerBound
-        while tile < range.upperBound {
-            let next = min(range.upperBound, tile + MerkleTable.tileWidth)
-            let offsets = Int(tile - range.lowerBound)..<Int(next - range.lowerBound)
-            let known = offsets.clamped(to: 0..<rows.count)
-            checkTile(from: tile, leaves.hashes[offsets], rows[known], leaves.problems)
-            tile = next
+        for (first, failure) in damaged { add(max(first, range.lowerBound + 1), failure.message) }
+        guard leaves.hashes.contains(where: { $0 != nil }) || !removed.isEmpty || !leaves.problems.isEmpty else {
+            return false
+        }
+        for (number, start) in stride(from: range.lowerBound, to: range.upperBound, by: Int(width)).enumerated() {
+            let end = min(range.upperBound, start + width)
+            let node: MerkleHash?? = number < stored.count ? .some(stored[number]) : .none
+            checkTile(
+                Tile(
+                    start: start, log: leaves.hashes[Int(start - range.lowerBound)..<Int(end - range.lowerBound)],
+                    removed: removed, problems: leaves.problems, node: node))
         }
         return true
     }
 
-    private mutating func checkTile(
-        from start: UInt64, _ log: ArraySlice<MerkleHash?>, _ stored: ArraySlice<MerkleHash?>,
-        _ problems: [UInt64: String]
-    ) {
-        var isSame = true
-        var (mine, theirs): ([MerkleHash], [MerkleHash]) = ([], [])
-        for (offset, hash) in log.enumerated() {
-            let seq = start + UInt64(offset) + 1
-            let isStored = offset < stored.count
-            let leaf = isStored ? stored[stored.startIndex + offset] : nil
-            if hash != leaf || !isStored { compare(seq, hash, leaf, isStored: isStored, problems[seq], &isSame) }
-            // What cannot be known, or should be there and is not, makes every root above it another one.
-            mine.append(hash ?? (seq <= floor ? leaf : nil) ?? .ofEmptyTree)
-            theirs.append(leaf ?? hash ?? .ofEmptyTree)
-        }
-        if !isSame, fromStored == nil { fromStored = fromLog }
-        let isWhole = log.count == Int(MerkleTable.tileWidth)
-        let sizes = kept.contains { $0.size > start && $0.size < start + UInt64(log.count) }
-        if isWhole, !sizes {
-            let tile = MerkleHash.reduced(mine[...])
-            fromLog.append(subtree: tile, level: MerkleTable.levelStep)
-            fromStored?.append(
-                subtree: isSame ? tile : .reduced(theirs[...]), level: MerkleTable.levelStep)
-            note()
-        } else {
-            for (hash, leaf) in zip(mine, theirs) {
-                fromLog.append(leafHash: hash)
-                fromStored?.append(leafHash: leaf)
-                note()
+    private mutating func checkTile(_ tile: Tile) {
+        var isKnown = true
+        var leaves: [MerkleHash] = []
+        for (seq, hash) in zip(tile.seqs, tile.log) {
+            let removed = tile.removed[seq]
+            let mayBeGone = seq <= floor
+            if hash == nil, removed == nil || !mayBeGone {
+                add(seq, "event \(seq) cannot be in the tree: \(missing(seq, tile.problems[seq]))")
+                isKnown = false
+            } else if let hash, let removed, hash != removed {
+                add(seq, "event \(seq) is not what the stored tree says: one of them was changed")
+                isKnown = false
             }
+            // What cannot be known, or should be there and is not, makes every root above it another one.
+            leaves.append(hash ?? (mayBeGone ? removed : nil) ?? .ofEmptyTree)
         }
-        if isWhole, stored.count == log.count { tiles.append(isSame ? .reduced(theirs[...]) : nil) }
+        guard tile.isWhole else {
+            for leaf in leaves {
+                fromLog.append(leafHash: leaf)
+                fromStored?.append(leafHash: leaf)
+                note(fromLog, fromStored ?? fromLog)
+            }
+            return
+        }
+        let computed = MerkleHash.reduced(leaves[...])
+        if case .some(let node) = tile.node, isKnown, node != computed {
+            add(
+                tile.seqs,
+                node == nil
+                    ? "the stored node over events \(tile.seqs.words) is missing or damaged"
+                    : "one of the events \(tile.seqs.words) is not what the stored tree says: it or the tree was changed"
+            )
+        }
+        let node = (tile.node ?? nil) ?? computed
+        noteWithin(tile, leaves, isSame: node == computed)
+        if node != computed, fromStored == nil { fromStored = fromLog }
+        fromLog.append(subtree: computed, level: MerkleTable.levelStep)
+        fromStored?.append(subtree: node, level: MerkleTable.levelStep)
+        note(fromLog, fromStored ?? fromLog)
+        if tile.node != nil { tiles.append(isKnown ? computed : nil) }
     }
 
-    private mutating func compare(
-        _ seq: UInt64, _ hash: MerkleHash?, _ leaf: MerkleHash?, isStored: Bool, _ problem: String?,
-        _ isSame: inout Bool
-    ) {
-        if hash == nil, seq > floor || leaf == nil {
-            add(seq, "event \(seq) cannot be in the tree: \(problem ?? "it is missing from the log")")
-            isSame = false
-        } else if isStored, leaf == nil {
-            add(seq, "the stored leaf of event \(seq) is missing or damaged; the event itself is there")
-        } else if isStored, hash != nil, hash != leaf {
-            add(seq, "event \(seq) is not what its stored leaf says: one of them was changed")
-            isSame = false
+    private func missing(_ seq: UInt64, _ problem: String?) -> String {
+        if let problem { return problem }
+        guard seq <= floor else { return "it is missing from the log" }
+        return "it left the log, and its hash is missing from the stored tree or damaged; restore a backup"
+    }
+
+    /// Remembers the roots of kept tree heads that end within a tile.
+    private mutating func noteWithin(_ tile: Tile, _ leaves: [MerkleHash], isSame: Bool) {
+        guard tile.seqs.dropLast().contains(where: keptSizes.contains) else { return }
+        var (log, stored) = (fromLog, fromStored ?? fromLog)
+        for leaf in leaves.dropLast() {
+            log.append(leafHash: leaf)
+            stored.append(leafHash: leaf)
+            // Of a node that differs nobody knows what is below it.
+            note(log, isSame ? stored : nil)
         }
     }
 
-    mutating func add(_ seq: UInt64, _ text: String) {
-        findings.append(TreeFinding(seq: seq, text: text))
-        firstDifference = min(firstDifference ?? seq, seq)
+    private mutating func add(_ seq: UInt64, _ text: String) { add(seq...seq, text) }
+
+    private mutating func add(_ seqs: ClosedRange<UInt64>, _ text: String) {
+        findings.append(TreeFinding(seq: seqs.lowerBound, text: text))
+        guard let first = firstDifference, first.lowerBound <= seqs.lowerBound else { return firstDifference = seqs }
     }
 
     /// Remembers the roots that kept tree heads are compared with.
-    mutating func note() {
-        let size = fromLog.size
-        guard kept.contains(where: { $0.size == size }) else { return }
-        logRoots[size] = fromLog.head.root
-        storedRoots[size] = (fromStored ?? fromLog).head.root
+    private mutating func note(_ log: MerkleAccumulator, _ stored: MerkleAccumulator?) {
+        guard keptSizes.contains(log.size) else { return }
+        logRoots[log.size] = log.head.root
+        storedRoots[log.size] = stored?.head.root
+    }
+
+    private mutating func checkRemovedLeaves(after head: UInt64) throws {
+        let table = storage.table
+        var later: UInt64?
+        try storage.rows.read { transaction in
+            try table.forEachRemovedLeaf(
+                (head + 1)...MerkleTable.firstLevelKey, in: transaction,
+                damaged: { first, _ in if first > head { later = later ?? first } }
+            ) { seq, _ in later = later ?? seq }
+        }
+        guard let later else { return }
+        add(later, "the stored tree has a hash of event \(later), and the log ends with event \(head)")
     }
 
     // MARK: Nodes
 
     private mutating func checkNodes(stored: UInt64) throws {
-        var (level, expected) = (MerkleTable.levelStep, tiles)
+        var (level, expected) = (2 * MerkleTable.levelStep, TreeCheck.parents(of: tiles))
         while !expected.isEmpty {
             let table = storage.table
-            let (nodes, count) = try storage.environment.read { transaction in
-                try (
-                    table.readableHashes(level: level, 0..<UInt64(expected.count), in: transaction),
-                    table.size(in: transaction)
-                )
+            let nodes = try storage.rows.read { transaction in
+                try table.readableHashes(level: level, 0..<UInt64(expected.count), in: transaction)
             }
             for (index, node) in nodes.enumerated() {
                 guard let wanted = expected[index], node != wanted else { continue }
                 let first = UInt64(index) << UInt64(level) + 1
-                add(
-                    first,
-                    "the node over events \(first) to \(first + (1 << UInt64(level)) - 1) of the stored tree is not the hash "
-                        + "of what is below it")
+                let seqs = first...(first + (1 << UInt64(level)) - 1)
+                add(seqs, "the node over events \(seqs.words) of the stored tree is not the hash of what is below it")
             }
-            guard count >= stored else { break }
             expected = TreeCheck.parents(of: expected)
             level += MerkleTable.levelStep
         }
         let table = storage.table
-        let hasMore = try storage.environment.read { transaction in
+        let hasMore = try storage.rows.read { transaction in
             // A writer may extend it meanwhile.
             try table.size(in: transaction) == stored && table.hasMoreRows(than: stored, in: transaction)
         }
         if hasMore {
-            add(stored + 1, "the stored tree has hashes of event \(stored + 1) or later ones, which it should not have")
+            add(
+                stored + 1, "the stored tree has nodes over event \(stored + 1) or later ones, which it should not have"
+            )
         }
     }
 
@@ -195,20 +246,24 @@ package struct TreeFinding: Hashable, Sendable {
     package var text: String
 }
 
+extension ClosedRange<UInt64> {
+    fileprivate var words: String { "\(lowerBound) to \(upperBound)" }
+}
+
 extension TreeCheck {
     /// Says of each kept tree head whether the log extends it, and if not, where it does not.
-    mutating func judge(head: UInt64) {
+    private mutating func judge(head: UInt64) {
         extends = kept.map { logRoots[$0.size] == $0.root }
         let sound = zip(kept, extends).filter(\.1).map(\.0.size).max() ?? 0
         for (tree, isExtended) in zip(kept, extends).sorted(by: { $0.0.size < $1.0.size }) {
             guard !isExtended else {
-                if let firstDifference, firstDifference <= tree.size {
+                if let first = firstDifference?.lowerBound, first <= tree.size {
                     findings.append(
                         TreeFinding(
-                            seq: firstDifference,
+                            seq: first,
                             text:
                                 "the log gives the root of the kept tree head of \(tree.size) events: it is the stored tree "
-                                + "that was changed, first for event \(firstDifference)"))
+                                + "that was changed, first for event \(first) or one of the next"))
                 }
                 continue
             }
@@ -223,19 +278,22 @@ extension TreeCheck {
                 seq: head + 1,
                 text: "\(subject): it ends with event \(head), so that event \(head + 1) is the first one missing")
         }
-        if let firstDifference, firstDifference <= tree.size {
+        if let first = firstDifference, first.lowerBound <= tree.size {
             let isProved = storedRoots[tree.size] == tree.root
+            let place =
+                first.count == 1
+                ? "event \(first.lowerBound) is the first one known"
+                : "the first one known lies among the events \(first.words)"
             return TreeFinding(
-                seq: firstDifference,
+                seq: first.lowerBound,
                 text: isProved
-                    ? "\(subject): event \(firstDifference) is the first one that was changed, dropped, added or moved"
-                    : "\(subject), nor does the stored tree; event \(firstDifference) is the first in which the two differ"
-            )
+                    ? "\(subject): \(place) that was changed, dropped, added or moved"
+                    : "\(subject); \(place) in which the log and the stored tree differ")
         }
         return TreeFinding(
             seq: nil,
             text:
-                "\(subject): an event from \(sound + 1) to \(tree.size) was changed, dropped, added or moved, and no leaf "
+                "\(subject): an event from \(sound + 1) to \(tree.size) was changed, dropped, added or moved, and no hash "
                 + "stored beside the log tells which")
     }
 }

@@ -1,23 +1,23 @@
 import TraylogAudit
 
-/// Rows that make a stored tree a larger one, ready to be written.
+/// Rows that make the stored levels cover more leaves, ready to be written.
 struct TreeExtension: Sendable {
-    /// The sizes of the tree before and after.
+    /// The leaves that the stored levels cover before and after.
     let from: UInt64
     let to: UInt64
+    /// In the order of their keys within each level, the lowest level first.
     private(set) var rows: [(key: UInt64, value: [UInt8])] = []
 
     /// - Parameters:
-    ///   - leaves: the hashes from `from` on.
-    ///   - tiles: those over each whole tile that is new, from `from / tileWidth` on.
+    ///   - from: a multiple of 256.
+    ///   - tiles: the hash over each 256 leaves from there on.
     ///   - stored: hashes that are stored already, by level and indexes.
     init(
-        from: UInt64, leaves: ArraySlice<MerkleHash>, tiles: [MerkleHash],
-        stored: (_ level: Int, _ range: Range<UInt64>) throws -> [MerkleHash]
+        from: UInt64, tiles: [MerkleHash],
+        stored: (_ level: Int, _ range: Range<UInt64>) throws -> [MerkleHash] = { _, _ in [] }
     ) throws {
         self.from = from
-        to = from + UInt64(leaves.count)
-        try add(level: 0, from: from, leaves, stored)
+        to = from + UInt64(tiles.count) * MerkleTable.tileWidth
         var (level, first, new) = (MerkleTable.levelStep, from / MerkleTable.tileWidth, tiles)
         while !new.isEmpty {
             try add(level: level, from: first, new[...], stored)

@@ -35,30 +35,39 @@ extension TreeStorage {
         while next < range.upperBound {
             try Cancellation.checkCurrent()
             let end = min(range.upperBound, next + 8_192)
-            try environment.read { transaction in
-                var hashes: [MerkleHash] = []
-                do {
-                    try log.appendLeafHashes(of: (next + 1)...end, to: &hashes, in: transaction)
-                    for hash in hashes { leaves.hashes.append(hash) }
-                } catch is CodecError {
-                    try appendOneByOne(next..<end, to: &leaves, in: transaction)
-                }
-            }
+            try rows.read { try append(next..<end, to: &leaves, in: $0) }
             next = end
         }
         return leaves
     }
 
-    private func appendOneByOne(
+    private func append(
         _ range: Range<UInt64>, to leaves: inout LogLeaves, in transaction: borrowing ReadTransaction
     ) throws {
-        for index in range {
-            do {
-                leaves.hashes.append(try log.leaf(index + 1, in: transaction)?.hash)
-            } catch let error as CodecError {
-                leaves.hashes.append(nil)
-                leaves.problems[index + 1] = error.reason
+        var next = range.lowerBound + 1
+        do {
+            _ = try log.forEachRecord(from: next, floor: .max, in: transaction) { seq, record in
+                guard seq <= range.upperBound else { return false }
+                while next < seq {
+                    leaves.hashes.append(nil)
+                    next += 1
+                }
+                next += 1
+                do {
+                    leaves.hashes.append(try log.leaf(of: seq, record, in: transaction).hash)
+                } catch let error as CodecError {
+                    leaves.hashes.append(nil)
+                    leaves.problems[seq] = error.reason
+                }
+                return seq < range.upperBound
             }
+        } catch let error as CodecError {
+            // A key that is none: what lies behind it is not looked at here.
+            leaves.problems[next] = error.reason
+        }
+        while next <= range.upperBound {
+            leaves.hashes.append(nil)
+            next += 1
         }
     }
 }

@@ -6,19 +6,20 @@ import TraylogPlatform
 
 /// The tree in the file: what is stored of it, and the log, from which the rest follows.
 package struct TreeStorage: Sendable {
-    /// Leaves that one transaction adds at most: a multiple of a row's and of a tile's, some 2 MB.
-    static let leavesPerTransaction: UInt64 = 62 * 256 * 4
+    /// Leaves that one transaction makes the stored levels cover at most: a multiple of a row's and of a tile's.
+    static let leavesPerTransaction: UInt64 = 62 * 256 * 16
     /// Leaves that one read transaction hashes at most, so that none lives long.
     private static let leavesPerRead: UInt64 = 8_192
     /// From so many on a second thread is worth its start.
     private static let leavesForTwo: UInt64 = 4_096
 
-    package let environment: Environment
+    /// The environment, or the one file of it that a check reads.
+    package let rows: any RowReader
     package let table: MerkleTable
     package let log: EventLog
 
-    package init(environment: Environment, table: MerkleTable, log: EventLog) {
-        self.environment = environment
+    package init(rows: any RowReader, table: MerkleTable, log: EventLog) {
+        self.rows = rows
         self.table = table
         self.log = log
     }
@@ -27,25 +28,26 @@ package struct TreeStorage: Sendable {
     package typealias Write = (@escaping @Sendable (inout WriteTransaction) throws -> Void) throws -> Void
 
     var size: UInt64 {
-        get throws { try environment.read { try table.size(in: $0) } }
+        get throws { try rows.read { try table.size(in: $0) } }
     }
 
-    /// Extends the stored tree until it holds the leaves of all events through `seq`.
+    /// Extends the stored levels until they cover the events through `seq`, but for the last 255 at most.
     ///
-    /// Leaves are hashed outside of the transactions, each of which writes some 2 MB at most and frees a handful of
-    /// pages. Killed in between, the tree is smaller and sound. Others may extend it at the same time.
+    /// Leaves are hashed outside of the transactions, each of which writes some rows and frees a handful of pages. Killed in
+    /// between, the levels cover less, and are sound. Others may extend them at the same time.
     ///
     /// - Parameters:
     ///   - seq: at most the head.
     ///   - write: makes each transaction durable, or throws.
-    ///   - progress: called with the size after each transaction.
+    ///   - progress: called with the number of events that are covered, after each transaction.
     /// - Throws: ``CodecError`` for an event that is damaged or missing; what `write` throws.
-    /// - Complexity: O(events that are not stored yet), about three hashes for each.
+    /// - Complexity: O(events that are not covered yet), about three hashes for each.
     package func bring(through seq: UInt64, write: Write, progress: (UInt64) -> Void = { _ in }) throws {
+        let wanted = seq / MerkleTable.tileWidth * MerkleTable.tileWidth
         var size = try size
-        while size < seq {
+        while size < wanted {
             let step = TreeStorage.leavesPerTransaction
-            let added = try `extension`(from: size, to: min(seq, (size / step + 1) * step))
+            let added = try `extension`(from: size, to: min(wanted, (size / step + 1) * step))
             let table = table
             try write { try table.write(added, to: &$0) }
             size = try self.size
@@ -53,64 +55,74 @@ package struct TreeStorage: Sendable {
         }
     }
 
-    /// The rows that the tree lacks of the leaves through `end`.
-    func `extension`(from size: UInt64, to end: UInt64) throws -> TreeExtension {
-        // From the start of a tile, so that the tile can be hashed when it is whole.
-        let start = size / MerkleTable.tileWidth * MerkleTable.tileWidth
-        let (leaves, tiles) = try hashed(start..<end)
-        return try environment.read { transaction in
-            try TreeExtension(from: size, leaves: leaves.dropFirst(Int(size - start)), tiles: tiles) { level, range in
+    /// The rows that the stored levels lack to cover the leaves through `end`; both are multiples of a tile's width.
+    private func `extension`(from size: UInt64, to end: UInt64) throws -> TreeExtension {
+        let tiles = try self.tiles(over: size..<end)
+        return try rows.read { transaction in
+            try TreeExtension(from: size, tiles: tiles) { level, range in
                 try table.hashes(level: level, range, in: transaction)
             }
         }
     }
 
-    /// Hashes of leaves, and of the whole tiles among them; by two threads when there are many.
+    /// The hash over each tile of a range of leaves; by two threads when there are many.
     ///
-    /// - Parameter range: of indexes, from the start of a tile on.
-    func hashed(_ range: Range<UInt64>) throws -> (leaves: [MerkleHash], tiles: [MerkleHash]) {
-        guard UInt64(range.count) >= TreeStorage.leavesForTwo else { return try hashedAlone(range) }
+    /// - Parameter range: of indexes, of whole tiles.
+    func tiles(over range: Range<UInt64>) throws -> [MerkleHash] {
+        guard UInt64(range.count) >= TreeStorage.leavesForTwo else { return try tilesAlone(range) }
         let width = MerkleTable.tileWidth
         let middle = (range.lowerBound + UInt64(range.count) / 2) / width * width
-        let second = Concurrent { try hashedAlone(middle..<range.upperBound) }
-        let first = Result { try hashedAlone(range.lowerBound..<middle) }
+        let second = Concurrent { try tilesAlone(middle..<range.upperBound) }
+        let first = Result { try tilesAlone(range.lowerBound..<middle) }
         let rest = second.result
-        let (leaves, tiles) = try first.get()
-        let (moreLeaves, moreTiles) = try rest.get()
-        return (leaves + moreLeaves, tiles + moreTiles)
+        return try first.get() + rest.get()
     }
 
-    private func hashedAlone(_ range: Range<UInt64>) throws -> (leaves: [MerkleHash], tiles: [MerkleHash]) {
-        var hashes: [MerkleHash] = []
-        hashes.reserveCapacity(range.count)
+    private func tilesAlone(_ range: Range<UInt64>) throws -> [MerkleHash] {
+        var tiles: [MerkleHash] = []
         var next = range.lowerBound
         while next < range.upperBound {
             try Cancellation.checkCurrent()
             let end = min(range.upperBound, next + TreeStorage.leavesPerRead)
-            try environment.read { try appendLeaves(next..<end, to: &hashes, in: $0) }
+            let leaves = try rows.read { try self.leaves(next..<end, in: $0) }
+            tiles += MerkleHash.tiles(leaves[...])
             next = end
         }
-        return (hashes, MerkleHash.tiles(hashes[...]))
+        return tiles
     }
 
-    /// Hashes of leaves: those that are stored from the table, the others from the log.
+    /// Hashes of leaves: of events that left the log from the table, the others from their records.
+    ///
+    /// - Parameter transaction: what a compaction takes from the log is in the table in the same snapshot.
+    /// - Throws: ``CodecError`` `damaged` for an event that neither of them has.
     func leaves(_ range: Range<UInt64>, in transaction: borrowing ReadTransaction) throws -> [MerkleHash] {
+        guard !range.isEmpty else { return [] }
+        var removed: [(seq: UInt64, hash: MerkleHash)] = []
+        try table.forEachRemovedLeaf((range.lowerBound + 1)...range.upperBound, in: transaction) {
+            removed.append(($0, $1))
+        }
         var hashes: [MerkleHash] = []
         hashes.reserveCapacity(range.count)
-        try appendLeaves(range, to: &hashes, in: transaction)
+        var (next, index) = (range.lowerBound + 1, 0)
+        func addRemoved(before seq: UInt64) throws {
+            while next < seq {
+                while index < removed.count, removed[index].seq < next { index += 1 }
+                guard index < removed.count, removed[index].seq == next else {
+                    throw CodecError(
+                        .damaged, seq: next, "it is missing from the log, and its hash from the stored tree")
+                }
+                hashes.append(removed[index].hash)
+                next += 1
+            }
+        }
+        _ = try log.forEachRecord(from: next, floor: .max, in: transaction) { seq, record in
+            guard seq <= range.upperBound else { return false }
+            try addRemoved(before: seq)
+            hashes.append(try log.leaf(of: seq, record, in: transaction).hash)
+            next += 1
+            return seq < range.upperBound
+        }
+        try addRemoved(before: range.upperBound + 1)
         return hashes
-    }
-
-    private func appendLeaves(
-        _ range: Range<UInt64>, to hashes: inout [MerkleHash], in transaction: borrowing ReadTransaction
-    ) throws {
-        // In one snapshot: what compaction took from the log meanwhile is in the table.
-        let stored = min(max(try table.size(in: transaction), range.lowerBound), range.upperBound)
-        if range.lowerBound < stored {
-            hashes += try table.hashes(level: 0, range.lowerBound..<stored, in: transaction)
-        }
-        if stored < range.upperBound {
-            try log.appendLeafHashes(of: (stored + 1)...range.upperBound, to: &hashes, in: transaction)
-        }
     }
 }

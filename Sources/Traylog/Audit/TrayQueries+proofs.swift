@@ -11,8 +11,8 @@ extension BlockingQueries {
     ///
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `compacted` for a time below the floor. A seq below it
     ///   keeps its tree head for ever.
-    /// - Complexity: O(log events) where the tree is stored (``Store/storeTree()``). Later events are hashed; this store or
-    ///   reader hashes each 256 of them once.
+    /// - Complexity: O(log events) where the tree is stored (``Store/storeTree()``, or a compaction), with 255 events of the
+    ///   log to hash for each stored level. Later events are hashed; this store or reader hashes each 256 of them once.
     @available(*, noasync, message: "use `await store.treeHead`; this call blocks a thread that tasks share")
     public func treeHead(asOf: Moment? = nil) throws(TraylogError) -> TreeHead {
         let size = try queries.treeSize(asOf)
@@ -110,7 +110,7 @@ extension Queries {
 }
 
 extension SnapshotSource {
-    var treeStorage: TreeStorage { TreeStorage(environment: environment, table: tables.merkle, log: tables.log) }
+    var treeStorage: TreeStorage { TreeStorage(rows: environment, table: tables.merkle, log: tables.log) }
 }
 
 // Proofs and reports again for tasks: they are made on threads of the store, and the task sleeps meanwhile.
@@ -209,8 +209,8 @@ extension Store {
 extension BlockingStore {
     /// Stores the Merkle tree through the head, so that tree heads and proofs need not hash the log again.
     ///
-    /// It hashes events on the calling thread and one more. The writer stores the hashes, some 33 bytes for each event, in
-    /// separate transactions between the groups. Nothing else waits for it.
+    /// It hashes events on the calling thread and one more. The writer stores a hash over each 256 events, 0.13 bytes for each
+    /// event, in separate transactions between the groups. Nothing else waits for it.
     ///
     /// - Returns: the head of the tree over all events that were appended before the call.
     /// - Complexity: O(events since the last call).

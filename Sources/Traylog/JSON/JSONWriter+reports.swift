@@ -34,6 +34,15 @@ extension JSONWriter {
         member("archive", report.archive)
         member("bytesBefore", report.bytesBefore)
         member("bytesAfter", report.bytesAfter)
+        member("freeBytesBefore", report.freeBytesBefore)
+        member("freeBytesAfter", report.freeBytesAfter)
+        member("tables", each: report.tables) { writer, table in
+            writer.beginObject()
+            writer.member("name", table.name)
+            writer.member("bytesBefore", table.bytesBefore)
+            writer.member("bytesAfter", table.bytesAfter)
+            writer.endObject()
+        }
         member("dryRun", isDryRun)
         if !retracted.isEmpty {
             name("retracted")

@@ -14,6 +14,8 @@ extension CompactionReport: Decodable {
         for (name, count) in counts { if let kind = EventKind(name: name) { kinds[kind] = count } }
         archive = try fields[maybe: "archive"]
         (bytesBefore, bytesAfter) = (try fields["bytesBefore"], try fields["bytesAfter"])
+        (freeBytesBefore, freeBytesAfter) = (try fields["freeBytesBefore"], try fields["freeBytesAfter"])
+        tables = try fields["tables"]
     }
 }
 

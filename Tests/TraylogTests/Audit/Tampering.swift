@@ -12,18 +12,18 @@ enum Tampering: CaseIterable, Sendable {
     case changedPayload, changedSalt, changedKind, changedStream, changedRecordedAt, changedOccurredAt
     case changedChunk, forgedErasure
     case droppedAndClosed, droppedLeavingAGap, droppedLast, inserted, swapped
-    case changedLeaf, swappedLeaves, droppedLeaves, addedLeaf, changedNode, shortenedTree
+    case changedNode, swappedNodes, droppedNodes, addedNode, shortenedTree
 
     /// Whether the log is another one afterwards, and not only what is stored of the tree.
     var changesTheLog: Bool {
         switch self {
-        case .changedLeaf, .swappedLeaves, .droppedLeaves, .addedLeaf, .changedNode, .shortenedTree: false
+        case .changedNode, .swappedNodes, .droppedNodes, .addedNode, .shortenedTree: false
         default: true
         }
     }
 }
 
-/// Does it, to a store that nobody has open.
+/// Does it, to a store that nobody has open and whose tree is stored.
 struct Tamperer {
     let raw: RawStore
     let head: UInt64
@@ -50,30 +50,29 @@ struct Tamperer {
             return head
         case .inserted: return try replace(from: seq) { $0.insert($0[1], at: 0) }
         case .swapped: return try replace(from: seq) { $0.swapAt(0, 1) }
-        case .changedLeaf: return try changeRow(level: 0) { row, index in row[index * 32 + 7] ^= 1 }
-        case .swappedLeaves:
-            return try changeRow(level: 0) { row, index in
+        case .changedNode: return try changeNodes { row, index in row[index * 32 + 7] ^= 1 }
+        case .swappedNodes:
+            return try changeNodes { row, index in
                 let next = index + 1 < row.count / 32 ? index + 1 : index - 1
                 for byte in 0..<32 { row.swapAt(index * 32 + byte, next * 32 + byte) }
             }
-        case .droppedLeaves:
-            let row = UInt64(random.below(Int((head - 1) / MerkleTable.rowHashes)))
-            try raw.delete(tree, RawStore.key(MerkleTable.key(level: 0, row: row)))
-            return row * MerkleTable.rowHashes + 1
-        case .addedLeaf:
-            let last = (head - 1) / MerkleTable.rowHashes
-            try raw.changeSealed(tree, RawStore.key(MerkleTable.key(level: 0, row: last))) { row in
-                row += [UInt8](repeating: 9, count: 32)
-            }
-            return head + 1
-        case .changedNode: return try changeRow(level: 8) { row, index in row[index * 32] ^= 1 }
+        case .droppedNodes:
+            try raw.delete(tree, nodes)
+            return 1
+        case .addedNode:
+            try raw.changeSealed(tree, nodes) { $0 += [UInt8](repeating: 9, count: 32) }
+            return covered + 1
         case .shortenedTree:
-            let size = MerkleTable.sizeRow(head / 2)
+            let size = MerkleTable.sizeRow(covered - MerkleTable.tileWidth)
             try raw.put(tree, RawStore.key(0), size)
-            return head / 2 + 1
+            return covered - MerkleTable.tileWidth + 1
         }
     }
 
+    /// Events below the stored nodes.
+    private var covered: UInt64 { head / MerkleTable.tileWidth * MerkleTable.tileWidth }
+    /// The only row of level 8.
+    private var nodes: [UInt8] { RawStore.key(MerkleTable.key(level: MerkleTable.levelStep, row: 0)) }
     private var tree: Database { raw.environment.database("tree") }
 
     private func record(_ seq: UInt64) throws -> [UInt8] { try raw.value(raw.log, RawStore.key(seq)) }
@@ -158,17 +157,14 @@ struct Tamperer {
         return seq
     }
 
-    private mutating func changeRow(level: Int, _ body: (inout [UInt8], Int) -> Void) throws -> UInt64 {
-        let index = UInt64(random.below(Int(head >> UInt64(level))))
-        let row = index / MerkleTable.rowHashes
-        let offset = Int(index % MerkleTable.rowHashes)
+    private mutating func changeNodes(_ body: (inout [UInt8], Int) -> Void) throws -> UInt64 {
+        let index = random.below(Int(covered / MerkleTable.tileWidth))
         var first = index
-        try raw.changeSealed(tree, RawStore.key(MerkleTable.key(level: level, row: row))) { value in
+        try raw.changeSealed(tree, nodes) { value in
             let before = value
-            body(&value, offset)
-            let changed = zip(before, value).enumerated().first { $1.0 != $1.1 }?.offset ?? 0
-            first = row * MerkleTable.rowHashes + UInt64(changed / 32)
+            body(&value, index)
+            first = (zip(before, value).enumerated().first { $1.0 != $1.1 }?.offset ?? 0) / 32
         }
-        return first << UInt64(level) + 1
+        return UInt64(first) * MerkleTable.tileWidth + 1
     }
 }

@@ -156,6 +156,10 @@ private struct RandomValues {
         var report = CompactionReport(floor: seq())
         (report.dropped, report.archive) = (number(), maybe { $0.text() })
         (report.bytesBefore, report.bytesAfter) = (number(), number())
+        (report.freeBytesBefore, report.freeBytesAfter) = (number(), number())
+        report.tables = some { random in
+            CompactionReport.Table(name: random.text(), bytesBefore: random.number(), bytesAfter: random.number())
+        }
         for kind in EventKind.allCases where flag() { report.kinds[kind] = number() }
         return report
     }

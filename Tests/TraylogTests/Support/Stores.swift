@@ -9,6 +9,7 @@ import TraylogPages
 @testable import TraylogDomain
 @testable import TraylogRewrite
 @testable import TraylogStates
+@testable import TraylogTree
 
 /// Lends the path of a store that does not exist yet.
 func withStorePath<Result>(_ body: (String) throws -> Result) throws -> Result {
@@ -125,6 +126,25 @@ struct RawStore {
             value.removeLast(Checked.checksumBytes)
             body(&value)
             Checked.seal(&value, key: RawSpan(_elements: key.span))
+        }
+    }
+
+    /// Takes events out of the log, and puts the hashes of their leaves into the stored tree, as a compaction does.
+    func removeFromLog(_ seqs: [UInt64]) throws {
+        var row = RemovedLeaves()
+        var rows: [RemovedLeaves] = []
+        for seq in seqs {
+            let leaf = try #require(try environment.read { try tables.log.leaf(seq, in: $0) })
+            if !row.append(seq, leaf.hash) {
+                rows.append(row)
+                row = RemovedLeaves()
+                _ = row.append(seq, leaf.hash)
+            }
+            try delete(log, RawStore.key(seq))
+        }
+        for row in rows + [row] {
+            let (key, value) = try #require(row.sealed())
+            try put(tables.merkle.database, key, value)
         }
     }
 

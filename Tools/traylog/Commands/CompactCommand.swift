@@ -113,7 +113,20 @@ extension CompactionReport {
             lines.append("  \(count.grouped) \(kind.name)")
         }
         lines.append("bytes: \(bytesBefore.grouped) before, \(bytesAfter.grouped) after")
+        for table in tables {
+            let reason = table.bytesAfter > table.bytesBefore ? Self.reasonsToGrow[table.name] : nil
+            lines.append(
+                "  \(table.name): \(table.bytesBefore.grouped) before, \(table.bytesAfter.grouped) after"
+                    + (reason.map { " (\($0))" } ?? ""))
+        }
+        lines.append("  free pages: \(freeBytesBefore.grouped) before, \(freeBytesAfter.grouped) after")
         if let archive { lines.append("archive: \(VisibleText(archive).text)") }
         return lines
     }
+
+    private static let reasonsToGrow = [
+        "states": "with each tray as it was at the floor",
+        "tree": "with the hash of each event that left, for proofs",
+        "fingerprints": "with the key of each event that left, so that it is not accepted again",
+    ]
 }

@@ -12,7 +12,8 @@ struct VerifyCommand: StoreCommand {
 
             With --tree-head it is checked that the log extends a tree head that was kept elsewhere (JSON of \
             'tree-head', or a checkpoint): that all events up to it are the same, in the same order. If they are not, \
-            the first event that differs is named, as far as the tree stored beside the log or further tree heads tell.
+            the first event that differs is named, or the 256 events among which it is, as far as the tree stored beside \
+            the log or further tree heads tell.
 
             EXAMPLES
               traylog verify

@@ -123,11 +123,11 @@ enum Runs {
             let text =
                 switch member.value {
                 case .string(let text): text
-                case .number(let digits) where member.name.hasPrefix("bytes"):
-                    UInt64(digits).map(Figures.bytes) ?? digits
+                case .number(let digits) where isBytes(member.name): UInt64(digits).map(Figures.bytes) ?? digits
                 case .number(let digits): UInt64(digits).map { Figures.count($0) } ?? digits
                 case .bool(let value): value ? "yes" : "no"
                 case .array(let values) where values.isEmpty: "none"
+                case .array(let values) where member.name == "tables": values.map(tableWords).joined(separator: "; ")
                 case .object(let parts):
                     parts.map { "\($0.name) \(String(decoding: $0.value.bytes, as: UTF8.self))" }.joined(
                         separator: ", ")
@@ -135,6 +135,14 @@ enum Runs {
                 }
             return ["name": words(member.name), "value": text]
         }
+    }
+
+    private static func isBytes(_ name: String) -> Bool { name.hasPrefix("bytes") || name.hasPrefix("freeBytes") }
+
+    /// A table of a compaction's outcome: `log 1.9 GB before, 1.8 GB after`.
+    private static func tableWords(_ table: JSONValue) -> String {
+        let sizes = ["bytesBefore", "bytesAfter"].map { Figures.bytes(table[$0]?.integer ?? 0) }
+        return "\(table["name"]?.string ?? "") \(sizes[0]) before, \(sizes[1]) after"
     }
 
     /// `bytesBefore` as `bytes before`.
