@@ -178,7 +178,8 @@ public final class Store: TrayQueries {
     }
 
     private static func open(
-        _ directory: String, options: StoreOptions, logOfRecord: (any LogOfRecord)?, origin: EventOrigin, isTemporary: Bool
+        _ directory: String, options: StoreOptions, logOfRecord: (any LogOfRecord)?, origin: EventOrigin,
+        isTemporary: Bool
     ) throws(TraylogError) -> Store {
         do {
             try options.validate()

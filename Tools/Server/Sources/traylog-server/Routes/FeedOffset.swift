@@ -17,28 +17,27 @@ struct FeedOffset: Equatable, Sendable, CustomStringConvertible {
     let history: String
 
     init(store: String, feed: Feed, seq: Seq, in history: StoreHistory) {
-        self.init(store: store, feed: feed, seq: seq, history: history.mark(at: seq))
-    }
-
-    private init(store: String, feed: Feed, seq: Seq, history: String) {
         self.store = store
         self.feed = feed
         self.seq = seq
-        self.history = history
+        self.history = history.mark(at: seq)
     }
 
     init?(_ text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
-        guard (3...4).contains(parts.count), parts[2].utf8.count == 20, parts[2].utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }),
+        guard (3...4).contains(parts.count), parts[2].utf8.count == 20,
+            parts[2].utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }),
             let seq = UInt64(parts[2])
         else { return nil }
-        var feed = Feed.log
-        if parts[1] != "log" {
+        store = String(parts[0])
+        self.seq = Seq(seq)
+        history = parts.count == 4 ? String(parts[3]) : ""
+        if parts[1] == "log" {
+            feed = .log
+        } else {
             guard parts[1].utf8.count == 10, let stream = UInt32(parts[1]) else { return nil }
             feed = .user(stream)
         }
-        self.init(
-            store: String(parts[0]), feed: feed, seq: Seq(seq), history: parts.count == 4 ? String(parts[3]) : "")
         guard description == text else { return nil }
     }
 

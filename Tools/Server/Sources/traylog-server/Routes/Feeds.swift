@@ -31,22 +31,35 @@ protocol Feed: Sendable {
 extension Feed {
     /// The seq of an offset of this store, which may be below the floor, beyond the head, or from before a restore.
     func seq(_ offset: FeedOffset) async throws -> Seq {
-        guard history.holds(offset.history, at: offset.seq) else {
-            let last = history.lastShared(with: offset.history).map { min($0, offset.seq) }
-            throw gone(
-                "rewound", "event \(offset.seq) was lost when the store was restored from a copy",
-                last.map { self.offset(FeedPosition(of: offset, $0)) })
-        }
-        do throws(TraylogError) {
+        try checkHistory(of: offset)
+        let refusal: Refusal
+        do {
             return try await store.seq(of: .seq(offset.seq))
-        } catch .refused(.compacted(let floor, _)) {
-            var problem = gone(
-                "compacted", "the events after it have left the log", self.offset(FeedPosition(of: offset, floor)))
-            problem.members.insert(("floor", .int(floor.rawValue)), at: 0)
-            throw problem
-        } catch .refused(.upToBeyondHead) where !isOfCluster {
-            throw gone("rewound", "it is beyond the head: the store was restored from a backup", nil)
+        } catch TraylogError.refused(let reason) {
+            refusal = reason
         }
+        switch refusal {
+        case .compacted(let floor, _): throw compacted(offset, floor)
+        case .upToBeyondHead where !isOfCluster:
+            throw gone("rewound", "it is beyond the head: the store was restored from a backup", nil)
+        default: throw refusal
+        }
+    }
+
+    private func checkHistory(of offset: FeedOffset) throws(Problem) {
+        guard !history.holds(offset.history, at: offset.seq) else { return }
+        var first: FeedOffset?
+        if let last = history.lastShared(with: offset.history) {
+            first = self.offset(FeedPosition(of: offset, min(last, offset.seq)))
+        }
+        throw gone("rewound", "event \(offset.seq) was lost when the store was restored from a copy", first)
+    }
+
+    private func compacted(_ offset: FeedOffset, _ floor: Seq) -> Problem {
+        var problem = gone(
+            "compacted", "the events after it have left the log", self.offset(FeedPosition(of: offset, floor)))
+        problem.members.insert(("floor", .int(floor.rawValue)), at: 0)
+        return problem
     }
 
     /// - Parameter first: where the feed can be read instead.
