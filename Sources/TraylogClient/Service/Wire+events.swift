@@ -141,7 +141,7 @@ struct SnapshotPage {
     var snapshot: TraySnapshot
     var store: String
     /// The history of the store; nil from a service that names none.
-    var history: String?
+    var history: StoreHistory?
     /// Where `changes` goes on.
     var offset: String
     /// The cursor of the next page, as the service wrote it.
@@ -157,7 +157,7 @@ struct SnapshotPage {
         guard end.has("next") else { throw WireFault("the snapshot is cut short") }
         cursor = try end.string(maybe: "next")
         store = try head.string("store")
-        history = try head.string(maybe: "history")
+        history = try head.has("history") ? StoreHistory(wire: head) : nil
         offset = try head.string("offset")
         let tray = try Tray(wire: head.object("tray"))
         snapshot = TraySnapshot(
@@ -180,5 +180,30 @@ struct SnapshotPage {
                 guard let cursor = SnapshotCursor(text) else { throw WireFault("next is no cursor") }
                 return cursor
             })
+    }
+}
+
+extension StoreHistory {
+    /// Reads the member `history`: a list of `{"mark","after"}`.
+    init(wire fields: WireObject) throws {
+        let forks = try fields.elements("history").map { text in
+            let fork = try WireObject(text)
+            guard let id = UInt64(canonical: try fork.string("mark")), id > 0 else {
+                throw WireFault("history has another mark")
+            }
+            return Fork(id: id, after: try fork.seq("after"))
+        }
+        guard let history = StoreHistory(forks) else { throw WireFault("history is out of order") }
+        self = history
+    }
+
+    /// Writes that member.
+    func write(to writer: inout JSONWriter) {
+        writer.member("history", each: forks) { writer, fork in
+            writer.beginObject()
+            writer.member("mark", fork.mark)
+            writer.member("after", fork.after)
+            writer.endObject()
+        }
     }
 }

@@ -35,7 +35,7 @@ struct DeviceOwner: Hashable, Sendable {
         /// The service's name for its store.
         var store: String
         /// The history of that store, which a restore from a backup renews; nil where the service names none.
-        var history: String?
+        var history: StoreHistory?
         /// 0 for somebody without events.
         var stream: UInt32
     }
@@ -115,7 +115,7 @@ extension DeviceOwner {
         writer.member("user", account.user)
         if let person {
             writer.member("store", person.store)
-            writer.member("history", person.history)
+            person.history?.write(to: &writer)
             writer.member("stream", UInt64(person.stream))
         }
         writer.member("token", token)
@@ -129,7 +129,7 @@ extension DeviceOwner {
         token = try fields.string(maybe: "token")
         guard let store = try fields.string(maybe: "store") else { return }
         person = Person(
-            store: store, history: try fields.string(maybe: "history"),
+            store: store, history: try fields.has("history") ? StoreHistory(wire: fields) : nil,
             stream: UInt32(clamping: try fields.integer("stream")))
     }
 

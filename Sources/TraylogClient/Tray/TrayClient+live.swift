@@ -69,7 +69,8 @@ extension TrayClient {
                 }
             } catch {
                 guard !Task.isCancelled, !isClosed else { return }
-                (isLive, confirmedAt) = (false, nil)
+                isLive = false
+                doubt()
                 guard activity != .erased else { return }
                 if clock.uptime - began > 30_000 { failures = 0 }
                 let isOver = error.group == .authentication || error.isOffline

@@ -15,7 +15,7 @@ extension TrayClient {
         guard !isClosed, activity != .erased else { return }
         if trigger == .foreground { isForeground = true }
         // The device may have slept.
-        if trigger != .idle { confirmedAt = nil }
+        if trigger != .idle { doubt() }
         retry?.cancel()
         retry = nil
         refreshFailures = 0
@@ -52,7 +52,7 @@ extension TrayClient {
     func failed(_ error: ClientError) {
         guard activity != .erased else { return }
         lastError = error
-        confirmedAt = nil
+        doubt()
         switch error.group {
         case .connectivity where error.isOffline:
             outbox.here { $0.goOffline(error.message) }
@@ -94,9 +94,11 @@ extension TrayClient {
     }
 
     /// Something answered with success.
-    private func succeeded() {
+    ///
+    /// - Parameter doubts: ``doubts`` when it was asked.
+    private func succeeded(_ doubts: Int) {
         lastError = nil
-        confirmedAt = clock.uptime
+        if doubts == self.doubts { confirmedAt = clock.uptime }
         refreshFailures = 0
         credentials?.cancel()
         credentials = nil
@@ -104,9 +106,15 @@ extension TrayClient {
         activity = .syncing
     }
 
+    /// The server's log may be another one.
+    func doubt() {
+        confirmedAt = nil
+        doubts += 1
+    }
+
     /// - Parameter reason: why there is no connection; nil where somebody asked for it.
     func connectionChanged(_ isOnline: Bool, _ reason: String?) {
-        confirmedAt = nil
+        doubt()
         guard isOnline else {
             if lastError?.isOffline != true {
                 lastError = reason.map {
@@ -133,7 +141,7 @@ extension TrayClient {
         if confirmed == nil || isDamaged { try await reload(.missing) }
         var snapshots = 0
         while let meta, !isClosed {
-            let replicas = replicas
+            let (replicas, doubts) = (replicas, doubts)
             let start = entityTag?.offset ?? meta.offset
             var request = ServiceRequest("GET", "\(path)/changes?offset=\(ServiceRequest.encode(start))")
             request.headers["If-None-Match"] = entityTag?.tag
@@ -152,7 +160,7 @@ extension TrayClient {
             guard !Task.isCancelled else { throw ClientError(.interrupted("cancelled")) }
             // The answer is about a replica that another one has replaced.
             guard replicas == self.replicas else { continue }
-            succeeded()
+            succeeded(doubts)
             let next = response.headers["stream-next-offset"] ?? start
             let isAtHead = response.headers["stream-up-to-date"] == "true" || response.status == 304
             if response.status != 304 {
@@ -304,9 +312,9 @@ extension TrayClient {
             // Pages that cannot be read cannot be replaced one by one either.
             do { try store.storage.storage.discardReplica() } catch { throw ClientError(storage: error) }
         }
-        var (snapshot, before): (Snapshot, Seq?)
+        var (snapshot, before, doubts): (Snapshot, Seq?, Int)
         repeat {
-            before = confirmed?.through
+            (before, doubts) = (confirmed?.through, self.doubts)
             snapshot = try await session.snapshot(path)
             guard activity != .erased else { throw .erased }
             guard !isClosed, !Task.isCancelled else { throw ClientError(.interrupted("cancelled")) }
@@ -318,7 +326,7 @@ extension TrayClient {
             throw .erased
         }
         do {
-            try replace(by: snapshot, continuity)
+            try replace(by: snapshot, continuity, asked: doubts)
         } catch {
             throw ClientError(storage: error)
         }
@@ -355,12 +363,15 @@ extension TrayClient {
             let bound = commonBound(with: snapshot)
             return bound > .zero ? .cut(after: bound) : .anotherStore
         }
-        let isOtherHistory = known.history != nil && new.history != nil && known.history != new.history
-        // A service that names no history says by what it refuses that it has another one.
-        let isUnsure = (known.history == nil || new.history == nil) && cause == .refusedOffset
-        if isOtherHistory || isUnsure || meta.map({ snapshot.asOf < $0.through }) ?? false {
+        if let old = known.history, let history = new.history {
+            // What was sent may have got lost, even if the replica had not come so far.
+            if old != history { return .cut(after: history.lastShared(with: old) ?? commonBound(with: snapshot)) }
+        } else if cause == .refusedOffset {
+            // A service that names no history says by what it refuses that it has another one.
             return .cut(after: commonBound(with: snapshot))
         }
+        // Not even so many events are left: somebody put older files in the place of the newer ones.
+        if let meta, snapshot.asOf < meta.through { return .cut(after: commonBound(with: snapshot)) }
         return known.stream != 0 && known.stream != new.stream ? .anotherPerson : .same
     }
 
@@ -379,7 +390,7 @@ extension TrayClient {
         return bound
     }
 
-    private func replace(by snapshot: Snapshot, _ continuity: Continuity) throws {
+    private func replace(by snapshot: Snapshot, _ continuity: Continuity, asked doubts: Int) throws {
         let (first, asOf) = (snapshot.pages[0], snapshot.asOf)
         var new = ReplicaMeta(
             user: user, store: first.store, offset: first.offset, through: asOf, secret: ReplicaMeta.newSecret(),
@@ -419,7 +430,7 @@ extension TrayClient {
         // It follows the stream of the replica before.
         live?.cancel()
         (live, isLive) = (nil, false)
-        succeeded()
+        succeeded(doubts)
         switch continuity {
         case .same, .anotherPerson: break
         case .cut:

@@ -57,6 +57,8 @@ public actor TrayClient {
     var basis: Substring?
     /// When the server last showed that its log is the replica's; nil after anything that could mean another log.
     var confirmedAt: Int64?
+    /// How often something could mean another log; an answer to a request from before says nothing about it.
+    var doubts = 0
     /// The reload that is under way; whoever needs one, too, waits for it.
     var reloading: Task<Result<Void, ClientError>, Never>?
     /// What the client does; ``TrayStatus/erased`` is the last that it does.

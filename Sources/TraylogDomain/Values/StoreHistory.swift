@@ -2,8 +2,8 @@
 ///
 /// A copy of a store, such as a backup, has the same events as the store up to the moment at which it was made. Once both are
 /// written to, they go different ways: event 120 of the one is not event 120 of the other. So a copy begins a new history when
-/// it is opened for writing. Whoever keeps a seq to go on from keeps ``mark(at:)`` beside it, and asks with
-/// ``holds(_:at:)`` whether the seq still names the same event.
+/// it is opened for writing. To go on from a seq later, keep its ``mark(at:)`` beside it, and ask with ``holds(_:at:)`` whether it
+/// still names the same event.
 ///
 /// ```swift
 /// let seq = try await store.head()
@@ -52,32 +52,46 @@ public struct StoreHistory: Hashable, Sendable {
         forks.append(Fork(id: id, after: head))
     }
 
+    /// Names this history among all copies; empty in a store that is no copy. Another one than before says that the store was
+    /// restored, even where a reader has lost nothing by it.
+    ///
+    /// It has only letters and digits, at most 13, and does not say which of two histories is later.
+    public var mark: String { forks.last?.mark ?? "" }
+
     /// The history in which event `seq` was stored: 0 for the one that every store begins with.
     package func id(at seq: Seq) -> UInt64 { forks.last { $0.after < seq }?.id ?? 0 }
 
     /// Names the history in which event `seq` was stored; empty for the one that every store begins with.
-    ///
-    /// It has only letters and digits, at most 13, and does not say which of two histories is later.
-    public func mark(at seq: Seq) -> String {
-        forks.last { $0.after < seq }?.mark ?? ""
-    }
-
-    /// - Throws: ``Refusal/rewound(_:lastShared:)``.
-    package func check(_ id: UInt64?, at seq: Seq) throws(Refusal) {
-        guard let id, id != self.id(at: seq) else { return }
-        throw .rewound(seq, lastShared: lastShared(with: id == 0 ? "" : String(id, radix: 36)))
-    }
-
-    /// - Throws: ``Refusal/rewound(_:lastShared:)`` unless both histories have the same event.
-    package func check(_ other: StoreHistory, at seq: Seq) throws(Refusal) {
-        guard id(at: seq) != other.id(at: seq) else { return }
-        throw .rewound(seq, lastShared: lastShared(with: other))
-    }
+    public func mark(at seq: Seq) -> String { forks.last { $0.after < seq }?.mark ?? "" }
 
     /// Whether event `seq` of the history with this mark is event `seq` of this store.
     ///
     /// A seq beyond the head is held if the store's next events will be of that history, too.
-    public func holds(_ mark: String, at seq: Seq) -> Bool { self.mark(at: seq) == mark }
+    ///
+    /// - Parameter mark: ``mark(at:)`` of the store when the event was read.
+    public func holds(_ mark: String, at seq: Seq) -> Bool {
+        guard let index = index(of: mark) else { return false }
+        return index == forks.count || seq <= forks[index].after
+    }
+
+    /// The fork that ended the history with a mark: the number of forks for one that goes on, nil for one that is not known.
+    private func index(of mark: String) -> Int? {
+        mark.isEmpty ? 0 : forks.firstIndex { $0.mark == mark }.map { $0 + 1 }
+    }
+
+    /// - Throws: ``Refusal/rewound(_:lastShared:)``.
+    package func check(_ id: UInt64?, at seq: Seq) throws(Refusal) {
+        guard let id else { return }
+        let mark = id == 0 ? "" : String(id, radix: 36)
+        guard !holds(mark, at: seq) else { return }
+        throw .rewound(seq, lastShared: lastShared(with: mark))
+    }
+
+    /// - Throws: ``Refusal/rewound(_:lastShared:)`` unless both histories have the same event.
+    package func check(_ other: StoreHistory, at seq: Seq) throws(Refusal) {
+        guard !holds(other.mark(at: seq), at: seq) else { return }
+        throw .rewound(seq, lastShared: lastShared(with: other))
+    }
 
     /// The last event that two stores share whose histories part somewhere; nil if one of them goes on where the other ends.
     public func lastShared(with other: StoreHistory) -> Seq? {
@@ -85,11 +99,9 @@ public struct StoreHistory: Hashable, Sendable {
         return [forks, other.forks].compactMap { $0.count > common ? $0[common].after : nil }.min()
     }
 
-    /// The last event that this store shares with the history of a mark; nil if it knows no such history.
+    /// The last event that this store shares with the history of a mark; nil if it knows no such history, or goes on with it.
     public func lastShared(with mark: String) -> Seq? {
-        if mark.isEmpty { return forks.first?.after }
-        guard let index = forks.firstIndex(where: { $0.mark == mark }) else { return nil }
-        return index + 1 < forks.count ? forks[index + 1].after : nil
+        index(of: mark).flatMap { $0 < forks.count ? forks[$0].after : nil }
     }
 }
 

@@ -22,16 +22,8 @@ final class SimulatedService: ServiceTransport, TokenSource {
         case signInPage(Int)
     }
 
-    /// A backup, and the histories that it is from.
     struct Backup {
         let directory: String
-        fileprivate let histories: [History]
-    }
-
-    /// A part of the log's way: a restore begins another one after an event.
-    fileprivate struct History {
-        let name: String
-        let start: Seq
     }
 
     private struct State {
@@ -42,8 +34,6 @@ final class SimulatedService: ServiceTransport, TokenSource {
         var validToken = "good"
         var givenToken = "good"
         var strangeKind: String?
-        var histories = [History(name: "h0", start: .zero)]
-        var restores = 0
         var revokedTokens: Set<String> = []
         /// Each stream that is opened ends for this reason; nil: there are no streams.
         var endReason: String?
@@ -84,7 +74,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
     func backUp() async throws -> Backup {
         let directory = newDirectory()
         try await store.backup(to: directory)
-        return Backup(directory: directory, histories: state.withLock { $0.histories })
+        return Backup(directory: directory)
     }
 
     /// Puts a copy of a backup in the store's place: its log goes on in a history of its own.
@@ -95,12 +85,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
         var options = StoreOptions()
         (options.ticking, options.durability) = (.manual, .relaxed)
         let restored = try Store.open(directory, options: options)
-        let head = try await restored.head()
-        state.withLock { state in
-            state.restores += 1
-            state.histories = backup.histories + [History(name: "h\(state.restores)", start: head)]
-            state.store = restored
-        }
+        state.withLock { $0.store = restored }
     }
 
     private func newDirectory() -> String {
@@ -249,21 +234,21 @@ final class SimulatedService: ServiceTransport, TokenSource {
             let digits = String(number)
             return String(repeating: "0", count: width - digits.count) + digits
         }
-        let history = state.withLock { $0.histories.last?.name ?? "" }
+        let known = try store.blocking.storeHistory()
+        let history = "\(known.mark).\(known.mark(at: seq))"
         return
             "\(try store.blocking.storeIdentity())_\(history)_\(padded(UInt64(stream), 10))_\(padded(seq.rawValue, 20))"
     }
 
     /// Why an offset cannot be read: what it names is of another store, history or person.
     private func refusal(_ offset: String, of user: String, _ stream: UInt32) throws -> ServiceResponse? {
-        let parts = offset.split(separator: "_").map(String.init)
+        let parts = offset.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 4, let owner = UInt32(parts[2]), let number = UInt64(parts[3]) else { return nil }
         guard try parts[0] == store.blocking.storeIdentity() else {
             return problem(400, "invalid", "is not of this feed")
         }
-        let histories = state.withLock { $0.histories }
-        guard let place = histories.firstIndex(where: { $0.name == parts[1] }) else { return problem(410, "rewound") }
-        if place + 1 < histories.count, Seq(number) > histories[place + 1].start { return problem(410, "rewound") }
+        guard try store.blocking.storeHistory().holds(String(parts[1].drop { $0 != "." }.dropFirst()), at: Seq(number))
+        else { return problem(410, "rewound") }
         guard owner != stream, owner != 0 else { return nil }
         if try store.blocking.isErased(stream: owner) { return problem(410, "erased") }
         return problem(400, "invalid", "is not of this feed")
@@ -282,7 +267,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
             let head = try store.blocking.treeHead()
             headers["traylog-tree-head"] = "\(head.size):\(head.root.hex)"
         }
-        let history = state.withLock { $0.histories.last?.name ?? "" }
+        let history = changes.history.mark(at: changes.through)
         headers["etag"] = "\"\(history)-\(after)-\(changes.events.isEmpty ? after : changes.through)\""
         if headers["etag"] == request.headers["If-None-Match"] { return ServiceResponse(status: 304, headers: headers) }
         let strange = state.withLock { state in
@@ -308,7 +293,15 @@ final class SimulatedService: ServiceTransport, TokenSource {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("store", try store.blocking.storeIdentity())
-        writer.member("history", state.withLock { $0.histories.last?.name })
+        writer.name("history")
+        writer.beginArray()
+        for fork in snapshot.history.forks {
+            writer.beginObject()
+            writer.member("mark", fork.mark)
+            writer.member("after", fork.after)
+            writer.endObject()
+        }
+        writer.endArray()
         writer.member("stream", UInt64(snapshot.stream))
         writer.member("asOf", snapshot.asOf)
         writer.member("offset", try offset(snapshot.stream, snapshot.asOf))
