@@ -233,8 +233,9 @@ extension TrayClient {
         let basis = ReplicaMeta.basis(of: next)
         guard basis == ReplicaMeta.basis(of: meta.offset) || basis == self.basis else {
             // The answer is of another history than the replica: a snapshot says what became of it.
-            self.basis = basis
             try await reload(.refusedOffset)
+            // Only now: a reload that fails has to be tried again.
+            self.basis = basis
             return false
         }
         guard !texts.isEmpty || through > meta.through else { return true }

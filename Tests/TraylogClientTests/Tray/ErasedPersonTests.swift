@@ -123,9 +123,9 @@ struct ErasedPersonTests {
         try await withClient(clock: clock, before: fill) { tested in
             while await tested.client.status != .upToDate(through: 3) { await Task.yield() }
             tested.service.endStreams(reason)
-            await tested.client.setLive(true)
             var now: Int64 = 0
             let before = tested.service.requests.count
+            await tested.client.setLive(true)
             for (index, wait) in ([1_000, 2_000, 4_000, 5_000, 5_000] as [Int64]).enumerated() {
                 now += wait
                 await clock.sleeping(until: now)
