@@ -123,7 +123,7 @@ private final class LocalServer: ServiceTransport, TokenSource {
 
     private func offset(_ stream: UInt32, _ seq: Seq) async throws -> String {
         let digits = seq.description
-        return "\(try store.blocking.storeIdentity())_\(stream)_" + String(repeating: "0", count: 20 - digits.count)
+        return "\(try await store.storeIdentity())_\(stream)_" + String(repeating: "0", count: 20 - digits.count)
             + digits
     }
 
@@ -160,7 +160,7 @@ private final class LocalServer: ServiceTransport, TokenSource {
 
     private func head(_ page: TraySnapshot) async throws -> String {
         """
-        {"store":"\(try store.blocking.storeIdentity())","stream":\(page.stream),"asOf":\(page.asOf),\
+        {"store":"\(try await store.storeIdentity())","stream":\(page.stream),"asOf":\(page.asOf),\
         "offset":"\(try await offset(page.stream, page.asOf))","floor":\(page.floor),"tray":\(page.tray.json),\
         "mutedThreads":[],"mutedCategories":[],"topics":[],"voided":[]}
 

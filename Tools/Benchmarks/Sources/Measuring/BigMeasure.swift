@@ -38,12 +38,18 @@ struct BigMeasure {
 
     private func appends() async throws -> Double {
         let store = try Store.open(setup.directory, options: setup.options)
-        defer { store.blocking.close() }
         var workload = setup.workload
         let events = 2 * Workload.pool
         let batches = workload.batches(Workload.pool, size: CasePlan.batch)
         let watch = Stopwatch()
-        try await BulkMeasure.append(batches, events: events, to: store)
-        return Double(events) / watch.seconds
+        do {
+            try await BulkMeasure.append(batches, events: events, to: store)
+        } catch {
+            await store.close()
+            throw error
+        }
+        let seconds = watch.seconds
+        await store.close()
+        return Double(events) / seconds
     }
 }
