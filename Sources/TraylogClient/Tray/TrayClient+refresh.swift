@@ -157,7 +157,7 @@ extension TrayClient {
                 try await recover(from: error)
                 continue
             }
-            guard !Task.isCancelled else { throw ClientError(.interrupted("cancelled")) }
+            guard !Task.isCancelled, !isStopped else { throw ClientError(.interrupted("cancelled")) }
             // The answer is about a replica that another one has replaced.
             guard replicas == self.replicas else { continue }
             succeeded(doubts)
@@ -209,6 +209,9 @@ extension TrayClient {
     }
 
     private static let sureMilliseconds: Int64 = 10_000
+
+    /// Whether the app works offline: what is shown stays then, so that nobody marks an item that was exchanged a moment ago.
+    private var isStopped: Bool { outbox.here { $0.isStopped } }
 
     var path: String { "/v1/users/\(ServiceRequest.encode(user))" }
 
@@ -318,7 +321,7 @@ extension TrayClient {
             (before, doubts) = (confirmed?.through, self.doubts)
             snapshot = try await session.snapshot(path)
             guard activity != .erased else { throw .erased }
-            guard !isClosed, !Task.isCancelled else { throw ClientError(.interrupted("cancelled")) }
+            guard !isClosed, !Task.isCancelled, !isStopped else { throw ClientError(.interrupted("cancelled")) }
             // Changes may have come meanwhile that the snapshot does not have.
         } while confirmed?.through != before && confirmed.map { snapshot.asOf < $0.through } ?? false
         let continuity = continuity(with: snapshot, cause)
