@@ -6,13 +6,13 @@ import TraylogDomain
 
 /// The built program, killed while it compacts a store or erases somebody.
 @Suite struct KilledCompactionTests {
-    @Test(arguments: seeds(1, long: 12))
+    @Test(arguments: seeds(1, nightly: 12))
     func aKilledCompactionIsBeforeOrAfterAndTheNextOneFinishesIt(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var life = CompactedLife(seed: seed, directory: directory)
             try life.append(500)
             var (kills, finished, round) = (0, 0, 0)
-            while kills < (isLong ? 80 : 14) || finished < 2 {
+            while kills < sized(14, nightly: 80) || finished < 2 {
                 round += 1
                 try within("seed \(seed), round \(round)") {
                     try life.append(life.random.between(1, 12))
@@ -32,13 +32,13 @@ import TraylogDomain
         }
     }
 
-    @Test(arguments: seeds(1, long: 12))
+    @Test(arguments: seeds(1, nightly: 12))
     func aKilledErasureIsBeforeOrAfterAndTheNextOneFinishesIt(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var life = CompactedLife(seed: ~seed, directory: directory)
             try life.append(200)
             var (kills, round) = (0, 0)
-            while kills < (isLong ? 60 : 8) {
+            while kills < sized(8, nightly: 60) {
                 round += 1
                 try within("seed \(seed), round \(round)") {
                     let person = "zq-person-\(round)-zq"

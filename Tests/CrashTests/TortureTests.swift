@@ -6,7 +6,7 @@ import Testing
 @Suite struct TortureTests {
     @Test(.enabled(if: SharedLibrary.compiler != nil, "needs cc, to compile the injector"))
     func whereverAWriteOrASyncFailsTheCallerIsToldAndNothingIsLost() throws {
-        let report = try torture("faults", seed: 1, count: isLong ? nil : 150)
+        let report = try torture("faults", seed: 1, count: sized(150, nightly: nil))
         #expect(report.isClean, "\(report)")
         #expect(isLong || report.points == 150)
         #expect(report.acknowledged > 0)
@@ -17,9 +17,9 @@ import Testing
             if: SmallFileSystem.allCases.contains { $0.obstacle == nil },
             "needs root, to mount a small file system"))
     func aFullDiskIsCalledThatAndWithRoomAgainAppendsGoOn() throws {
-        let report = try torture("full-disk", seed: 1, count: isLong ? 200 : 8)
+        let report = try torture("full-disk", seed: 1, count: sized(8, nightly: 200))
         #expect(report.isClean, "\(report)")
-        #expect(report.points == (isLong ? 200 : 8))
+        #expect(report.points == sized(8, nightly: 200))
     }
 
     /// What went wrong is said on standard error, with the seed.

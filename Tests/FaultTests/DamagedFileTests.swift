@@ -3,29 +3,29 @@ import Testing
 
 /// Whatever bytes the data file has: no process is ended by a signal, and no answer is wrong without an error.
 ///
-/// `TRAYLOG_LONG_TESTS=1` damages some thousand copies. A failure names the seed and the damage;
+/// `TRAYLOG_TESTS=nightly` damages some thousand copies. A failure names the seed and the damage;
 /// `traylog-damage run KIND COUNT SEED` repeats it.
 @Suite struct DamagedFileTests {
-    private static let seeds = TestSupport.seeds(1, long: 4)
+    private static let seeds = TestSupport.seeds(1, nightly: 4)
 
     @Test(arguments: seeds)
     func aFlippedBitAnywhereIsNamedOrChangesNothing(seed: UInt64) throws {
-        try check(.flips, isLong ? 500 : 30, seed)
+        try check(.flips, sized(30, quick: 6, nightly: 500), seed)
     }
 
     @Test(arguments: seeds)
     func aFlippedBitInWhatLMDBGoesByIsNamedOrChangesNothing(seed: UInt64) throws {
-        try check(.structure, isLong ? 500 : 40, seed)
+        try check(.structure, sized(40, quick: 8, nightly: 500), seed)
     }
 
     @Test(arguments: seeds)
     func aFileThatEndsEarlyIsNamedOrMissesNothing(seed: UInt64) throws {
-        try check(.cuts, isLong ? 100 : 30, seed)
+        try check(.cuts, sized(30, quick: 6, nightly: 100), seed)
     }
 
     private func check(_ kind: Damage.Kind, _ count: Int, _ seed: UInt64) throws {
         try withTemporaryDirectory { directory in
-            let loop = try DamageLoop(directory: directory, seed: seed, steps: isLong ? 4_000 : 800)
+            let loop = try DamageLoop(directory: directory, seed: seed, steps: sized(800, nightly: 4_000))
             let report = try loop.run(kind, count: count, programEvery: 10)
             #expect(report.copies == count)
             #expect(report.failures.isEmpty, "\(report.summary)\n\(report.failures.joined(separator: "\n"))")

@@ -12,7 +12,7 @@ import TraylogLMDB
 
 /// Rows of a store that somebody forged, with checksums that are right: every call ends, with an answer or an error.
 @Suite struct ForgedStoreTests {
-    @Test(arguments: seeds(4, long: 400))
+    @Test(arguments: seeds(4, nightly: 400))
     func aForgedStoreNeverEndsTheProcess(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var random = SeededRandom(seed: seed)

@@ -34,5 +34,3 @@ package func sized<Size>(_ full: Size, quick: Size? = nil, nightly: Size) -> Siz
 package func seeds(_ full: UInt64, quick: UInt64? = nil, nightly: UInt64) -> Range<UInt64> {
     0..<sized(full, quick: quick, nightly: nightly)
 }
-
-package func seeds(_ count: UInt64, long: UInt64) -> Range<UInt64> { seeds(count, nightly: long) }

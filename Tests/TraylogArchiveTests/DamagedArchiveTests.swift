@@ -32,10 +32,10 @@ import TraylogLog
         }
     }
 
-    @Test(arguments: seeds(2, long: 40))
+    @Test(arguments: seeds(2, nightly: 40))
     func everyChangeOfALargerOneIsFound(seed: UInt64) throws {
         try withArchive(1_500, seed: seed) { path, sound, random throws in
-            for round in 0..<(isLong ? 200 : 10) {
+            for round in 0..<sized(10, nightly: 200) {
                 var bytes = sound
                 for _ in 0..<random.between(1, 4) {
                     let start = random.below(bytes.count)
@@ -50,7 +50,7 @@ import TraylogLog
     }
 
     /// Whoever reads on after damage gets an error, or what was written.
-    @Test(arguments: seeds(4, long: 100))
+    @Test(arguments: seeds(4, nightly: 100))
     func whatIsReadIsNeverAnythingElse(seed: UInt64) throws {
         try withArchive(1_500, seed: seed) { path, sound, random throws in
             let events = try ArchiveReader.open(path).events()
@@ -115,7 +115,7 @@ import TraylogLog
     }
 
     /// Under checksums that are right stands anything.
-    @Test(arguments: seeds(40, long: 5_000))
+    @Test(arguments: seeds(40, nightly: 5_000))
     func bytesOfAnyKindNeverEndTheProcess(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var random = SeededRandom(seed: seed)

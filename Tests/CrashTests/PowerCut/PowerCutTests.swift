@@ -5,13 +5,13 @@ import Testing
 /// Power cuts, simulated: a program's writes and syncs are recorded, and its store is put together as a disk may have
 /// it at some moment, from all that was synced and any pieces of the rest.
 ///
-/// A failure names the point and keeps the recording. `TRAYLOG_LONG_TESTS=1` checks some ten thousand points.
+/// A failure names the point and keeps the recording. `TRAYLOG_TESTS=nightly` checks some ten thousand points.
 @Suite(.enabled(if: SharedLibrary.compiler != nil, "needs cc, to compile the recorder"))
 struct PowerCutTests {
-    private static let points = isLong ? 300 : 40
-    private static let steps = isLong ? 150 : 60
+    private static let points = sized(40, quick: 12, nightly: 300)
+    private static let steps = sized(60, quick: 40, nightly: 150)
 
-    @Test(arguments: PowerCutWorkload.ofAStore, seeds(1, long: 3))
+    @Test(arguments: PowerCutWorkload.ofAStore, seeds(1, nightly: 3))
     func aDurableStoreLosesNothingThatWasAcknowledged(workload: PowerCutWorkload, seed: UInt64) throws {
         let report = try check(workload, isRelaxed: false, seed)
         #expect(report.points == Self.points)
@@ -19,14 +19,14 @@ struct PowerCutTests {
         #expect(report.behind == 0)
     }
 
-    @Test(arguments: PowerCutWorkload.ofAStore, seeds(1, long: 3))
+    @Test(arguments: PowerCutWorkload.ofAStore, seeds(1, nightly: 3))
     func aRelaxedStoreLosesAtMostItsLastCommit(workload: PowerCutWorkload, seed: UInt64) throws {
         let report = try check(workload, isRelaxed: true, seed)
         #expect(report.points == Self.points)
         #expect(report.torn > 0)
     }
 
-    @Test(arguments: seeds(1, long: 3))
+    @Test(arguments: seeds(1, nightly: 3))
     func anOutboxLosesNoEntryThatWasStored(seed: UInt64) throws {
         let report = try check(.outbox, isRelaxed: false, seed)
         #expect(report.points == Self.points)
@@ -35,7 +35,7 @@ struct PowerCutTests {
 
     @Test func anOutboxOpensByItselfWhateverMomentOfItsCreationWasTheLast() throws {
         let report = try Recorder.withRecording(.outbox, isRelaxed: false, seed: 1, steps: 6) { recorder in
-            try recorder.check(isLong ? 3_000 : 100, isCreation: true)
+            try recorder.check(sized(100, nightly: 3_000), isCreation: true)
         }
         #expect(report.torn > 0)
     }
@@ -43,7 +43,7 @@ struct PowerCutTests {
     @Test(arguments: [false, true])
     func aStoreOpensByItselfWhateverMomentOfItsCreationWasTheLast(isRelaxed: Bool) throws {
         let report = try Recorder.withRecording(.commands, isRelaxed: isRelaxed, seed: 1, steps: 6) { recorder in
-            try recorder.check(isLong ? 3_000 : 150, isCreation: true)
+            try recorder.check(sized(150, quick: 40, nightly: 3_000), isCreation: true)
         }
         #expect(report.torn > 0)
     }
@@ -56,7 +56,9 @@ struct PowerCutTests {
 }
 
 /// The tests above are worth what they would find.
-@Suite(.enabled(if: SharedLibrary.compiler != nil, "needs cc, to compile the recorder"))
+@Suite(
+    .enabled(if: SharedLibrary.compiler != nil, "needs cc, to compile the recorder"),
+    .enabled(if: TestLength.current != .quick, "tests the tests of power cuts: runs in full length"))
 struct PowerCutDetectionTests {
     @Test(arguments: PlantedFault.allCases.filter { $0 != .none })
     func aPlantedFaultIsFound(fault: PlantedFault) throws {

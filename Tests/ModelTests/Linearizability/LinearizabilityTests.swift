@@ -7,7 +7,7 @@ import TraylogPlatform
 
 /// Many clients at once, in this process and in others: one order of events explains what all of them were told.
 @Suite struct LinearizabilityTests {
-    @Test(arguments: seeds(2, long: 40))
+    @Test(arguments: seeds(2, nightly: 40))
     func oneOrderOfEventsExplainsAllAnswers(seed: UInt64) async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "traylog-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -51,7 +51,7 @@ import TraylogPlatform
             var commands = ClientCommands(seed: seed &* 1_000 &+ UInt64(number))
             var random = SeededRandom(seed: ~seed &- UInt64(number))
             do {
-                for _ in 0..<(isLong ? 60 : 25) {
+                for _ in 0..<sized(25, nightly: 60) {
                     try recorder.perform(commands.next(), on: store, as: "thread \(number)")
                     try recorder.ask(store, commands.user(), as: "thread \(number)", &random)
                 }
@@ -65,7 +65,7 @@ import TraylogPlatform
     private func task(_ store: Store, _ number: Int, _ seed: UInt64, _ recorder: HistoryRecorder) async {
         var commands = ClientCommands(seed: seed &* 1_000 &+ UInt64(100 + number))
         do {
-            for _ in 0..<(isLong ? 60 : 25) {
+            for _ in 0..<sized(25, nightly: 60) {
                 try await recorder.perform(commands.next(), on: store, as: "task \(number)")
                 let (began, user) = (recorder.tick(), commands.user())
                 recorder.add("task \(number)", since: began, .tray(try await store.tray(of: user)))
@@ -79,7 +79,7 @@ import TraylogPlatform
     private func outside(_ path: String, _ recorder: HistoryRecorder) -> OSThread {
         startThread("outside") {
             do {
-                for round in 0..<(isLong ? 30 : 8) {
+                for round in 0..<sized(8, nightly: 30) {
                     let user = ClientCommands.users[round % ClientCommands.users.count]
                     try recorder.askOutside(TraylogProgram(store: path), user, as: "process \(round)")
                 }

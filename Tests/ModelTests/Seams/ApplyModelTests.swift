@@ -4,15 +4,15 @@ import Traylog
 
 /// Random histories that one store decides, applied to others in groups of any size.
 @Suite struct ApplyModelTests {
-    @Test(arguments: seeds(3, long: 150))
+    @Test(arguments: seeds(3, nightly: 150))
     func aFollowerHasTheSameBytesRootAndAnswers(seed: UInt64) throws {
         try follow(seed, .typical, rounds: 5, steps: 70)
     }
 
-    @Test(arguments: seeds(1, long: 60))
+    @Test(arguments: seeds(1, nightly: 60))
     func soItHasForALargeTray(seed: UInt64) throws { try follow(seed, .heavy, rounds: 2, steps: 300) }
 
-    @Test(arguments: seeds(2, long: 80))
+    @Test(arguments: seeds(2, nightly: 80))
     func aFollowerThatTakesOverGoesOnAsTheFirstOneWould(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var run = try ModelRun(seed: seed, mix: HistoryMix.typical.with(.all)) {

@@ -5,7 +5,7 @@ import Traylog
 /// Readers who stay while people are erased and others get their names.
 @Suite struct ErasedStreamModelTests {
     /// 200 histories in the quick run.
-    @Test(arguments: seeds(20, long: 200))
+    @Test(arguments: seeds(20, quick: 3, nightly: 200))
     func everyReaderGetsOnePersonsNotificationsAndAllOfThem(block: UInt64) async throws {
         for seed in block * 10..<block * 10 + 10 {
             let run = try Run(seed: seed)

@@ -4,19 +4,19 @@ import Traylog
 
 /// A snapshot at any moment and the changes after it, folded away from the store, against the store's own answers.
 @Suite struct ReplicaModelTests {
-    @Test(arguments: seeds(4, long: 200))
+    @Test(arguments: seeds(4, quick: 1, nightly: 200))
     func aSnapshotAndTheChangesAfterItGiveEveryAnswer(seed: UInt64) throws {
         try play(seed, .typical, rounds: 8, steps: 60)
     }
 
-    @Test(arguments: seeds(2, long: 100))
+    @Test(arguments: seeds(2, quick: 1, nightly: 100))
     func theyDoWhereEveryCommandMeetsTheOneBefore(seed: UInt64) throws {
         try play(seed, .crowded, rounds: 8, steps: 40)
     }
 
-    @Test(arguments: seeds(1, long: 30))
+    @Test(arguments: seeds(1, nightly: 30))
     func theyDoForALargeTray(seed: UInt64) throws {
-        try play(seed, .heavy, rounds: 3, steps: isLong ? 1_500 : 350)
+        try play(seed, .heavy, rounds: 3, steps: sized(350, nightly: 1_500))
     }
 }
 

@@ -5,24 +5,26 @@ import Traylog
 
 /// Stores that are compacted again and again, against a model that only hides what left the log.
 @Suite struct CompactionModelTests {
-    @Test(arguments: seeds(4, long: 150))
+    @Test(arguments: seeds(4, quick: 1, nightly: 150))
     func answersFromTheFloorOnStayWhateverWasDropped(seed: UInt64) throws {
         try play(seed, .typical, options(), rounds: 5, steps: 80)
     }
 
-    @Test(arguments: seeds(3, long: 100))
+    @Test(arguments: seeds(3, quick: 1, nightly: 100))
     func answersStayWhileStatesAreFlushedAndEvictedAllTheTime(seed: UInt64) throws {
         try play(seed, .typical, .tiny(), rounds: 5, steps: 80, reopenPercent: 30)
     }
 
-    @Test(arguments: seeds(2, long: 60))
+    @Test(arguments: seeds(2, quick: 1, nightly: 60))
     func answersStayWhereEveryCommandMeetsTheOneBefore(seed: UInt64) throws {
         try play(seed, .crowded, .tiny(), rounds: 6, steps: 50, reopenPercent: 30)
     }
 
-    @Test(arguments: seeds(1, long: 20))
+    @Test(
+        .enabled(if: TestLength.current != .quick, "a large tray: runs in full length"),
+        arguments: seeds(1, nightly: 20))
     func aLargeTrayStays(seed: UInt64) throws {
-        try play(seed, .heavy, .tiny(), rounds: 4, steps: isLong ? 1_500 : 400, reopenPercent: 30)
+        try play(seed, .heavy, .tiny(), rounds: 4, steps: sized(400, nightly: 1_500), reopenPercent: 30)
     }
 }
 

@@ -6,48 +6,52 @@ import TraylogDomain
 
 /// The store against the naive model, on random histories.
 ///
-/// `TRAYLOG_LONG_TESTS=1` plays many more seeds; a failure names the seed and the step.
+/// `TRAYLOG_TESTS=nightly` plays many more seeds; a failure names the seed and the step.
 @Suite struct StoreModelTests {
     /// What the store can do by now; raise it as commands arrive.
     static let features: HistoryMix.Features = .all
 
-    @Test(arguments: seeds(3, long: 100))
+    @Test(arguments: seeds(3, quick: 1, nightly: 100))
     func theStoreAgreesAfterEveryFewCommands(seed: UInt64) throws {
         try play(seed, .typical, steps: 300, checkEvery: 15)
     }
 
-    @Test(arguments: seeds(3, long: 100))
+    @Test(arguments: seeds(3, quick: 1, nightly: 100))
     func theStoreAgreesWhenEveryCommandMeetsTheOneBefore(seed: UInt64) throws {
         try play(seed, .crowded, steps: 200, checkEvery: 10)
     }
 
-    @Test(arguments: seeds(3, long: 100))
+    @Test(arguments: seeds(3, quick: 1, nightly: 100))
     func theStoreAgreesWithReopeningInBetween(seed: UInt64) throws {
         try play(seed, .typical, steps: 240, checkEvery: 12, reopenPercent: 60)
     }
 
-    @Test(arguments: seeds(3, long: 100))
+    @Test(arguments: seeds(3, quick: 1, nightly: 100))
     func theStoreAgreesWhileItFlushesAndEvictsAllTheTime(seed: UInt64) throws {
         try play(seed, .typical, .tiny(), steps: 300, checkEvery: 15, reopenPercent: 20)
     }
 
-    @Test(arguments: seeds(1, long: 20))
+    @Test(arguments: seeds(1, nightly: 20))
     func manyUsersAgreeWhileTheyAreEvicted(seed: UInt64) throws {
         try play(seed, .crowd, .tiny(), steps: 500, checkEvery: 50, reopenPercent: 20, finish: .sample(4))
     }
 
-    @Test(arguments: seeds(1, long: 10))
+    @Test(
+        .enabled(if: TestLength.current != .quick, "a large tray: runs in full length"),
+        arguments: seeds(1, nightly: 10))
     func aLargeTrayAgrees(seed: UInt64) throws {
-        try play(seed, .heavy, .tiny(), steps: isLong ? 6_000 : 1_500, checkEvery: 250, finish: .sample(40))
+        try play(seed, .heavy, .tiny(), steps: sized(1_500, nightly: 6_000), checkEvery: 250, finish: .sample(40))
     }
 
     /// Marks by thread and category, undo, collapse, snooze and wake meet in a tray that keeps counts of them.
-    @Test(arguments: seeds(2, long: 40))
+    @Test(
+        .enabled(if: TestLength.current != .quick, "a large tray: runs in full length"),
+        arguments: seeds(2, nightly: 40))
     func aLargeTrayThatIsMarkedInBulkAgrees(seed: UInt64) throws {
-        try play(seed, .bulky, .tiny(), steps: isLong ? 4_000 : 1_300, checkEvery: 130, finish: .sample(30))
+        try play(seed, .bulky, .tiny(), steps: sized(1_300, nightly: 4_000), checkEvery: 130, finish: .sample(30))
     }
 
-    @Test(arguments: seeds(2, long: 60))
+    @Test(arguments: seeds(2, quick: 1, nightly: 60))
     func transactionsAndGroupsAgree(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var run = try ModelRun(seed: seed, mix: .typical.with(Self.features)) {

@@ -78,7 +78,11 @@ struct RestoredServerTests {
     }
 
     /// Backups, restores to any of them, growth, marks, messages, storms, and sleep.
-    @Test(arguments: UInt64(0)..<20)
+    /// Ten lives each; the quick form of the tests has 20 lives.
+    private static let blocks: UInt64 =
+        (ProcessInfo.processInfo.environment["TRAYLOG_TESTS"] ?? "quick") == "quick" ? 2 : 20
+
+    @Test(arguments: 0..<blocks)
     func aSleepingDeviceConvergesWithoutHelp(block: UInt64) async throws {
         for seed in block * 10..<block * 10 + 10 {
             try await withClient(seed: seed, before: fill) { tested in

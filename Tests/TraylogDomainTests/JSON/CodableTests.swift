@@ -7,7 +7,7 @@ import Testing
 
 /// `Codable` is the JSON that the program prints, in both directions, for random values.
 @Suite struct CodableTests {
-    @Test(arguments: UInt64(0)..<20)
+    @Test(arguments: seeds(20, quick: 3, nightly: 200))
     func whatTheEncoderWritesIsTheJSONForm(seed: UInt64) throws {
         var random = RandomCommands(seed: seed)
         for _ in 0..<40 {
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(0)..<20)
+    @Test(arguments: seeds(20, quick: 3, nightly: 200))
     func partsHaveTheFormThatTheyHaveInTheWhole(seed: UInt64) throws {
         var random = RandomCommands(seed: seed)
         for _ in 0..<40 {
@@ -39,7 +39,7 @@ import Testing
         #expect(try JSONDecoder().decode(InboxQuery.self, from: Data("{}".utf8)) == InboxQuery())
     }
 
-    @Test(arguments: UInt64(0)..<20)
+    @Test(arguments: seeds(20, quick: 3, nightly: 200))
     func errorsComeBackFromTheirNameAndMessage(seed: UInt64) throws {
         var random = RandomCommands(seed: seed)
         for _ in 0..<40 {

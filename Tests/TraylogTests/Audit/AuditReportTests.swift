@@ -8,7 +8,7 @@ import TestSupport
 @Suite struct AuditReportTests {
     private static let mix = HistoryMix.typical.with(.all)
 
-    @Test(arguments: StoreWay.allCases, seeds(2, long: 40))
+    @Test(arguments: StoreWay.allCases, seeds(2, nightly: 40))
     func everyStepIsWhatQueriesOfThatMomentSay(way: StoreWay, seed: UInt64) throws {
         try TestedStore.with(way) { tested in
             let users = try tested.play(seed: seed, steps: 150, mix: Self.mix)
@@ -48,7 +48,7 @@ import TestSupport
     private func counts(_ counts: TrayCounts) -> [Int] { [counts.unseen, counts.unread, counts.total] }
     private func counts(_ tray: Tray) -> [Int] { [tray.unseen, tray.unread, tray.total] }
 
-    @Test(arguments: [StoreWay.atHand, .reader], seeds(3, long: 40))
+    @Test(arguments: [StoreWay.atHand, .reader], seeds(3, nightly: 40))
     func aPartIsThePartOfTheWhole(way: StoreWay, seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         try TestedStore.with(way) { tested in

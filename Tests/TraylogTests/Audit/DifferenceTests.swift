@@ -5,7 +5,7 @@ import TestSupport
 
 /// What is said to have changed is what differs between the two moments, and the events named did it.
 @Suite struct DifferenceTests {
-    @Test(arguments: [StoreWay.atHand, .reader], seeds(4, long: 60))
+    @Test(arguments: [StoreWay.atHand, .reader], seeds(4, nightly: 60))
     func itemsAreThoseThatDiffer(way: StoreWay, seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         try TestedStore.with(way) { tested in

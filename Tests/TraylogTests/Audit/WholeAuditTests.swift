@@ -11,7 +11,7 @@ import Testing
 @Suite struct WholeAuditTests {
     private static let mix = HistoryMix.typical.with(.all)
 
-    @Test(arguments: seeds(3, long: 80))
+    @Test(arguments: seeds(3, nightly: 80))
     func withArchivesAReportIsThatOfBeforeTheCompactions(seed: UInt64) throws {
         try TestedStore.with(.atHand) { tested in
             let users = try tested.play(seed: seed, steps: 400, mix: Self.mix) + ["nobody"]

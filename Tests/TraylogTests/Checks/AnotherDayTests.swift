@@ -13,7 +13,7 @@ import TraylogLMDB
 @Suite struct AnotherDayTests {
     @Test(
         .enabled(if: TraylogProgram.clockChanger != nil, "faketime is not installed"),
-        arguments: seeds(1, long: 10), ["@2001-02-03 04:05:06", "+4000d"])
+        arguments: seeds(1, nightly: 10), ["@2001-02-03 04:05:06", "+4000d"])
     func statesRebuiltOnAnotherDayAreTheSameBytes(seed: UInt64, day: String) throws {
         try withTemporaryDirectory { directory in
             let (here, there) = (directory + "/here", directory + "/there")

@@ -32,7 +32,7 @@ import TraylogPlatform
                     }
                 }
             }
-            for _ in 0..<(isLong ? 200 : 15) {
+            for _ in 0..<sized(15, nightly: 200) {
                 let run = try TraylogProgram(store: path).run(["replay", "--rebuild"])
                 #expect(run.status == 0, "\(run.errors)")
             }

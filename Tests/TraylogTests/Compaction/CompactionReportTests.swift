@@ -40,7 +40,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: Shape.allCases, [false, true])
+    @Test(arguments: Shape.allCases, sized([false, true], quick: [false], nightly: [false, true]))
     func aDryRunPredictsTheSizeWithinFivePercent(shape: Shape, isArchived: Bool) throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store throws in

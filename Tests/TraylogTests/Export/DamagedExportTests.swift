@@ -34,7 +34,7 @@ import TraylogDomain
         bytes.split(separator: UInt8(ascii: "\n")).map(Array.init)
     }
 
-    @Test(arguments: seeds(1, long: 10))
+    @Test(arguments: seeds(1, nightly: 10))
     func everyTruncationIsRefused(seed: UInt64) throws {
         try withExport(seed) { lines, rows, target throws in
             let bytes = Array(lines.joined(separator: [UInt8(ascii: "\n")]))
@@ -48,13 +48,13 @@ import TraylogDomain
         }
     }
 
-    @Test(arguments: seeds(2, long: 20))
+    @Test(arguments: seeds(2, nightly: 20))
     func flippedBitsAndMovedPiecesAreNeverTakenForAnotherLog(seed: UInt64) throws {
         try withExport(seed) { lines, rows, target throws in
             let bytes = Array(lines.joined(separator: [UInt8(ascii: "\n")]))
             var random = SeededRandom(seed: seed)
             var number = 1
-            for round in 0..<(isLong ? 500 : 250) {
+            for round in 0..<sized(250, nightly: 500) {
                 var damaged = bytes
                 for _ in 0..<random.between(1, 2) { mutate(&damaged, &random) }
                 let label = "seed \(seed), round \(round)"
@@ -76,12 +76,12 @@ import TraylogDomain
     }
 
     /// Somebody who knows the format can make any record with a right checksum: a store of nonsense, but never a trap.
-    @Test(arguments: seeds(2, long: 20))
+    @Test(arguments: seeds(2, nightly: 20))
     func forgedRecordsAreRefusedOrRestored(seed: UInt64) throws {
         try withExport(seed) { lines, _, target throws in
             var random = SeededRandom(seed: seed)
             var taken = 0
-            for round in 0..<(isLong ? 200 : 120) {
+            for round in 0..<sized(120, nightly: 200) {
                 var forgery = try Forgery(lines)
                 for _ in 0..<random.between(1, 3) { forgery.change(&random) }
                 do throws(any Error) {

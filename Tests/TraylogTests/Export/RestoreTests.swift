@@ -10,7 +10,7 @@ import TraylogLog
 @Suite struct RestoreTests {
     /// Random histories of all kinds: the restored log has the same bytes, the restored store gives the same answers, and
     /// goes on like the first one.
-    @Test(arguments: seeds(3, long: 60))
+    @Test(arguments: seeds(3, nightly: 60))
     func aRestoredStoreIsTheOneThatWasExported(seed: UInt64) throws {
         try withStorePath { path throws in
             var settings = options(tailEvents: 8)

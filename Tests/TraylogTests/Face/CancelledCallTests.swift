@@ -148,7 +148,7 @@ import TraylogPlatform
     }
 
     /// Whoever is told that the command was cancelled does not find it, and whoever gets a receipt does.
-    @Test(arguments: UInt64(1)...(isLong ? 40 : 5))
+    @Test(arguments: UInt64(1)...sized(5, nightly: 40))
     func noCommandIsStoredAndAnsweredAsCancelled(seed: UInt64) async throws {
         try await withStorePath { (path: String) async throws in
             let store = try Store.open(path, options: options(isRelaxed: seed % 2 == 0))

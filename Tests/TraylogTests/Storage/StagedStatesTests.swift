@@ -10,7 +10,7 @@ import TraylogPages
 
 /// States that come into the file in parts: the file is whole after each of them.
 @Suite struct StagedStatesTests {
-    private static let items: UInt64 = isLong ? 3_000 : 700
+    private static let items: UInt64 = sized(700, nightly: 3_000)
 
     private static var settings: StoreOptions {
         var settings = options(tailEvents: 600, isRelaxed: true)
@@ -96,11 +96,11 @@ import TraylogPages
         }
     }
 
-    @Test(arguments: 1...(isLong ? 12 : 2) as ClosedRange<UInt64>) func theFileIsWholeAfterEachPart(
+    @Test(arguments: 1...sized(2, nightly: 12) as ClosedRange<UInt64>) func theFileIsWholeAfterEachPart(
         seed: UInt64
     ) throws {
         var phases: Set<Bool?> = []
-        try Self.forEachCopy(seed: seed, steps: isLong ? 300 : 60) { copy, staged, expected, past in
+        try Self.forEachCopy(seed: seed, steps: sized(60, nightly: 300)) { copy, staged, expected, past in
             phases.insert(staged?.isInForce)
             let read = try withReader(copy) { try Answers($0, asOf: past) }
             #expect(read == expected)
@@ -126,7 +126,7 @@ import TraylogPages
 
     @Test func aDamagedVersionOrListIsMadeAnewFromTheLog() throws {
         var damaged = 0
-        try Self.forEachCopy(seed: 3, steps: isLong ? 300 : 60) { copy, staged, expected, past in
+        try Self.forEachCopy(seed: 3, steps: sized(60, nightly: 300)) { copy, staged, expected, past in
             guard let staged, staged.isInForce else { return }
             try RawStore.change(copy) { store in
                 let states = store.tables.states

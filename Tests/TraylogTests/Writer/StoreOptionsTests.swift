@@ -6,17 +6,17 @@ import Testing
 
 /// Answers do not depend on how much memory there is, how often is flushed, and when is synced.
 @Suite struct StoreOptionsTests {
-    @Test(arguments: seeds(1, long: 30))
+    @Test(arguments: seeds(1, nightly: 30))
     func aTailOfOneEventKeepsAnswersRight(seed: UInt64) throws {
         try play(seed, options(tailEvents: 1, isRelaxed: true))
     }
 
-    @Test(arguments: seeds(1, long: 30))
+    @Test(arguments: seeds(1, nightly: 30))
     func aCacheOfNothingKeepsAnswersRight(seed: UInt64) throws {
         try play(seed, options(cacheBytes: 0, isRelaxed: true))
     }
 
-    @Test(arguments: seeds(1, long: 30))
+    @Test(arguments: seeds(1, nightly: 30))
     func relaxedDurabilityKeepsAnswersRight(seed: UInt64) throws {
         try play(seed, options(isRelaxed: true))
     }

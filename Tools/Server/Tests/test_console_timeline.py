@@ -1,4 +1,4 @@
-"""A timeline from its first event to its last, as one scrolls. With TRAYLOG_LONG_TESTS=1 it has more than 100,000 events."""
+"""A timeline from its first event to its last, as one scrolls. With TRAYLOG_TESTS=nightly it has more than 100,000 events."""
 
 import os
 import time
@@ -6,7 +6,7 @@ import unittest
 
 from test_console_pages import PageCase
 
-IS_LONG = os.environ.get("TRAYLOG_LONG_TESTS") == "1"
+IS_LONG = os.environ.get("TRAYLOG_TESTS") == "nightly"
 # A screen, and some rows of the next.
 STEP = 900
 

@@ -145,7 +145,7 @@ class KilledDeviceTests(unittest.TestCase):
 
     def test_killed_anywhere_nothing_is_lost_nothing_doubled_and_no_lane_is_out_of_order(self):
         seed = int(os.environ.get("TRAYLOG_TEST_SEED", "11"))
-        kills = 60 if os.environ.get("TRAYLOG_LONG_TESTS") else 6
+        kills = 60 if os.environ.get("TRAYLOG_TESTS") == "nightly" else 6
         with Server() as server, Proxy(server.port, seed=seed, faults=20) as proxy, Uploads(seed) as uploads:
             for index in range(8):
                 server.notify("ann", title=f"n{index}", thread="t")

@@ -64,7 +64,7 @@ class DeviceLifeTests(unittest.TestCase):
                     self.assertEqual(mine, sorted(mine))
 
     def test_many_devices_of_one_user_agree_in_the_end(self):
-        count = 50 if os.environ.get("TRAYLOG_LONG_TESTS") else 6
+        count = 50 if os.environ.get("TRAYLOG_TESTS") == "nightly" else 6
         with Server() as server, Proxy(server.port, seed=6, faults=10) as proxy:
             for index in range(12):
                 server.notify("ann", title=f"n{index}", thread=f"t{index % 3}", category="c")
