@@ -52,10 +52,10 @@ public struct StoreHistory: Hashable, Sendable {
         forks.append(Fork(id: id, after: head))
     }
 
-    /// Names this history among all copies; empty in a store that is no copy. Another one than before says that the store was
-    /// restored, even where a reader has lost nothing by it.
+    /// The name of this history, among all copies of the store; empty in a store that is not a copy.
     ///
-    /// It has only letters and digits, at most 13, and does not say which of two histories is later.
+    /// A mark that differs from the last one you saw means that the store was restored, even if you lost nothing by it.
+    /// A mark has at most 13 characters, letters and digits only. Marks do not say which of two histories is later.
     public var mark: String { forks.last?.mark ?? "" }
 
     /// The history in which event `seq` was stored: 0 for the one that every store begins with.

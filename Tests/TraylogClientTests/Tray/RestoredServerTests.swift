@@ -78,6 +78,7 @@ struct RestoredServerTests {
     }
 
     /// Backups, restores to any of them, growth, marks, messages, storms, and sleep.
+    ///
     /// Ten lives each; the quick form of the tests has 20 lives.
     private static let blocks: UInt64 =
         (ProcessInfo.processInfo.environment["TRAYLOG_TESTS"] ?? "quick") == "quick" ? 2 : 20
