@@ -5,7 +5,7 @@ import TraylogJSON
 public struct TrayVersion: Hashable, Sendable, Codable, CustomStringConvertible {
     /// As in ``Changes/stream``.
     public var stream: UInt32
-    /// The newest event that ``TrayQueries/changes(of:after:limit:)`` shows; 0 without any.
+    /// The newest event that ``TrayQueries/changes(of:after:history:limit:)`` shows; 0 without any.
     public var newestChange: Seq
     /// The mark of the store's history at that event (``StoreHistory/mark(at:)``).
     public var history: String

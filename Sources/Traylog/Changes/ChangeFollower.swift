@@ -30,7 +30,7 @@ extension TrayQueries {
 /// The changes of one user, in order and each once: first the existing ones, then each new one.
 ///
 /// It reads pages on demand, so that a slow reader takes no memory and delays nothing. It ends when the task is cancelled or
-/// the store is closed. It throws ``TraylogError`` as ``TrayQueries/changes(of:after:limit:)`` does, and refused `erased` when the
+/// the store is closed. It throws ``TraylogError`` as ``TrayQueries/changes(of:after:history:limit:)`` does, and refused `erased` when the
 /// user was erased, and has ended then, too.
 public struct ChangeFollower: AsyncSequence, Sendable {
     /// The changes of some events, in order.

@@ -32,7 +32,7 @@ extension BlockingQueries {
 
     /// Names what a user's tray holds now.
     ///
-    /// It changes with each event that ``changes(of:after:limit:)`` shows, and with no other.
+    /// It changes with each event that ``changes(of:after:history:limit:)`` shows, and with no other.
     ///
     /// - Complexity: O(events of the user's topics after the user's last own event).
     @available(*, noasync, message: "use `await store.version`; this call blocks a thread that tasks share")

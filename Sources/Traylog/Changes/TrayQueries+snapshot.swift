@@ -7,7 +7,7 @@ import TraylogReplica
 extension BlockingQueries {
     /// One page of a user's tray as it was right after an event, from which a copy elsewhere goes on by itself.
     ///
-    /// Folding all pages and then the ``changes(of:after:limit:)`` after ``TraySnapshot/asOf`` gives every answer of folding
+    /// Folding all pages and then the ``changes(of:after:history:limit:)`` after ``TraySnapshot/asOf`` gives every answer of folding
     /// all events, unless one of them undoes an event of the snapshot; ``TrayReplica`` does so.
     ///
     /// - Parameters:

@@ -54,7 +54,7 @@ extension Store {
     /// A program that hands out credentials refuses those that it issued to the erased person, because the name may be
     /// somebody else's by now. The store remembers a keyed hash of the name and the time, also when it is closed and opened
     /// again and when the command line or another node of a cluster asked for the erasure. A copy of the store that is made by
-    /// ``backup(to:progress:)`` does not.
+    /// ``TrayQueries/backup(to:progress:)`` does not.
     ///
     /// The answer is there before any event of a newcomer can be seen. It comes from memory.
     ///

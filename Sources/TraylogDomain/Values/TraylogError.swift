@@ -118,8 +118,7 @@ extension TraylogError {
 extension TraylogError {
     /// Whether the call ended because its task was cancelled: failed with ``StoreFailure/Code/cancelled``.
     ///
-    /// Calls with typed errors cannot throw `CancellationError`; this is the same answer. ``translatingCancellation(_:)`` makes
-    /// the one from the other.
+    /// Calls with typed errors cannot throw `CancellationError`. ``translatingCancellation(isolation:_:)`` turns this failure into one.
     public var isCancellation: Bool {
         if case .failed(let failure) = self { failure.code == .cancelled } else { false }
     }
