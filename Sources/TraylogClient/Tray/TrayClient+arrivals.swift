@@ -49,6 +49,9 @@ extension TrayClient {
         let head = TreeHead(size: size, root: root)
         guard let known = meta.treeHead else { return keep(head, isConsistent: true) }
         guard head != known else { return }
+        // A node of a cluster may be behind the one that answered before. If the log was cut, or stays shorter, the next
+        // longer tree head shows it.
+        guard head.size >= known.size || wasCut else { return }
         guard head.size > known.size else { return keep(known, isConsistent: false) }
         let request = ServiceRequest("GET", "/v1/proofs/consistency?first=\(known.size)&second=\(head.size)")
         let replicas = replicas

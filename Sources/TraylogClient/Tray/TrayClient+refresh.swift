@@ -413,6 +413,7 @@ extension TrayClient {
         let ids = Set(listed.map(\.id))
         new.bounds = new.bounds.filter { ids.contains($0.key) }
         if let bound = continuity.bound {
+            wasCut = true
             for entry in listed where entry.lane == Self.marksLane {
                 new.bounds[entry.id] = min(new.bounds[entry.id] ?? bound, bound)
             }

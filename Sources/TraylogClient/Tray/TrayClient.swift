@@ -59,6 +59,8 @@ public actor TrayClient {
     var confirmedAt: Int64?
     /// How often something could mean another log; an answer to a request from before says nothing about it.
     var doubts = 0
+    /// The server's log was found to be another one, or to have lost events, since the client started.
+    var wasCut = false
     /// The reload that is under way; whoever needs one, too, waits for it.
     var reloading: Task<Result<Void, ClientError>, Never>?
     /// What the client does; ``TrayStatus/erased`` is the last that it does.

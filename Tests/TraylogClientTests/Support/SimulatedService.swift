@@ -34,6 +34,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
         var validToken = "good"
         var givenToken = "good"
         var strangeKind: String?
+        var treeHeadAsOf: Moment?
         var revokedTokens: Set<String> = []
         /// Each stream that is opened ends for this reason; nil: there are no streams.
         var endReason: String?
@@ -97,6 +98,9 @@ final class SimulatedService: ServiceTransport, TokenSource {
     deinit { for path in state.withLock({ $0.directories }) { try? FileManager.default.removeItem(atPath: path) } }
 
     /// The next changes that are asked for have an event of this kind, too.
+    /// Gives out the tree head of an earlier moment, as a node of a cluster does that is behind; nil: of now.
+    func giveTreeHead(asOf moment: Moment?) { state.withLock { $0.treeHeadAsOf = moment } }
+
     func send(strangeKind: String) { state.withLock { $0.strangeKind = strangeKind } }
 
     func token() async throws -> String { state.withLock { $0.givenToken } }
@@ -264,7 +268,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
         headers["stream-next-offset"] = try offset(changes.stream, changes.through)
         if changes.isComplete { headers["stream-up-to-date"] = "true" }
         if changes.isComplete, request.headers["Prefer"] == "tree-head" {
-            let head = try store.blocking.treeHead()
+            let head = try store.blocking.treeHead(asOf: state.withLock(\.treeHeadAsOf))
             headers["traylog-tree-head"] = "\(head.size):\(head.root.hex)"
         }
         let history = changes.history.mark(at: changes.through)

@@ -51,6 +51,23 @@ struct WitnessTests {
         }
     }
 
+    @Test func aNodeThatIsBehindIsNotTakenForOneThatRewroteItsLog() async throws {
+        try await withWitness { tested in
+            let service = tested.service
+            try await service.store.notify("ann", title: "2")
+            try await sync(tested.client)
+            service.giveTreeHead(asOf: .seq(1))
+            try await service.store.notify("ann", title: "3")
+            try await sync(tested.client)
+            #expect(await tested.client.status == .upToDate(through: 3))
+            service.giveTreeHead(asOf: nil)
+            try await service.store.notify("ann", title: "4")
+            try await sync(tested.client)
+            #expect(await tested.client.status == .upToDate(through: 4))
+            #expect(service.requests.contains("GET /v1/proofs/consistency"))
+        }
+    }
+
     @Test(arguments: [1, 2, 9])
     func aServerThatRewroteItsLogIsTold(events: Int) async throws {
         try await withWitness { tested in
