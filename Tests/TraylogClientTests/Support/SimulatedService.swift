@@ -97,10 +97,10 @@ final class SimulatedService: ServiceTransport, TokenSource {
 
     deinit { for path in state.withLock({ $0.directories }) { try? FileManager.default.removeItem(atPath: path) } }
 
-    /// The next changes that are asked for have an event of this kind, too.
     /// Gives out the tree head of an earlier moment, as a node of a cluster does that is behind; nil: of now.
     func giveTreeHead(asOf moment: Moment?) { state.withLock { $0.treeHeadAsOf = moment } }
 
+    /// The next changes that are asked for have an event of this kind, too.
     func send(strangeKind: String) { state.withLock { $0.strangeKind = strangeKind } }
 
     func token() async throws -> String { state.withLock { $0.givenToken } }
