@@ -1,5 +1,6 @@
 """Connections: TLS, HTTP/2, heads that are too large, and peers who do not go on."""
 
+import asyncio
 import json
 import os
 import socket
@@ -30,6 +31,16 @@ class TLSTests(unittest.TestCase):
                     with self.assertRaises(OSError):
                         context.wrap_socket(connection, server_hostname="localhost")
 
+    @staticmethod
+    async def notifications(server, context, count):
+        """Sends that many at once. One thread does it: a connection of httpx is not safe to share between threads."""
+        async with httpx.AsyncClient(
+            http2=True, verify=context, base_url=f"https://localhost:{server.port}",
+            headers={"Authorization": f"Bearer {server.key}"}, timeout=60, limits=httpx.Limits(max_connections=1),
+        ) as client:
+            return await asyncio.gather(*(
+                client.post("/v1/users/ann/notifications", json={"title": str(number)}) for number in range(count)))
+
     @unittest.skipUnless(httpx, "httpx is not installed")
     def test_many_streams_of_one_connection(self):
         with Server(tls=True) as server:
@@ -38,16 +49,7 @@ class TLSTests(unittest.TestCase):
                 http2=True, verify=context, base_url=f"https://localhost:{server.port}",
                 headers={"Authorization": f"Bearer {server.key}"}, timeout=60,
             ) as client:
-                answers = []
-
-                def notify(number):
-                    answers.append(client.post("/v1/users/ann/notifications", json={"title": str(number)}))
-
-                threads = [threading.Thread(target=notify, args=(number,)) for number in range(32)]
-                for thread in threads:
-                    thread.start()
-                for thread in threads:
-                    thread.join()
+                answers = asyncio.run(self.notifications(server, context, 32))
                 self.assertEqual({(answer.http_version, answer.status_code) for answer in answers}, {("HTTP/2", 201)})
                 self.assertEqual(client.get("/v1/users/ann/tray").json()["unread"], 32)
                 problem = client.post("/v1/users/ann/marks", json={"as": "x", "items": [1]})
