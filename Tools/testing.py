@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -451,6 +452,8 @@ def main():
             for file in python_files(name) if name in ("server", "console", "cluster") else []:
                 print(f"             Tools/Server/Tests/{file}")
         return 0
+    # A shell that runs this in the background lets its programs ignore interrupts, which tests send to theirs.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="traylog-test.") as work:
         run = Run(options.length or ("full" if options.full else "quick"), max(1, options.jobs), work)
