@@ -11,6 +11,7 @@ let strict: [SwiftSetting] =
 
 let package = Package(
     name: "traylog",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Traylog", targets: ["Traylog"]),
         .library(name: "TraylogAudit", targets: ["TraylogAudit"]),
@@ -47,10 +48,12 @@ let package = Package(
         ),
         .target(name: "CTraylogCRC"),
         .systemLibrary(name: "CTraylogSystem"),
+        .target(name: "TraylogCLibrary", swiftSettings: strict),
         .target(name: "TraylogDomain", swiftSettings: strict),
         .target(name: "TraylogJSON", dependencies: ["TraylogDomain"], swiftSettings: strict),
         .target(name: "TraylogReplica", dependencies: ["TraylogDomain", "TraylogJSON"], swiftSettings: strict),
-        .target(name: "TraylogPlatform", dependencies: ["CTraylogSystem"], swiftSettings: strict),
+        .target(
+            name: "TraylogPlatform", dependencies: ["CTraylogSystem", "TraylogCLibrary"], swiftSettings: strict),
         .target(
             name: "TraylogPages", dependencies: ["CTraylogCRC", "TraylogPlatform"], swiftSettings: strict),
         .target(
@@ -156,7 +159,8 @@ let package = Package(
         .executableTarget(
             name: "traylog-cli",
             dependencies: [
-                "TerminalText", "Traylog", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "TerminalText", "Traylog", "TraylogCLibrary",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tools/traylog",
             packageAccess: false, swiftSettings: strict),
@@ -187,9 +191,9 @@ let package = Package(
         .testTarget(
             name: "TraylogTests",
             dependencies: [
-                "TraylogChecks", "TraylogJSON", "TraylogObservation", "TraylogQueries", "TraylogRewrite",
-                "TraylogWriter",
-                "TestSupport", "Traylog", "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogLMDB",
+                "TraylogCLibrary", "TraylogChecks", "TraylogJSON", "TraylogObservation", "TraylogQueries",
+                "TraylogRewrite", "TraylogWriter", "TestSupport", "Traylog", "TraylogArchive", "TraylogAudit",
+                "TraylogDomain", "TraylogLMDB",
                 "TraylogLog",
                 "TraylogFold", "TraylogFoundation", "TraylogPages", "TraylogPlatform", "TraylogStates", "TraylogTree",
                 "traylog-cli",
@@ -226,7 +230,7 @@ let package = Package(
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
-                "TerminalText", "TraylogChecks", "TraylogJSON", "TraylogQueries",
+                "TerminalText", "TraylogCLibrary", "TraylogChecks", "TraylogJSON", "TraylogQueries",
                 "TestSupport", "Traylog", "TraylogArchive", "traylog-cli",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

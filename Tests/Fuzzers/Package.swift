@@ -14,7 +14,8 @@ let package = Package(
         .target(name: "TraylogDomain"),
         .target(name: "TraylogJSON", dependencies: ["TraylogDomain"]),
         .target(name: "TraylogReplica", dependencies: ["TraylogDomain", "TraylogJSON"]),
-        .target(name: "TraylogPlatform", dependencies: ["CTraylogSystem"]),
+        .target(name: "TraylogCLibrary"),
+        .target(name: "TraylogPlatform", dependencies: ["CTraylogSystem", "TraylogCLibrary"]),
         .target(name: "TraylogPages", dependencies: ["CTraylogCRC", "TraylogPlatform"]),
         .target(name: "TraylogLMDB", dependencies: ["CTraylogLMDB", "TraylogPages", "TraylogPlatform"]),
         .target(

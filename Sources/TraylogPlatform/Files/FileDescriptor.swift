@@ -1,5 +1,5 @@
 import CTraylogSystem
-import Glibc
+import TraylogCLibrary
 
 /// The number that the process has for an open file.
 ///

@@ -1,4 +1,4 @@
-import Glibc
+import TraylogCLibrary
 
 /// The kind, size and rights of a file, as `stat` tells them.
 package struct FileStatus: Sendable {

@@ -1,5 +1,5 @@
 import CTraylogSystem
-import Glibc
+import TraylogCLibrary
 
 /// Questions to the operating system about a file system.
 package enum FileSystem {

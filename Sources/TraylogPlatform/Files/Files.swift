@@ -1,4 +1,4 @@
-import Glibc
+import TraylogCLibrary
 
 /// Names of files and directories, and what is done with files by their names.
 package enum Files {

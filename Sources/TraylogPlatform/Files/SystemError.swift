@@ -1,4 +1,4 @@
-import Glibc
+import TraylogCLibrary
 
 /// An error number of the operating system (`errno`).
 package struct SystemError: Error, Hashable, Sendable {

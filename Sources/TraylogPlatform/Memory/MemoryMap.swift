@@ -1,5 +1,5 @@
 import CTraylogSystem
-import Glibc
+import TraylogCLibrary
 
 /// Addresses that lead to a file, or to zeros; given back with the last reference.
 @safe

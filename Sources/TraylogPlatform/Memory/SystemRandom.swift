@@ -1,5 +1,5 @@
 import CTraylogSystem
-import Glibc
+import TraylogCLibrary
 
 /// Random bytes of the operating system, fit for secrets.
 package enum SystemRandom {

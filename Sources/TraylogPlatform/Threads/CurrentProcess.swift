@@ -1,4 +1,4 @@
-import Glibc
+import TraylogCLibrary
 import Synchronization
 
 /// The number of this process, and whether others live.

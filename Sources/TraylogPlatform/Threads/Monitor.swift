@@ -1,4 +1,4 @@
-import Glibc
+import TraylogCLibrary
 
 /// A value behind a mutex, with a condition to wait for.
 ///

@@ -1,5 +1,5 @@
 import CTraylogSystem
-import Glibc
+import TraylogCLibrary
 
 /// A thread of the operating system with a name and a stack of 8 MB.
 ///

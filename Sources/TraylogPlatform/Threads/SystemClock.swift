@@ -1,4 +1,4 @@
-import Glibc
+import TraylogCLibrary
 
 /// The clocks of the operating system.
 package enum SystemClock {

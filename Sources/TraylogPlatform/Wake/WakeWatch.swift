@@ -1,5 +1,5 @@
 import CTraylogSystem
-import Glibc
+import TraylogCLibrary
 import Synchronization
 
 /// The waiting side of the file `wake`: sleeps until another process announces a commit, but never for long.

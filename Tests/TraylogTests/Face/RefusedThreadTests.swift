@@ -1,5 +1,5 @@
 import Foundation
-import Glibc
+import TraylogCLibrary
 import Synchronization
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import Glibc
+import TraylogCLibrary
 import Synchronization
 import TestSupport
 import Testing

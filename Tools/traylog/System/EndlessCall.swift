@@ -1,12 +1,5 @@
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import TraylogCLibrary
 
 /// An asynchronous call that goes on until the program is interrupted.
 final class EndlessCall: Sendable {

@@ -1,12 +1,5 @@
 import TerminalText
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import TraylogCLibrary
 
 /// The last resort when a page of the data file cannot be read any more: a bad disk, or a file cut short meanwhile.
 ///

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import TraylogCLibrary
 
 /// SIGINT and SIGTERM, as a request to end instead of the end.
 enum Interruption {

@@ -1,12 +1,5 @@
 import Traylog
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import TraylogCLibrary
 
 extension Timestamp {
     /// Date and time to the second in the local time zone: `2026-02-28 14:03:22`.

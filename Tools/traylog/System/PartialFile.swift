@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import TraylogCLibrary
 
 /// The file that is being written beside its final name, which a signal takes away.
 enum PartialFile {

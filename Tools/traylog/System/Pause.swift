@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import TraylogCLibrary
 
 enum Pause {
     static func milliseconds(_ number: UInt32) { _ = usleep(number * 1_000) }

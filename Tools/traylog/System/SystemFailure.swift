@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import TraylogCLibrary
 
 /// A system call on `subject` (a file, or a standard stream) that failed.
 struct SystemFailure: Error, Hashable {

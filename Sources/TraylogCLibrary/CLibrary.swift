@@ -1,0 +1,9 @@
+// The platform's C library, under one name for all modules that call it.
+
+#if canImport(Darwin)
+    @_exported import Darwin
+#elseif canImport(Musl)
+    @_exported import Musl
+#else
+    @_exported import Glibc
+#endif
