@@ -25,7 +25,7 @@ struct NamedFilesTests {
         }
     }
 
-    @Test(arguments: ["Docs/architecture.md", "CONTRIBUTING.md"])
+    @Test(arguments: ["Docs/internals/architecture.md", "CONTRIBUTING.md"])
     func theFilesAreThere(path: String) throws {
         let document = try #require(Document.all.first { $0.path == path })
         let names = Self.names(in: document.text)
@@ -44,7 +44,7 @@ struct NamedFilesTests {
     }
 
     @Test func theArchitectureNamesEightFilesToReadFirst() throws {
-        let page = try #require(Document.all.first { $0.path == "Docs/architecture.md" })
+        let page = try #require(Document.all.first { $0.path == "Docs/internals/architecture.md" })
         let section = page.text.split(separator: "\n## ").first { $0.hasPrefix("Read these eight files first") }
         #expect(Set(Self.names(in: section ?? "")).count == 8)
     }
