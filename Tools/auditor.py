@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Verifies what Traylog proves, knowing nothing of Traylog but its documents.
 
-It makes the Merkle tree of an exported log (Docs/format.md, "Export" and "Leaf") by the recursive definitions of RFC 9162,
+It makes the Merkle tree of an exported log (Docs/internals/format.md, "Export" and "Leaf") by the recursive definitions of RFC 9162,
 section 2.1, and holds tree heads, proofs, reports and signed checkpoints against it. With --check it holds proofs, reports
 and a person's file against tree heads alone, without a log. Python's standard library is all it needs, and the `openssl`
 program for signatures.
@@ -155,7 +155,7 @@ class Auditor:
 class HandedOut:
     """Proofs, reports and a person's file, held against tree heads alone: no log, no store."""
 
-    # Docs/format/event.proto: the number and the JSON name of each text.
+    # Docs/internals/format/event.proto: the number and the JSON name of each text.
     TEXTS = {1: "user", 2: "topic", 3: "key", 4: "actor", 5: "device", 10: "thread", 11: "category", 12: "title", 13: "body",
              14: "summaryArgument", 19: "collapseKey", 33: "archive"}
 

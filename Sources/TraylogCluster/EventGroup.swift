@@ -12,7 +12,7 @@ import TraylogLog
 /// owner       varint of its bytes, then the name of the node, UTF-8
 /// root        32 bytes: of the tree through the last event
 /// first seq   varint: of the first record, or where it would stand; the others follow without a gap
-/// records     varint of their number; then for each, varint of its bytes, and the record (Docs/format.md, "Record")
+/// records     varint of their number; then for each, varint of its bytes, and the record (Docs/internals/format.md, "Record")
 /// checksum    4 bytes, little-endian: CRC-32C of all bytes before
 /// ```
 public struct EventGroup: Hashable, Sendable {

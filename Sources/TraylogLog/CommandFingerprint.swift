@@ -7,7 +7,7 @@ import TraylogDomain
 /// are the effective ones: an absent actor is the user, and defaults are left out. Positions and items are as given:
 /// an item named by its key and one named by its seq make different commands, as do an absent `upTo` and the head.
 /// `data` goes in by value, in its canonical form (``CanonicalJSON``).
-/// The bytes are part of the format (Docs/format.md), because stored fingerprints must stay comparable.
+/// The bytes are part of the format (Docs/internals/format.md), because stored fingerprints must stay comparable.
 package enum CommandFingerprint {
     /// The fingerprint of a command; never 0, which means "no key".
     ///

@@ -9,7 +9,7 @@ import TraylogStates
 public struct LogRecord: Hashable, Sendable {
     /// The event's number.
     public var seq: Seq
-    /// The header of 44 bytes and then the payload, a Protocol Buffers message (Docs/format.md, "Record").
+    /// The header of 44 bytes and then the payload, a Protocol Buffers message (Docs/internals/format.md, "Record").
     public var bytes: [UInt8]
 
     /// Makes one of its parts.

@@ -88,7 +88,7 @@ public struct StoreStatistics: Hashable, Sendable, Decodable {
 
     /// A table of the file.
     public struct Table: Hashable, Sendable, Codable {
-        /// Its name (Docs/format.md, "Tables").
+        /// Its name (Docs/internals/format.md, "Tables").
         public var name: String
         /// Its rows.
         public var entries: UInt64

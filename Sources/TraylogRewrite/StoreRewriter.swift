@@ -238,7 +238,7 @@ public struct CompactionReport: Hashable, Sendable {
 
     /// The size of a table of the data file.
     public struct Table: Hashable, Sendable, Codable {
-        /// Its name (Docs/format.md, "Tables").
+        /// Its name (Docs/internals/format.md, "Tables").
         public var name: String
         /// The size of its pages before.
         public var bytesBefore: UInt64

@@ -2,7 +2,7 @@ import TraylogLMDB
 import TraylogLog
 import TraylogPages
 
-/// The tables of a store's file (Docs/format.md, "Tables").
+/// The tables of a store's file (Docs/internals/format.md, "Tables").
 package struct Tables: Sendable {
     package static let allNames =
         EventLog.tableNames + [

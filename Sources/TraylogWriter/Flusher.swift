@@ -8,7 +8,7 @@ import TraylogStates
 /// A round starts with the head of its moment; when it has visited every stream that had unstored events then, the
 /// stored states hold everything up to that head, and the tail before it can go.
 package struct Flusher {
-    /// Pages that one transaction may free: more would make LMDB's list of free pages slow (Docs/lmdb.md).
+    /// Pages that one transaction may free: more would make LMDB's list of free pages slow (Docs/internals/lmdb.md).
     static let pagesPerSlice = 350
     /// How long a slice may take: users who were not looked at for long may have many broadcasts to catch up with.
     static let nanosecondsPerSlice: Int64 = 2_000_000

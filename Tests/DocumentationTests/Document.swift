@@ -3,7 +3,7 @@ import Testing
 
 /// A Markdown file of this checkout.
 struct Document: Sendable, CustomTestStringConvertible {
-    /// From the top of the checkout, such as `Docs/architecture.md`.
+    /// From the top of the checkout, such as `Docs/internals/architecture.md`.
     let path: String
     let text: String
 

@@ -1,22 +1,23 @@
 import Foundation
 import Testing
 
-/// Files that the documents name exist, and three usual changes need no more of them than promised.
+/// The source files and tests that documents name exist.
 struct NamedFilesTests {
-    /// Swift files of the checkout, from `Sources`, `Tests` or `Tools` on.
+    /// Files of the checkout, from `Sources`, `Tests` or `Tools` on.
     private static let files: [String] = ["Sources", "Tests", "Tools"].flatMap { folder in
         let all = FileManager.default.enumerator(
             at: Document.root.appendingPathComponent(folder), includingPropertiesForKeys: nil,
             options: [.skipsHiddenFiles])
         return (all?.allObjects as? [URL] ?? []).map { String($0.path.dropFirst(Document.root.path.count + 1)) }
-            .filter { $0.hasSuffix(".swift") }
     }
 
-    /// Names such as `TraylogLog/EventLog.swift`: the module may be left out, and so may folders between.
-    private static func names(in text: some StringProtocol) -> [String] {
-        String(text).matches(of: /`([\w+\/]+\.swift)`/).map { String($0.1) }
-    }
+    /// The Swift and Python sources of all tests.
+    private static let tests: String = files.filter { file in
+        let isTest = file.hasPrefix("Tests/") || file.hasPrefix("Tools/Server/Tests/")
+        return isTest && (file.hasSuffix(".swift") || file.hasSuffix(".py"))
+    }.compactMap { try? String(contentsOf: Document.root.appendingPathComponent($0), encoding: .utf8) }.joined()
 
+    /// Whether a file ends with this path; folders between its parts may be left out.
     private static func exists(_ name: String) -> Bool {
         let parts = name.split(separator: "/")
         return files.contains { file in
@@ -25,27 +26,38 @@ struct NamedFilesTests {
         }
     }
 
-    @Test(arguments: ["Docs/architecture.md", "CONTRIBUTING.md"])
-    func theFilesAreThere(path: String) throws {
-        let document = try #require(Document.all.first { $0.path == path })
-        let names = Self.names(in: document.text)
-        #expect(names.count > 20)
-        for name in names { #expect(Self.exists(name), "\(path): \(name)") }
+    @Test(arguments: Document.all.filter { $0.path.hasPrefix("Docs/internals/") || $0.path == "CONTRIBUTING.md" })
+    func everySwiftFileThatADocumentNamesExists(document: Document) {
+        for match in document.text.matches(of: /`([\w+\/]+\.swift)`/) {
+            #expect(Self.exists(String(match.1)), "\(document.path): \(match.1)")
+        }
     }
 
-    @Test(arguments: [("A rule of the fold", 8), ("A column of a stored state", 12), ("A step of compaction", 20)])
-    func aUsualChangeNeedsFewFiles(change: String, most: Int) throws {
-        let guide = try #require(Document.all.first { $0.path == "CONTRIBUTING.md" })
-        let start = try #require(guide.text.range(of: "**\(change)**")).upperBound
-        let table = guide.text[start...].split(separator: "\n\n").dropFirst().first ?? ""
-        let rows = table.split(separator: "\n").dropFirst(2).compactMap { $0.split(separator: "|").first }
-        let named = rows.flatMap { $0.matches(of: /`[^`]+`/) }.count
-        #expect((1...most).contains(named), "\(change): \(named) files")
+    @Test func theArchitectureNamesSwiftFiles() throws {
+        let page = try #require(Document.all.first { $0.path == "Docs/internals/architecture.md" })
+        #expect(page.text.contains("WriterLoop.swift`"))
     }
 
-    @Test func theArchitectureNamesEightFilesToReadFirst() throws {
-        let page = try #require(Document.all.first { $0.path == "Docs/architecture.md" })
-        let section = page.text.split(separator: "\n## ").first { $0.hasPrefix("Read these eight files first") }
-        #expect(Set(Self.names(in: section ?? "")).count == 8)
+    /// A name may end with `…`, where its beginning is enough to find it.
+    @Test func everyTestNamedByTheReliabilityPageExists() throws {
+        let page = try #require(Document.all.first { $0.path == "Docs/internals/reliability.md" })
+        let cells = page.text.matches(of: /(?m)^\|([^|\n]+)\|([^|\n]+)\|/).map { String($0.2) }
+        let names = cells.flatMap { $0.matches(of: /`([^`]+)`/).map { String($0.1) } }
+        #expect(!names.isEmpty)
+        for name in names {
+            let isPrefix = name.hasSuffix("…")
+            let start = isPrefix ? String(name.dropLast()) : name
+            let isThere =
+                if name.contains("/") || name.hasSuffix(".py") {
+                    Self.exists(name)
+                } else if name.hasPrefix("test_") {
+                    Self.tests.contains("def \(start)\(isPrefix ? "" : "(")")
+                } else if name.first?.isUppercase == true {
+                    Self.tests.contains("struct \(start) ") || Self.tests.contains("class \(start)")
+                } else {
+                    Self.tests.contains("func \(start)\(isPrefix ? "" : "(")")
+                }
+            #expect(isThere, "no test is called \(name)")
+        }
     }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TraylogAudit
 
-/// The bytes of a leaf are those of Docs/format.md.
+/// The bytes of a leaf are those of Docs/internals/format.md.
 @Suite struct EventLeafTests {
     private let leaf = EventLeaf(
         version: 1, kind: 13, stream: 0x0403_0201, seq: 0x0C0B_0A09_0807_0605, recordedAt: 0x1413_1211_100F_0E0D,

@@ -85,7 +85,7 @@ import TraylogDomain
         let isChunked = record.count == 48 && payload.count > RecordCodec.inlinePayloadBytes
         try FileManager.default.createDirectory(at: Self.folder, withIntermediateDirectories: true)
         let lines =
-            ["# A record of format 1; Docs/format.md.", "seq \(event.seq)", "record \(hex(record))"]
+            ["# A record of format 1; Docs/internals/format.md.", "seq \(event.seq)", "record \(hex(record))"]
             + (isChunked ? ["payload \(hex(payload))"] : [])
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)
     }

@@ -1,7 +1,7 @@
-"""Draws the figures in DIR/*.jsonl as DIR/*.svg, and puts them into the tables of DIR.md: python3 plots.py DIR
+"""Draws the figures in DIR/*.jsonl as DIR/*.svg, and puts them into the table of DIR.md: python3 plots.py DIR
 
-The standard library is all it needs. The files are those that Tools/Benchmarks/figures writes. A table stands between
-`<!-- FILE -->` and `<!-- end -->`.
+The standard library is all it needs. The files are those that Tools/Benchmarks/figures writes. The table stands between
+`<!-- figures -->` and `<!-- end -->`.
 """
 
 import json
@@ -11,7 +11,7 @@ import re
 import sys
 
 WIDTH, BAR, LEFT, RIGHT, TOP = 760, 22, 190, 110, 46
-OURS, THEIRS, GRID, TEXT = "#2b6cb0", "#b8c2cc", "#e2e6ea", "#24292f"
+OURS, GRID, TEXT = "#2b6cb0", "#e2e6ea", "#24292f"
 LINES = ["#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#718096", "#975a16"]
 
 # What is asked for: how many times better than the reference.
@@ -69,31 +69,6 @@ def write(directory, name, height, title, parts):
     body = "\n".join([head, text(12, 24, title, size=15), *parts, "</svg>"])
     with open(os.path.join(directory, name + ".svg"), "w", encoding="utf-8") as file:
         file.write(body + "\n")
-
-
-def bars(directory, name, title, bars_of):
-    """Bars from zero; `bars_of` has (label, value, whether it is ours)."""
-    if not bars_of:
-        return
-    most = max(value for _, value, _ in bars_of)
-    parts = []
-    for index, (label, value, is_ours) in enumerate(bars_of):
-        y = TOP + index * (BAR + 6)
-        width = (WIDTH - LEFT - RIGHT) * value / most
-        parts.append(text(LEFT - 8, y + 16, label, "end"))
-        parts.append(f'<rect x="{LEFT}" y="{y}" width="{width:.1f}" height="{BAR}" fill="{OURS if is_ours else THEIRS}"/>')
-        parts.append(text(LEFT + width + 6, y + 16, short(value)))
-    write(directory, name, TOP + len(bars_of) * (BAR + 6) + 12, title, parts)
-
-
-def rates(directory, file, case, name, title):
-    found = [row for row in rows(directory, file) if row["case"] == case]
-    if not found:
-        return
-    unit = found[0]["unit"]
-    ours = [("Traylog", found[0]["ours"], True)]
-    theirs = sorted(((row["reference"], row["theirs"], False) for row in found), key=lambda bar: -bar[1])
-    bars(directory, name, f"{title}, {unit}", ours + theirs)
 
 
 def ratios(directory):
@@ -172,43 +147,60 @@ def growth(directory):
     curves(directory, "growth-users", "Cost of an append relative to the fewest users", by_users, "users")
 
 
-def table(found):
-    head = "| case | reference | ours | theirs | unit | times better | asked for | syncs/s |\n|---|---|--:|--:|---|--:|--:|--:|"
-    lines = [head]
-    for row in found:
-        goals = WANTED_WITH_DELAY if row.get("syncDelay") else WANTED
-        wanted = goals.get((row["case"], row["reference"]), "")
-        spread = f' ± {row["oursSpread"] / 2:.0f} %' if row["runs"] > 1 else ""
-        cells = [
-            row["case"], row["reference"], short(row["ours"]) + spread, short(row["theirs"]), row["unit"],
-            f'{row["ratio"]:.3g}', f"{wanted:g}" if wanted else "", short(row["syncsPerSecond"]),
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
+# The files of the table, in order, with what is special about them.
+PARTS = [
+    ("main", None), ("slow", "each sync takes a millisecond longer"), ("big", "20,000,000 events beside 1,000,000"),
+    ("bounded", "4,000,000 events beside 1,000,000, in 512 MiB of memory"),
+]
+NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def amount(value, unit):
+    """Three digits and a unit that needs no zeros: 16.5µs, 725k/s, 70.3MB."""
+    if unit in NANOSECONDS:
+        nanoseconds = value * NANOSECONDS[unit]
+        unit = next(unit for unit, size in reversed(NANOSECONDS.items()) if nanoseconds >= size or size == 1)
+        return f"{nanoseconds / NANOSECONDS[unit]:.3g}{unit.replace('us', 'µs')}"
+    return short(value).replace(" ", "") + {"events/s": "/s", "bytes": "B"}.get(unit, unit)
+
+
+def table(directory):
+    """One line for each case and reference. Cases that end with -p50 and -p99 are columns of the case that they belong to."""
+    lines = ["|case|beside|ours|theirs|times better|p50|p99|goal|measured|", "|---|---|--:|--:|--:|--:|--:|--:|--:|"]
+    for name, heading in PARTS:
+        found = rows(directory, name)
+        if found and heading:
+            lines.append(f"|**{heading}**|||||||||")
+        ratio = {(row["case"], row["reference"]): f'{row["ratio"]:.3g}' for row in found}
+        for row in found:
+            case, reference, unit = row["case"], row["reference"], row["unit"]
+            if case.endswith(("-p50", "-p99")):
+                continue
+            goals = WANTED_WITH_DELAY if row.get("syncDelay") else WANTED
+            wanted = goals.get((case, reference))
+            missed = wanted is not None and row["ratio"] < wanted
+            spread = f' ±{row["oursSpread"] / 2:.0f}%' if row["runs"] > 1 else ""
+            cells = [
+                case, reference, amount(row["ours"], unit) + spread, amount(row["theirs"], unit),
+                f"**{ratio[case, reference]}**" if missed else ratio[case, reference],
+                ratio.get((case + "-p50", reference), ""), ratio.get((case + "-p99", reference), ""),
+                "" if wanted is None else f"{wanted:g}", row["measured"],
+            ]
+            lines.append("|" + "|".join(cells) + "|")
     return "\n".join(lines)
-
-
-def tables(directory):
-    path = directory.rstrip("/") + ".md"
-    with open(path, encoding="utf-8") as file:
-        document = file.read()
-
-    def replaced(match):
-        found = rows(directory, match.group(1))
-        return f"<!-- {match.group(1)} -->\n\n{table(found)}\n\n<!-- end -->" if found else match.group(0)
-
-    document = re.sub(r"<!-- (\w+) -->\n.*?<!-- end -->", replaced, document, flags=re.DOTALL)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(document)
 
 
 def main():
     directory = sys.argv[1]
-    rates(directory, "main", "bulk-100k", "bulk", "Durable appends in transactions of 1,000")
-    rates(directory, "main", "concurrent-64", "concurrent", "Durable appends of one event by 64 callers")
-    rates(directory, "slow", "concurrent-64", "concurrent-slow", "The same with 1 ms more for each sync")
     ratios(directory)
     growth(directory)
-    tables(directory)
+    path = directory.rstrip("/") + ".md"
+    with open(path, encoding="utf-8") as file:
+        document = file.read()
+    place = re.compile(r"<!-- figures -->\n.*?<!-- end -->", re.DOTALL)
+    filled = f"<!-- figures -->\n\n{table(directory)}\n\n<!-- end -->"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(place.sub(lambda _: filled, document))
 
 
 main()

@@ -4,7 +4,7 @@ import TraylogStates
 import TraylogWriter
 
 extension ProjectionTable {
-    /// Rows that one transaction writes or deletes, so that it frees few pages (Docs/lmdb.md).
+    /// Rows that one transaction writes or deletes, so that it frees few pages (Docs/internals/lmdb.md).
     private static let rowsPerTransaction = 300
 
     /// Replaces the stored value and its position.

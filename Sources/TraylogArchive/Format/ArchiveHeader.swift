@@ -1,6 +1,6 @@
 import TraylogLog
 
-/// The first bytes of an archive (Docs/format.md, "Archives").
+/// The first bytes of an archive (Docs/internals/format.md, "Archives").
 ///
 /// `magic 8 | version u32 | flags u32 | store 16 | through u64 | history u64 | zeros 12 | crc u32`. Magic, version and checksum have
 /// their place in all versions.

@@ -5,7 +5,7 @@ import CTraylogZstd
 /// It keeps its memory, about 2 MB, between calls.
 @safe final class ZstdCompressor {
     // The context is created once, never shared, and freed with the object.
-    // Higher levels take more time and gain little; see Docs/decisions/0086.
+    // Higher levels take more time and gain little; see Docs/decisions/0019-archives-and-restores.md.
     static let level: Int32 = 3
 
     /// Nil where there was no memory for it.

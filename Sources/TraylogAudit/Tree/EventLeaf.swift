@@ -1,6 +1,6 @@
 /// One leaf of the tree: the header of an event, and a salted hash of its content.
 ///
-/// Docs/format.md, "Leaf", has the 62 bytes. They do not change when the event's content is erased.
+/// Docs/internals/format.md, "Leaf", has the 62 bytes. They do not change when the event's content is erased.
 public struct EventLeaf: Hashable, Sendable {
     /// The size of a leaf.
     public static let byteCount = 62
@@ -46,7 +46,7 @@ public struct EventLeaf: Hashable, Sendable {
     /// The index of the leaf in the tree.
     public var index: UInt64 { seq &- 1 }
 
-    /// The bytes that are hashed (Docs/format.md, "Leaf").
+    /// The bytes that are hashed (Docs/internals/format.md, "Leaf").
     public var bytes: [UInt8] {
         let message = message
         return (1...EventLeaf.byteCount).map { message[$0] }

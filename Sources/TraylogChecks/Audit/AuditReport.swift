@@ -94,13 +94,13 @@ public struct TrayCounts: Hashable, Sendable, Decodable {
 
 /// The salt and the payload of an event.
 ///
-/// Its leaf commits to them: the last 32 bytes of the leaf are SHA-256(salt ‖ payload) (Docs/format.md, "Leaf").
+/// Its leaf commits to them: the last 32 bytes of the leaf are SHA-256(salt ‖ payload) (Docs/internals/format.md, "Leaf").
 ///
 /// Give it only to those who may read the event: without the salt, the leaf reveals nothing.
 public struct EventDisclosure: Hashable, Sendable {
     /// 16 bytes.
     public var salt: [UInt8]
-    /// The Protocol Buffers message of Docs/format/event.proto, as it is stored.
+    /// The Protocol Buffers message of Docs/internals/format/event.proto, as it is stored.
     public var payload: [UInt8]
 
     /// Makes one of its parts.

@@ -176,7 +176,7 @@ extension JSONWriter {
         newline()
     }
 
-    /// Writes a line of an export: the event as `log` shows it, and its stored form (Docs/format.md, "Export").
+    /// Writes a line of an export: the event as `log` shows it, and its stored form (Docs/internals/format.md, "Export").
     package mutating func write(_ event: Event, stored: StoredForm) {
         beginObject()
         members(of: event)

@@ -22,7 +22,7 @@ extension ItemPage {
         return bound
     }
 
-    /// Appends the page in its stored form (Docs/format.md, "Packed states").
+    /// Appends the page in its stored form (Docs/internals/format.md, "Packed states").
     package func pack(into bytes: inout [UInt8]) {
         let names = IdentityTable(of: entries)
         // No varint is longer than ten bytes.

@@ -1,7 +1,7 @@
 extension TrayState {
     static let packedVersion: UInt8 = 2
 
-    /// Appends the state in its stored form, without its sealed pages (Docs/format.md, "Packed states").
+    /// Appends the state in its stored form, without its sealed pages (Docs/internals/format.md, "Packed states").
     package func pack(into bytes: inout [UInt8]) {
         bytes.append(TrayState.packedVersion)
         let numbers = [

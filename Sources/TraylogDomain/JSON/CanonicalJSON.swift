@@ -8,7 +8,7 @@
 /// - A number is its significant digits, without zeros around them, and `e` with the power of ten unless that is 0:
 ///   `100` is `1e2`, `-0.50` is `-5e-1`, and every zero is `0`. It is exact, however long the number is.
 ///
-/// The bytes are part of the format (Docs/format.md): a command's fingerprint covers them.
+/// The bytes are part of the format (Docs/internals/format.md): a command's fingerprint covers them.
 package enum CanonicalJSON {
     /// The canonical form of a text; nil when it is no strict JSON value.
     ///

@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// Reads payloads (Docs/format/event.proto), given the header of their record.
+/// Reads payloads (Docs/internals/format/event.proto), given the header of their record.
 ///
 /// Every function is total: any bytes give a value or a ``CodecError``. None checks the checksum, which is the task of
 /// ``RecordCodec``. An event without a user is decoded, too: the header's stream names the user.

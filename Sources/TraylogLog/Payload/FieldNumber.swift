@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// The fields of `traylog.v1.Event` (Docs/format/event.proto).
+/// The fields of `traylog.v1.Event` (Docs/internals/format/event.proto).
 ///
 /// Numbers are never reused.
 package enum FieldNumber: UInt32, Hashable, Sendable, CaseIterable {

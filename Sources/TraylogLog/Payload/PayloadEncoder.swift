@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// Encodes events as `traylog.v1.Event` messages (Docs/format/event.proto).
+/// Encodes events as `traylog.v1.Event` messages (Docs/internals/format/event.proto).
 ///
 /// The encoding is canonical: equal events give equal bytes. Fields come in the order of their numbers, defaults are
 /// left out, unknown fields come last and unchanged. Allocates only when the buffer must grow.

@@ -4,7 +4,7 @@ import TraylogDomain
 ///
 /// It stays readable when the payload is erased, so it never holds personal data.
 ///
-/// Its bytes (Docs/format.md):
+/// Its bytes (Docs/internals/format.md):
 /// `crc u32 | version u8 | kind u8 | flags u16 | stream u32 | recordedAt i64 | occurredAt i64 | salt 16`.
 package struct RecordHeader: Hashable, Sendable {
     package static let byteCount = 44

@@ -133,7 +133,7 @@ package struct ProjectionTable: Sendable {
 
 /// The description of a stored value.
 ///
-/// It is written last (Docs/format.md, "Projections").
+/// It is written last (Docs/internals/format.md, "Projections").
 package struct ProjectionRecord: Hashable, Sendable {
     static let format: UInt8 = 1
     /// The size of the largest value that is stored in the record itself.

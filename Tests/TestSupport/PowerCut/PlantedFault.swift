@@ -60,7 +60,7 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     }
 }
 
-/// The page of a data file's header that has its newest commit; see `Docs/format.md`.
+/// The page of a data file's header that has its newest commit; see `Docs/internals/format.md`.
 private struct DataHeader {
     let start: Int
 
@@ -74,7 +74,7 @@ private struct DataHeader {
     var markRange: Range<Int> { start + 152..<start + 160 }
 }
 
-/// The seal in one of the two pages of a file's header; see `Docs/format.md`.
+/// The seal in one of the two pages of a file's header; see `Docs/internals/format.md`.
 private struct Seal {
     static let pageSize = 4_096
     static let offsets = [512, pageSize + 512]
@@ -104,7 +104,7 @@ private struct Seal {
     }
 }
 
-/// The entry of one commit in a journal; see `Docs/format.md`.
+/// The entry of one commit in a journal; see `Docs/internals/format.md`.
 private struct JournalEntry {
     static let blockBytes = 4_096
     private static let headBytes = 176

@@ -4,7 +4,7 @@ import Testing
 @testable import TraylogDomain
 @testable import TraylogJSON
 
-/// One text for each JSON value: the vectors of Docs/format.md, and random values against the naive model's reader.
+/// One text for each JSON value: the vectors of Docs/internals/format.md, and random values against the naive model's reader.
 @Suite struct CanonicalJSONTests {
     @Test(arguments: [
         (" null ", "null"), ("true", "true"), ("[ ]", "[]"), ("{ }", "{}"), ("[1 ,\t2,\r\n3]", "[1,2,3]"),

@@ -32,7 +32,7 @@ import Testing
         #expect(try stored.unpacked(Form.init(from:)) == value, "\(name)")
     }
 
-    /// The smallest page, byte for byte (Docs/format.md, "Item page").
+    /// The smallest page, byte for byte (Docs/internals/format.md, "Item page").
     @Test func anItemPageIsWhatTheFormatSays() {
         var page = ItemPage(first: 5)
         (page.markedThrough, page.changedBy) = (3, 9)
@@ -71,7 +71,7 @@ import Testing
         else { return }
         try FileManager.default.createDirectory(at: Self.folder, withIntermediateDirectories: true)
         let hex = packed.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        let text = "# A packed state or page of version \(TrayState.packedVersion); Docs/format.md.\npacked \(hex)\n"
+        let text = "# A packed state or page of version \(TrayState.packedVersion); Docs/internals/format.md.\npacked \(hex)\n"
         try Data(text.utf8).write(to: file)
     }
 }

@@ -53,7 +53,7 @@ struct LeftFiles {
     }
 }
 
-/// A journal, taken apart by `Docs/format.md`.
+/// A journal, taken apart by `Docs/internals/format.md`.
 struct JournalBytes {
     let bytes: Data
     private(set) var commits: [UInt64] = []

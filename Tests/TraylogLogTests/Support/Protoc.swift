@@ -1,6 +1,6 @@
 import Foundation
 
-/// Google's implementation of Protocol Buffers, run on Docs/format/event.proto.
+/// Google's implementation of Protocol Buffers, run on Docs/internals/format/event.proto.
 struct Protoc {
     struct Failure: Error { var message: String }
 
@@ -11,7 +11,7 @@ struct Protoc {
     /// Where event.proto is, from the place of this file.
     static let formatFolder = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "Docs/format").path
+        .appending(path: "Docs/internals/format").path
 
     /// Many events in one message, so that one run serves them all.
     static let batch = """

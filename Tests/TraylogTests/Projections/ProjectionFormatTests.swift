@@ -6,7 +6,7 @@ import TraylogLog
 
 @testable import Traylog
 
-/// The bytes of Docs/format.md, "Projections".
+/// The bytes of Docs/internals/format.md, "Projections".
 @Suite struct ProjectionFormatTests {
     @Test func aShortValueStandsInItsRecord() throws {
         try withStorePath { path in

@@ -1,4 +1,4 @@
-// Reads the payload of an event: the Protocol Buffers message of Docs/format/event.proto.
+// Reads the payload of an event: the Protocol Buffers message of Docs/internals/format/event.proto.
 
 import { Unproved } from "./proof.js";
 

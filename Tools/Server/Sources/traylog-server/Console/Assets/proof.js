@@ -42,7 +42,7 @@ function sizes(...numbers) {
   if (!numbers.every((number) => Number.isSafeInteger(number) && number >= 0)) throw new Unproved("a size is malformed");
 }
 
-/** The parts of a leaf (Docs/format.md, "Leaf"). */
+/** The parts of a leaf (Docs/internals/format.md, "Leaf"). */
 export function readLeaf(bytes) {
   if (bytes.length !== 62) throw new Unproved(`the leaf has ${bytes.length} bytes, and should have 62`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
