@@ -3,15 +3,20 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
-from served import Server
+from served import PROGRAM, Server
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TRAY = os.environ.get("TRAYLOG_TRAY")
+TRAYLOG = os.environ.get("TRAYLOG")
+# Both scripts begin with the history of this checkout.
+HAS_HISTORY = subprocess.run(["git", "-C", ROOT, "rev-parse", "--verify", "--quiet", "HEAD"], capture_output=True).returncode == 0
 
 
 def blocks(page, language):
@@ -75,3 +80,61 @@ class GuideTests(unittest.TestCase):
         with Server() as server:
             self.run_page("Docs/experimental/compatibility.md", server)
             self.assertIn("740f4707bebcf74f", server.get("/v1/users/ann/devices").body.decode())
+
+
+@unittest.skipUnless(HAS_HISTORY, "the checkout has no history")
+class ScriptTests(unittest.TestCase):
+    """The two commands that the README begins with, on programs that are built already."""
+
+    @unittest.skipUnless(TRAYLOG, "TRAYLOG does not name the program")
+    def test_the_demo_runs_to_its_end(self):
+        done = subprocess.run(
+            [ROOT / "Tools/demo"], env=os.environ | {"TRAYLOG": TRAYLOG}, capture_output=True, text=True, errors="replace")
+        self.assertEqual(done.returncode, 0, done.stdout[-2_000:] + done.stderr[-2_000:])
+        self.assertIn("identical: ", done.stdout)
+
+    @unittest.skipUnless(shutil.which("jq"), "jq is not installed")
+    def test_serve_starts_a_server_whose_suggestions_work(self):
+        serve = subprocess.Popen([ROOT / "Tools/serve"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 env=os.environ | {"TRAYLOG_SERVER": PROGRAM, "TRAYLOG_LISTEN": "127.0.0.1:0"})
+        try:
+            printed = []
+            for line in serve.stdout:
+                printed.append(line)
+                if line.startswith("The server runs until"):
+                    break
+            else:
+                self.fail("".join(printed) + serve.stderr.read())
+            commands = [line.strip() for line in printed if line.startswith("  ")]
+            # The live stream does not end by itself.
+            commands = [line.replace("curl ", "curl -fsS ") for line in commands if "/live" not in line]
+            self.assertEqual(len(commands), 5, printed)
+            done = subprocess.run(["bash", "-euo", "pipefail", "-c", "\n".join(commands)], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn('"unread":', done.stdout)
+        finally:
+            serve.terminate()
+            serve.wait(timeout=60)
+            serve.stdout.close()
+            serve.stderr.close()
+
+    @unittest.skipUnless(TRAY and shutil.which("tmux") and shutil.which("jq"), "no client, tmux or jq")
+    def test_serve_two_shows_both_trays(self):
+        serve = subprocess.Popen(
+            [ROOT / "Tools/serve", "--two"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=os.environ | {"TRAYLOG_SERVER": PROGRAM, "TRAYLOG_TRAY": TRAY, "TRAYLOG_DETACHED": "1", "TERM": "xterm-256color"})
+        tmux = ["tmux", "-L", f"traylog-{serve.pid}"]
+        try:
+            deadline = time.monotonic() + 120
+            for pane, user in (("0", "ann"), ("1", "bob")):
+                text = ""
+                while f"Welcome, {user}" not in text:
+                    self.assertLess(time.monotonic(), deadline, text)
+                    self.assertIsNone(serve.poll(), "the script ended")
+                    time.sleep(0.2)
+                    shown = subprocess.run([*tmux, "capture-pane", "-p", "-t", f"two:0.{pane}"], capture_output=True, text=True)
+                    text = shown.stdout
+        finally:
+            subprocess.run([*tmux, "kill-server"], capture_output=True)
+            serve.terminate()
+            serve.wait(timeout=60)
