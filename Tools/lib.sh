@@ -135,6 +135,8 @@ need_swift() {
 
 # Builds the program for release and sets `traylog` to its path.
 build_release() {
+    traylog=${TRAYLOG:-}
+    [[ -z $traylog ]] || return 0
     swift build --package-path "$root" -c release --product traylog
     traylog=$(swift build --package-path "$root" -c release --show-bin-path)/traylog
     [[ -x $traylog ]] || fail "the build made no program at $traylog"
@@ -156,15 +158,19 @@ want_python() {
     python=$directory/bin/python
 }
 
-# Builds the tray for terminals and sets `traylog_tray` to its path.
+# Builds the tray for terminals, or takes the one that TRAYLOG_TRAY names, and sets `traylog_tray` to its path.
 build_tray() {
+    traylog_tray=${TRAYLOG_TRAY:-}
+    [[ -z $traylog_tray ]] || return 0
     swift build --package-path "$root" -c release --product traylog-tray
     traylog_tray=$(swift build --package-path "$root" -c release --show-bin-path)/traylog-tray
     [[ -x $traylog_tray ]] || fail "the build made no program at $traylog_tray"
 }
 
-# Builds the server and sets `traylog_server` to its path.
+# Builds the server, or takes the one that TRAYLOG_SERVER names, and sets `traylog_server` to its path.
 build_server() {
+    traylog_server=${TRAYLOG_SERVER:-}
+    [[ -z $traylog_server ]] || return 0
     local build=(swift build --package-path "$root/Tools/Server" --scratch-path "$root/.build-server" --product traylog-server)
     "${build[@]}"
     traylog_server=$("${build[@]}" --show-bin-path)/traylog-server

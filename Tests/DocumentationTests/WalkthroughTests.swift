@@ -1,15 +1,22 @@
 import Testing
 
-/// What the guides show of a shell is what a shell shows.
+/// What the documents show of a shell is what a shell shows.
 struct WalkthroughTests {
-    @Test func theAuditorsWalkthroughGivesWhatTheGuideSays() throws {
-        let guide = try #require(Document.all.first { $0.path == "Docs/guides/auditing.md" })
-        let walkthrough = Walkthrough(guide)
-        #expect(walkthrough.steps.count > 10)
+    private static let documents = Document.all.filter { !Walkthrough($0).steps.isEmpty }
+
+    @Test func theReadmeAndTheAuditingGuideHaveWalkthroughs() {
+        let paths = Self.documents.map(\.path)
+        #expect(paths.contains("README.md"))
+        #expect(paths.contains("Docs/guides/auditing.md"))
+    }
+
+    @Test(arguments: documents)
+    func theCommandsOfADocumentPrintWhatItShows(document: Document) throws {
+        let walkthrough = Walkthrough(document)
         let run = try walkthrough.run()
         #expect(run.count == walkthrough.steps.count)
         for (step, wanted) in zip(run, walkthrough.steps) {
-            #expect(step.comparable == wanted.comparable, "\(step.command)")
+            #expect(step.comparable == wanted.comparable, "\(document.path): \(step.command)")
         }
     }
 }

@@ -35,7 +35,7 @@ public struct Command: Hashable, Sendable {
 extension Command {
     /// The kinds of command, each with its own fields.
     ///
-    /// `Docs/choices.md` has the rules that leave room for doubt.
+    /// `Docs/concepts.md` has the rules.
     #if hasAttribute(nonexhaustive)
         @nonexhaustive
     #endif

@@ -3,7 +3,7 @@ import TestSupport
 import Traylog
 import TraylogDomain
 
-/// The reference model on examples worked out by hand from Docs/rules.md.
+/// The reference model on examples worked out by hand from Docs/concepts.md.
 @Suite struct NaiveItemTests {
     @Test func aNewItemIsUnseenAndUnread() {
         let log = Script { $0.notify("ann", Content(thread: "t", category: "message", title: "Hi")) }

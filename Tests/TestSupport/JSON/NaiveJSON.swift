@@ -2,7 +2,7 @@ import Foundation
 import Traylog
 import TraylogDomain
 
-/// The JSON forms (Docs/guides/json.md) of the naive model's answers, built for comparison with `JSONSerialization`.
+/// The JSON forms (Docs/reference/json.md) of the naive model's answers, built for comparison with `JSONSerialization`.
 ///
 /// Written apart from the store's own writers. A value that is `null` and one that is left out compare equal.
 package struct NaiveJSON {

@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// An item with one plain flag for each word of Docs/rules.md.
+/// An item with one plain flag for each word of Docs/concepts.md.
 package struct NaiveItem: Hashable, Sendable {
     package var seq: Seq
     package var position: Seq

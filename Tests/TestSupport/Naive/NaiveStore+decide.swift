@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// The rules of Docs/rules.md: which event a valid command causes now.
+/// The rules of Docs/concepts.md: which event a valid command causes now.
 extension NaiveStore {
     /// The event's body; nil when nothing would change.
     package func decide(_ command: Command) throws(Refusal) -> Event.Body? {

@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// The queries of Docs/rules.md, each by looping over all items.
+/// The queries of Docs/concepts.md, each by looping over all items.
 ///
 /// All take `asOf`; a seq beyond the head must be refused by the caller (``NaiveStore/checkedAsOf(_:)``).
 extension NaiveStore {

@@ -1,7 +1,7 @@
 import Foundation
 import TraylogDomain
 
-/// The limits of Docs/rules.md: what makes a command `invalid` whatever the state is.
+/// The limits of Docs/concepts.md: what makes a command `invalid` whatever the state is.
 extension NaiveStore {
     package func validate(_ command: Command) throws(Refusal) {
         try validateUser(of: command)

@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// The reference that the store is compared with: written from Docs/rules.md alone, obvious and slow.
+/// The reference that the store is compared with: written from Docs/concepts.md alone, obvious and slow.
 ///
 /// It keeps all events in an array and a plain state for each user. Being a value, a copy of it is a snapshot.
 /// `erase` is not modelled; of `compact`, which events leave the log is the store's to say.

@@ -25,7 +25,7 @@ package struct NaiveUser: Hashable, Sendable {
         }
     }
 
-    /// The fold of Docs/rules.md; the caller leaves voided events out.
+    /// The fold of Docs/concepts.md; the caller leaves voided events out.
     package mutating func apply(_ event: Event) {
         if let owner = event.user, Name(owner) != name { return }
         switch event.body {

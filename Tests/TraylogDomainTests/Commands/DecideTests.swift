@@ -3,7 +3,7 @@ import Testing
 
 @testable import TraylogDomain
 
-/// Commands cause the events that Docs/rules.md says, or are refused.
+/// Commands cause the events that Docs/concepts.md says, or are refused.
 @Suite struct DecideTests {
     /// Items 1 (plain), 2 (retracted), 3 (deleted), 4 (archived, read), 5 (keyed, in a thread, muted since); 6 is
     /// another user's; 7…11 say what became of the items.

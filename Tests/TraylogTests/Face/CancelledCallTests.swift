@@ -9,7 +9,7 @@ import TraylogPlatform
 @testable import TraylogQueries
 @testable import TraylogWriter
 
-/// What the calls on a store do when their task is cancelled (the table of Docs/guides/errors.md).
+/// What the calls on a store do when their task is cancelled (the table of Docs/reference/library.md).
 @Suite struct CancelledCallTests {
     private func isCancellation(_ body: () async throws -> Void) async -> Bool {
         do {

@@ -21,7 +21,7 @@ SCOPES = "publish,users,audit,admin,metrics"
 
 
 def partition_of(user, count):
-    """The partition of a user, as the servers count (Docs/guides/cluster.md)."""
+    """The partition of a user, as the servers count (Docs/experimental/cluster.md)."""
     return int.from_bytes(hashlib.sha256(user.encode()).digest()[:8], "big") % count
 
 

@@ -41,7 +41,7 @@ struct Problem: Error {
         return problem
     }
 
-    /// - Parameter error: which credentials are at fault, and how; one of a closed list (`Docs/guides/service.md`).
+    /// - Parameter error: which credentials are at fault, and how; one of a closed list (`Docs/guides/http.md`).
     static func unauthorized(_ error: String, _ detail: String) -> Problem {
         var problem = Problem(.unauthorized, "Not authorized", detail, error: error)
         problem.headers[.wwwAuthenticate] = "Bearer realm=\"traylog\", error=\"\(error)\""
