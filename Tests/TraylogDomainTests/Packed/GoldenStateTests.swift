@@ -71,7 +71,8 @@ import Testing
         else { return }
         try FileManager.default.createDirectory(at: Self.folder, withIntermediateDirectories: true)
         let hex = packed.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        let text = "# A packed state or page of version \(TrayState.packedVersion); Docs/internals/format.md.\npacked \(hex)\n"
+        let heading = "# A packed state or page of version \(TrayState.packedVersion); Docs/internals/format.md."
+        let text = "\(heading)\npacked \(hex)\n"
         try Data(text.utf8).write(to: file)
     }
 }
