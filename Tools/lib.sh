@@ -133,7 +133,7 @@ need_swift() {
     fi
 }
 
-# Builds the program for release and sets `traylog` to its path.
+# Builds the program for release, or takes the one that TRAYLOG names, and sets `traylog` to its path.
 build_release() {
     traylog=${TRAYLOG:-}
     [[ -z $traylog ]] || return 0
