@@ -249,24 +249,22 @@ package final class AppendRequest: Sendable {
 
     /// What cancels the task of a caller.
     package final class Withdrawal: Sendable {
-        private let state = Mutex<(isCancelled: Bool, request: AppendRequest?)>((false, nil))
+        private let isCancelled = Atomic(false)
+        private let request = AtomicLazyReference<AppendRequest>()
 
         package init() {}
 
         /// - Returns: false when the task was cancelled before.
         func allows(_ request: AppendRequest) -> Bool {
-            state.withLock { state in
-                state.request = request
-                return !state.isCancelled
-            }
+            _ = self.request.storeIfNil(request)
+            // Both sides change this one value, so the later one sees what the earlier one did before.
+            return !isCancelled.logicalOr(false, ordering: .acquiringAndReleasing).oldValue
         }
 
         /// - Returns: the request to withdraw; nil before there is one.
         func cancel() -> AppendRequest? {
-            state.withLock { state in
-                state.isCancelled = true
-                return state.request
-            }
+            _ = isCancelled.exchange(true, ordering: .acquiringAndReleasing)
+            return request.load()
         }
     }
 }

@@ -8,7 +8,7 @@ struct ArchitectureTests {
 
     /// What each module may import; imports point down.
     ///
-    /// The C library and the system are known to one module alone.
+    /// Only `TraylogPlatform` and the programs call the C library and the system.
     private static let allowedImports: [String: Set<String>] = [
         "TraylogDomain": [],
         "TraylogJSON": ["TraylogDomain"],

@@ -125,11 +125,9 @@ class ScriptTests(unittest.TestCase):
             env=os.environ | {"TRAYLOG_SERVER": PROGRAM, "TRAYLOG_TRAY": TRAY, "TRAYLOG_DETACHED": "1", "TERM": "xterm-256color"})
         tmux = ["tmux", "-L", f"traylog-{serve.pid}"]
         try:
-            deadline = time.monotonic() + 120
             for pane, user in (("0", "ann"), ("1", "bob")):
                 text = ""
                 while f"Welcome, {user}" not in text:
-                    self.assertLess(time.monotonic(), deadline, text)
                     self.assertIsNone(serve.poll(), "the script ended")
                     time.sleep(0.2)
                     shown = subprocess.run([*tmux, "capture-pane", "-p", "-t", f"two:0.{pane}"], capture_output=True, text=True)
