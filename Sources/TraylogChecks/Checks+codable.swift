@@ -84,7 +84,7 @@ extension KeptTreeHead: Decodable {
         let text: String? = try fields[maybe: "checkpoint"]
         do throws(Refusal) {
             if let text {
-                try self.init(text)
+                try self.init(reading: text)
                 return
             }
         } catch {

@@ -12,8 +12,12 @@ public struct KeptTreeHead: Hashable, Sendable {
 
 extension KeptTreeHead {
     /// - Parameter text: what `traylog tree-head` printed, with `--json` or `--sign` or both.
-    /// - Throws: ``Refusal`` `invalid`, field `tree-head`.
-    public init(_ text: String) throws(Refusal) {
+    /// - Throws: ``TraylogError/refused(_:)``: `invalid` of `tree-head`, or of the member at fault.
+    public init(_ text: String) throws(TraylogError) {
+        do { try self.init(reading: text) } catch { throw .refused(error) }
+    }
+
+    package init(reading text: String) throws(Refusal) {
         guard text.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else {
             self = try KeptTreeHead.signed(text)
             return

@@ -51,7 +51,7 @@ package struct FactBuffer: Sendable {
         arrivals.append(UInt64(index) << 32 | UInt64(words.count))
         if fact.kind == .broadcast { hasBroadcasts = true }
         let place = words.count
-        words.append(fact.seq << 8 | UInt64(fact.kind.rawValue))
+        words.append(fact.seq << 8 | UInt64(fact.kind.code))
         words.append(PackedFields.numbers(of: fact))
         var present: UInt64 = 0
         if fact.thread != .absent { put(fact.thread.rawValue, PackedFields.thread, &present) }

@@ -37,7 +37,7 @@ extension FactBuffer {
     /// The seq of the fact at a place.
     func seq(at place: Int) -> UInt64 { words[place] >> 8 }
 
-    func kind(at place: Int) -> EventKind? { EventKind(rawValue: UInt8(truncatingIfNeeded: words[place])) }
+    func kind(at place: Int) -> EventKind? { EventKind(code: UInt8(truncatingIfNeeded: words[place])) }
 
     /// The fact at a place.
     ///

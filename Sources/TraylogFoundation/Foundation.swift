@@ -93,11 +93,33 @@ extension JSONEncoder {
 extension Command {
     /// Reads a command from a request's body: a line of `append`.
     ///
-    /// - Throws: ``Refusal/invalid(field:reason:)``.
-    public init(json: Data) throws(Refusal) { try self.init(json: [UInt8](json).span) }
+    /// - Throws: ``TraylogError/refused(_:)``: `invalid` with the member at fault.
+    public init(json: Data) throws(TraylogError) { try self.init(json: [UInt8](json).span) }
 }
 
 extension JSONForm {
     /// The value as JSON, for a response's body: exactly as the program prints it.
     public var jsonData: Data { Data(json.utf8) }
+}
+
+// What an alert, a log or a test shows of an error: the same text as `"\(error)"`.
+
+extension TraylogError: LocalizedError {
+    /// The error's description: the code of a refusal, what happened, and what to do next.
+    public var errorDescription: String? { description }
+}
+
+extension Refusal: LocalizedError {
+    /// The refusal's description.
+    public var errorDescription: String? { description }
+}
+
+extension StoreFailure: LocalizedError {
+    /// The failure's description.
+    public var errorDescription: String? { description }
+}
+
+extension NoteError: LocalizedError {
+    /// The error's description.
+    public var errorDescription: String? { description }
 }

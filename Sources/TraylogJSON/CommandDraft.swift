@@ -7,9 +7,14 @@ extension Command {
     /// changes of an `edit`, and `data` may have it.
     ///
     /// - Parameter line: one object, at most ``Limits/commandLineBytes``, with or without a newline at the end.
-    /// - Throws: ``Refusal/invalid(field:reason:)`` with the member at fault, or `line` when it is not a member's.
+    /// - Throws: ``TraylogError/refused(_:)``: `invalid` with the member at fault, or `line` when it is not a member's.
     /// - Complexity: O(n). It allocates only the command's strings.
-    public init(json line: Span<UInt8>) throws(Refusal) {
+    public init(json line: Span<UInt8>) throws(TraylogError) {
+        do { try self.init(line: line) } catch { throw .refused(error) }
+    }
+
+    /// As ``init(json:)-(Span<UInt8>)``.
+    package init(line: Span<UInt8>) throws(Refusal) {
         guard line.count <= Limits.commandLineBytes else {
             throw .invalid(field: "line", reason: "is longer than \(Limits.commandLineBytes) bytes")
         }
@@ -34,11 +39,22 @@ extension Command {
     ///   - topic: the topic of a `broadcast`, a `subscribe` or an `unsubscribe`.
     ///   - thread: the thread of a `mute` or an `unmute`.
     ///   - category: the category of one of these.
-    /// - Throws: ``Refusal/invalid(field:reason:)`` with the member at fault, or `body` when it is not a member's; places in the
-    ///   reason count the bytes of `body`.
+    /// - Throws: ``TraylogError/refused(_:)``: `invalid` with the member at fault, or `body` when it is not a member's; places in
+    ///   the reason count the bytes of `body`.
     public init(
         body: Span<UInt8>, kind: String, user: String?, item: ItemReference? = nil, topic: String? = nil,
         thread: String? = nil, category: String? = nil
+    ) throws(TraylogError) {
+        do {
+            try self.init(readingBody: body, kind, user, item, topic, thread, category)
+        } catch {
+            throw .refused(error)
+        }
+    }
+
+    private init(
+        readingBody body: Span<UInt8>, _ kind: String, _ user: String?, _ item: ItemReference?, _ topic: String?,
+        _ thread: String?, _ category: String?
     ) throws(Refusal) {
         guard body.count <= Limits.commandLineBytes else {
             throw .invalid(field: "body", reason: "is longer than \(Limits.commandLineBytes) bytes")
@@ -75,21 +91,21 @@ extension Command {
     ///   - text: one array of objects, each at most ``Limits/commandLineBytes``.
     ///   - limit: of the number of elements.
     /// - Returns: in order, each element's command or what is wrong with it, as ``init(json:)-(Span<UInt8>)`` says.
-    /// - Throws: ``Refusal/invalid(field:reason:)`` of `array` when the text is no JSON array, or has more elements.
+    /// - Throws: ``TraylogError/refused(_:)``: `invalid` of `array` when the text is no JSON array, or has more elements.
     /// - Complexity: O(n); each element is scanned twice.
     public static func array(
         json text: Span<UInt8>, atMost limit: Int
-    ) throws(Refusal) -> [Result<Command, Refusal>] {
+    ) throws(TraylogError) -> [Result<Command, Refusal>] {
         let elements: [Range<Int>]?
         do { elements = try Command.elements(of: text) } catch {
-            throw .invalid(field: "array", reason: error.description)
+            throw .refused(.invalid(field: "array", reason: error.description))
         }
-        guard let elements else { throw .invalid(field: "array", reason: "is no JSON array") }
+        guard let elements else { throw .refused(.invalid(field: "array", reason: "is no JSON array")) }
         guard elements.count <= limit else {
-            throw .invalid(field: "array", reason: "has more than \(limit) commands")
+            throw .refused(.invalid(field: "array", reason: "has more than \(limit) commands"))
         }
         return elements.map { element in
-            Result { () throws(Refusal) in try Command(json: text.extracting(element)) }
+            Result { () throws(Refusal) in try Command(line: text.extracting(element)) }
         }
     }
 

@@ -13,7 +13,7 @@ extension JSONWriter {
         member("seq", event.seq)
         member("recordedAt", event.recordedAt)
         member("occurredAt", event.occurredAt)
-        member("kind", JSONWriter.kindNames[Int(event.kind.rawValue)])
+        member("kind", JSONWriter.kindNames[Int(event.kind.code)])
         member("user", event.user)
         member("key", event.key)
         member("actor", event.actor)
@@ -24,7 +24,7 @@ extension JSONWriter {
     // A table, because making a name from its case is slow.
     private static let kindNames: [String] = {
         var names = Array(repeating: "", count: Int(UInt8.max) + 1)
-        for kind in EventKind.allCases { names[Int(kind.rawValue)] = kind.name }
+        for kind in EventKind.allCases { names[Int(kind.code)] = kind.rawValue }
         return names
     }()
 
@@ -58,12 +58,12 @@ extension JSONWriter {
     }
 
     private mutating func members(_ mark: Mark, _ items: [Seq]) {
-        member("as", mark.name)
+        member("as", mark.rawValue)
         member("items", each: items) { $0.value($1) }
     }
 
     mutating func members(_ mark: BulkMark, _ selection: Selection) {
-        member("as", mark.name)
+        member("as", mark.rawValue)
         members(selection)
     }
 
@@ -93,7 +93,7 @@ extension JSONWriter {
         member("summaryArgument", content.summaryArgument)
         if content.summaryCount != 1 { member("summaryCount", UInt64(content.summaryCount)) }
         if content.isSilent { member("silent", true) }
-        if content.level != .active { member("level", content.level.name) }
+        if content.level != .active { member("level", content.level.rawValue) }
         member("expiresAt", content.expiresAt)
         member("collapseKey", content.collapseKey)
         member("data", raw: content.data)
@@ -105,7 +105,7 @@ extension JSONWriter {
         change("body", edit.body) { $0.value($1) }
         change("summaryArgument", edit.summaryArgument) { $0.value($1) }
         change("summaryCount", edit.summaryCount) { $0.value(UInt64($1)) }
-        change("level", edit.level) { $0.value($1.name) }
+        change("level", edit.level) { $0.value($1.rawValue) }
         change("expiresAt", edit.expiresAt) { $0.value($1) }
         change("data", edit.data) { $0.raw($1) }
     }

@@ -78,7 +78,7 @@ extension JSONWriter {
         member("body", content.body)
         member("summaryArgument", content.summaryArgument)
         member("summaryCount", UInt64(content.summaryCount))
-        member("level", content.level.name)
+        member("level", content.level.rawValue)
         member("collapseKey", content.collapseKey)
         member("silent", content.isSilent)
         member("muted", item.isMuted)
@@ -132,7 +132,7 @@ extension JSONWriter {
     /// - Parameter line: the number, from 1, of the line that the command came from; nil if it came from none.
     public mutating func write(_ refusal: Refusal, line: Int? = nil) {
         beginObject()
-        member("error", refusal.name)
+        member("error", refusal.code.rawValue)
         member("message", refusal.message)
         if let line { member("line", line) }
         endObject()

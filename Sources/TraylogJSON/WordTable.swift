@@ -77,9 +77,9 @@ struct PackedName: Hashable, Sendable {
 }
 
 extension Mark {
-    static let names = WordTable(allCases) { $0.name }
+    static let names = WordTable(allCases) { $0.rawValue }
 }
 
 extension InterruptionLevel {
-    static let names = WordTable(allCases) { $0.name }
+    static let names = WordTable(allCases) { $0.rawValue }
 }

@@ -28,7 +28,7 @@ package enum CommandFingerprint {
         buffer.append(addingCapacity: bound) { $0.append(repeating: 0, count: bound) }
         var writer = PayloadWriter(at: 9)
         var bytes = buffer.mutableSpan
-        bytes[0] = action.kind.rawValue
+        bytes[0] = action.kind.code
         bytes.store(
             littleEndian: UInt64(bitPattern: command.occurredAt?.milliseconds ?? RecordHeader.noTime), at: 1)
         writer.put(.user, command.user, &bytes)

@@ -96,7 +96,7 @@ struct ReplicaLog: StateSource, FoldHistory {
 
     func event(_ seq: UInt64) throws -> Event {
         if let event = events[seq] { return event }
-        guard let event = try stored.event(seq) else { throw TrayReplicaError.unknownEvent(Seq(seq)) }
+        guard let event = try stored.event(seq) else { throw TraylogError.damagedReplica("event \(seq) is missing") }
         return event
     }
 

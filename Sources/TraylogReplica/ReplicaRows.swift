@@ -45,10 +45,10 @@ extension TrayReplica {
     /// Opens a replica that was stored.
     ///
     /// - Parameter root: as ``packed()`` gave it. Pages and events are read when they are needed.
-    /// - Throws: ``TrayReplicaError/damaged(_:)``.
+    /// - Throws: ``TraylogError/failed(_:)``, `damaged`.
     package init(
         user: String, root: [UInt8], rows: ReplicaRows, hasher: IdentityHasher
-    ) throws(TrayReplicaError) {
+    ) throws(TraylogError) {
         do {
             var reader = PackedReader(root)
             let through = Seq(try reader.varint())
@@ -59,7 +59,7 @@ extension TrayReplica {
                 user: user, through: through, state: state,
                 log: ReplicaLog(stored: rows, base: state, hasher: hasher))
         } catch {
-            throw TrayReplicaError(error)
+            throw TraylogError(replica: error)
         }
     }
 
@@ -88,7 +88,7 @@ extension TrayReplica {
     package var snapshotEvents: [UInt64: Event] { log.events }
 
     /// The event that brought an item, as far as it is known.
-    package func origin(of item: Seq) throws(TrayReplicaError) -> Event {
+    package func origin(of item: Seq) throws(TraylogError) -> Event {
         try answering { try log.event(item.rawValue) }
     }
 }
@@ -108,9 +108,9 @@ extension TrayReplica {
     /// that a copy of the replica is predicted on, never the replica itself.
     ///
     /// - Returns: whether anything changes.
-    /// - Throws: ``TrayReplicaError/refused(_:)``; ``TrayReplicaError/undoneBeforeSnapshot(_:)`` for an undo that cannot be
+    /// - Throws: ``TraylogError/refused(_:)``; ``TraylogError/refused(_:)``, `staleSnapshot` for an undo that cannot be
     ///   shown without the store.
-    package mutating func predict(_ command: Command, at time: Timestamp) throws(TrayReplicaError) -> Bool {
+    package mutating func predict(_ command: Command, at time: Timestamp) throws(TraylogError) -> Bool {
         var command = command
         command.key = nil
         let decision: Decision
@@ -118,7 +118,7 @@ extension TrayReplica {
             decision = try state.decide(
                 command, head: through.rawValue, fingerprint: 0, hasher: log.hasher, source: log)
         } catch {
-            throw TrayReplicaError(error)
+            throw TraylogError(replica: error)
         }
         guard case .append(let body) = decision else { return false }
         let seq = Seq(through.rawValue + 1)
@@ -128,8 +128,8 @@ extension TrayReplica {
 
     /// An item by its seq or key, in any state.
     ///
-    /// - Throws: ``TrayReplicaError/refused(_:)``: `unknownItem`.
-    package func item(_ reference: ItemReference) throws(TrayReplicaError) -> Item {
+    /// - Throws: ``TraylogError/refused(_:)``: `unknownItem`.
+    package func item(_ reference: ItemReference) throws(TraylogError) -> Item {
         try answering {
             let entry = try state.entry(of: reference, hasher: log.hasher, source: log)
             return try state.shown(entry, stored: log).item(from: log)

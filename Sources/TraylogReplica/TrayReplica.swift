@@ -30,9 +30,9 @@ public struct TrayReplica: Sendable {
     /// - Parameters:
     ///   - snapshot: all pages of one snapshot, in order.
     ///   - hasher: has a secret of its own; answers do not depend on it.
-    /// - Throws: ``TrayReplicaError/incompleteSnapshot``.
+    /// - Throws: ``TraylogError/refused(_:)``: `invalid` when pages are missing, or belong to different snapshots.
     /// - Complexity: O(items).
-    package init(_ snapshot: [TraySnapshot], hasher: IdentityHasher) throws(TrayReplicaError) {
+    package init(_ snapshot: [TraySnapshot], hasher: IdentityHasher) throws(TraylogError) {
         guard let first = snapshot.first, snapshot.last?.next == nil,
             snapshot.allSatisfy({ $0.asOf == first.asOf && $0.stream == first.stream && $0.user == first.user })
         else { throw .incompleteSnapshot }
@@ -60,12 +60,12 @@ public struct TrayReplica: Sendable {
     /// - Parameters:
     ///   - events: all changes after ``through`` (those of `changes(of:after:)`), in order. Earlier ones are passed over.
     ///   - end: the event through which they are all changes.
-    /// - Throws: ``TrayReplicaError/undoneBeforeSnapshot(_:)``, after which the replica is as it was.
+    /// - Throws: ``TraylogError/refused(_:)``, `staleSnapshot`, after which the replica is as it was.
     /// - Complexity: as the store's. An `undone` folds again from the snapshot on.
-    public mutating func apply(_ events: [Event], through end: Seq) throws(TrayReplicaError) {
+    public mutating func apply(_ events: [Event], through end: Seq) throws(TraylogError) {
         let new = events.filter { $0.seq > through }
         for case .undone(let event) in new.lazy.map(\.body) where event <= snapshotSeq {
-            throw .undoneBeforeSnapshot(event)
+            throw .refused(.staleSnapshot(event))
         }
         let own = new.filter { $0.user != nil }.map(\.seq.rawValue)
         var index = 0
@@ -80,7 +80,7 @@ public struct TrayReplica: Sendable {
                 own: own.first ?? 0, through: max(end, through).rawValue, stored: log, history: log, next: next)
         } catch {
             log.remove(new)
-            throw TrayReplicaError(error)
+            throw TraylogError(replica: error)
         }
         state = folded
         through = max(end, through)
@@ -88,23 +88,23 @@ public struct TrayReplica: Sendable {
 
     /// Folds in the changes that follow, if they are of the same stream.
     ///
-    /// - Throws: ``TrayReplicaError/otherStream`` when the user was erased meanwhile and the name was given to somebody else; as
+    /// - Throws: ``TraylogError/refused(_:)``, `erased`, when the user was erased meanwhile and the name was given to somebody else; as
     ///   ``apply(_:through:)``. The replica is as it was then.
     package mutating func apply(
         _ events: [Event], through end: Seq, stream: UInt32, history: StoreHistory
-    ) throws(TrayReplicaError) {
-        guard self.stream == 0 || stream == self.stream else { throw .otherStream }
+    ) throws(TraylogError) {
+        guard self.stream == 0 || stream == self.stream else { throw .refused(.erased(user: user)) }
         try apply(events, through: end)
         (self.stream, self.history) = (stream, history)
     }
 
     /// The tray after ``through``.
-    public func tray() throws(TrayReplicaError) -> Tray {
+    public func tray() throws(TraylogError) -> Tray {
         try answering { try state.tray(of: user, asOf: through, source: log) }
     }
 
-    /// - Throws: ``TrayReplicaError/refused(_:)``: `invalid` for a limit that is none.
-    public func inbox(_ query: InboxQuery = InboxQuery()) throws(TrayReplicaError) -> InboxPage {
+    /// - Throws: ``TraylogError/refused(_:)``: `invalid` for a limit that is none.
+    public func inbox(_ query: InboxQuery = InboxQuery()) throws(TraylogError) -> InboxPage {
         try answering {
             try Limits.check(pageLimit: query.limit)
             let (shown, next) = try state.shownItems(query, hasher: log.hasher, stored: log)
@@ -113,10 +113,10 @@ public struct TrayReplica: Sendable {
         }
     }
 
-    /// - Throws: ``TrayReplicaError/refused(_:)``: `invalid` for a limit that is none.
+    /// - Throws: ``TraylogError/refused(_:)``: `invalid` for a limit that is none.
     public func threads(
         limit: Int = Limits.defaultPageItems, cursor: Cursor? = nil
-    ) throws(TrayReplicaError) -> ThreadsPage {
+    ) throws(TraylogError) -> ThreadsPage {
         try answering {
             try Limits.check(pageLimit: limit)
             var page = try state.threads(of: user, asOf: through, limit: limit, cursor: cursor, source: log)
@@ -125,32 +125,31 @@ public struct TrayReplica: Sendable {
         }
     }
 
-    func answering<Answer>(_ body: () throws -> Answer) throws(TrayReplicaError) -> Answer {
-        do { return try body() } catch { throw TrayReplicaError(error) }
+    func answering<Answer>(_ body: () throws -> Answer) throws(TraylogError) -> Answer {
+        do { return try body() } catch { throw TraylogError(replica: error) }
     }
 }
 
-/// Why a ``TrayReplica`` could not be made, or could not go on.
-public enum TrayReplicaError: Error, Hashable, Sendable {
+extension TraylogError {
     /// Pages are missing, or they belong to different snapshots.
-    case incompleteSnapshot
-    /// An event of the snapshot was undone: only a new snapshot shows the tray without it.
-    case undoneBeforeSnapshot(Seq)
-    /// An answer needs an event that neither the snapshot nor the changes had.
-    case unknownEvent(Seq)
-    /// The user was erased, and the name belongs to somebody else or to nobody now: nothing of this replica may be shown.
-    case otherStream
-    /// A query that the rules forbid.
-    case refused(Refusal)
-    /// The snapshot contradicts itself.
-    case damaged(String)
+    package static let incompleteSnapshot = TraylogError.refused(
+        .invalid(
+            field: "snapshot",
+            reason: "pages are missing, or belong to different snapshots; give all pages of one, in order"))
 
-    init(_ error: any Error) {
+    static func damagedReplica(_ what: String) -> TraylogError {
+        .failed(
+            StoreFailure(code: .damaged, message: "the replica is damaged: \(what); make a new one from a new snapshot")
+        )
+    }
+
+    /// What went wrong while a replica was read or changed.
+    init(replica error: any Error) {
         self =
             switch error {
-            case let error as TrayReplicaError: error
+            case let error as TraylogError: error
             case let refusal as Refusal: .refused(refusal)
-            default: .damaged("\(error)")
+            default: .damagedReplica("\(error)")
             }
     }
 }

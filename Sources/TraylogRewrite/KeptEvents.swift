@@ -31,7 +31,7 @@ struct KeptEvents {
         switch fact.kind {
         case .undone where fact.target < floor:
             wholeStreams.insert(stream)
-        case .marked where fact.mark == Mark.restored.rawValue:
+        case .marked where fact.mark == Mark.restored.code:
             for item in fact.items where item < floor { restored[stream, default: []].insert(item) }
         default:
             break

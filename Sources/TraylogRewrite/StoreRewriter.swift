@@ -79,7 +79,7 @@ package struct StoreRewriter: Sendable {
         let outcome = try rewrite(goal, progress)
         report.dropped = outcome.dropped
         for (number, count) in outcome.droppedKinds where count > 0 {
-            if let kind = EventKind(rawValue: number) { report.kinds[kind] = count }
+            if let kind = EventKind(code: number) { report.kinds[kind] = count }
         }
         report.archive = outcome.archive
         try report.setSizes(before, after: goal.isDryRun ? outcome.sizes : FileSizes(of: source.environment))

@@ -23,8 +23,8 @@ import Testing
         "is told to an observer, which makes logs and metrics of it": ["StoreActivity"],
         "is shown by /readyz, in seconds and words": ["NodeStatus"],
         "are errors of one process; their names and descriptions are for everybody else": [
-            "DamagedGroup", "FetchError", "LogUnreachable", "NoteError", "OutboxFailure", "OutboxRefusal",
-            "ServiceFailure", "TrayClientRefusal", "TrayReplicaError",
+            "DamagedGroup", "LogUnreachable", "NoteError", "OutboxFailure", "OutboxRefusal",
+            "ServiceFailure", "TrayClientRefusal",
         ],
     ]
 

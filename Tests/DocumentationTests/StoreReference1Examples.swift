@@ -62,7 +62,7 @@ private struct StoreReference1 {
     func sample5() async throws {
         // example: StoreReference1, 5: TrayQueries+async
         let newest = try await store.history(of: "ann", newestFirst: true, limit: 20)
-        for event in newest.events { print(event.seq, event.kind.name) }
+        for event in newest.events { print(event.seq, event.kind.rawValue) }
         // end
         _ = newest
     }
@@ -93,7 +93,9 @@ private struct StoreReference1 {
 
     func sample9() async throws {
         // example: StoreReference1, 9: TrayQueries+async
-        for event in try await store.life(of: "build-17", of: "ann").events { print(event.kind.name, event.recordedAt) }
+        for event in try await store.life(of: "build-17", of: "ann").events {
+            print(event.kind.rawValue, event.recordedAt)
+        }
         // end
     }
 

@@ -228,7 +228,23 @@ private struct StoreReference2 {
     }
 
     func sample27() async throws {
-        // example: StoreReference2, 27: StoreHistory
+        // example: StoreReference2, 27: Refusal
+        do {
+            try await store.perform(command)
+        } catch let error where error.refusal?.code == .keyConflict {
+            print("used before")
+        }
+        // end
+    }
+
+    func sample28() throws {
+        // example: StoreReference2, 28: Seq
+        print(Seq("17") ?? 0)
+        // end
+    }
+
+    func sample29() async throws {
+        // example: StoreReference2, 29: StoreHistory
         let seq = try await store.head()
         let mark = try await store.storeHistory().mark(at: seq)
         // Later, perhaps after a restore:
@@ -239,115 +255,107 @@ private struct StoreReference2 {
         _ = isSameEvent
     }
 
-    func sample28() async throws {
-        // example: StoreReference2, 28: TraylogError
+    func sample30() async throws {
+        // example: StoreReference2, 30: TraylogError
+        do {
+            try await store.perform(command)
+        } catch let error where error.refusal?.code == .keyConflict {
+            print("used before")
+        }
+        // end
+    }
+
+    func sample31() async throws {
+        // example: StoreReference2, 31: TraylogError
+        do {
+            try await store.perform(command)
+        } catch let error where error.failure?.code == .diskFull {
+            print("make room")
+        }
+        // end
+    }
+
+    func sample32() async throws {
+        // example: StoreReference2, 32: TraylogError
         let report = try await TraylogError.translatingCancellation { try await store.verify() }
         print(report.findings.count)
         // end
         _ = report
     }
 
-    func sample29() throws {
-        // example: StoreReference2, 29: Foundation
+    func sample33() throws {
+        // example: StoreReference2, 33: Foundation
         var content = Content(title: "Build 17 failed")
         try content.encodeData(["number": 17])
         // end
         _ = content
     }
 
-    func sample30() throws {
-        // example: StoreReference2, 30: Foundation
+    func sample34() throws {
+        // example: StoreReference2, 34: Foundation
         print(try item.content.decodeData(as: [String: Int].self) ?? [:])
         // end
     }
 
-    func sample31() throws {
-        // example: StoreReference2, 31: Command+making
-        let command: Command = .notify("ann", Content(title: "Build 17 failed", level: .timeSensitive))
-        // end
-        _ = command
-    }
-
-    func sample32() throws {
-        // example: StoreReference2, 32: Command+making
-        let command: Command = .notify("ann", title: "Build 17 failed", thread: "ci", key: "build-17")
-        // end
-        _ = command
-    }
-
-    func sample33() throws {
-        // example: StoreReference2, 33: Command+making
-        let command: Command = .broadcast(to: "releases", Content(title: "1.4 is out"))
-        // end
-        _ = command
-    }
-
-    func sample34() throws {
-        // example: StoreReference2, 34: Command+making
-        let command: Command = .seeTray(of: "ann", upTo: page.asOf)
-        // end
-        _ = command
-    }
-
     func sample35() throws {
         // example: StoreReference2, 35: Command+making
-        let command: Command = .mark(.archived, ["build-17", .seq(12)], of: "ann")
+        let command: Command = .notify("ann", Content(title: "Build 17 failed", level: .timeSensitive))
         // end
         _ = command
     }
 
     func sample36() throws {
         // example: StoreReference2, 36: Command+making
-        let command: Command = .mark(.read, 12, 13, of: "ann")
+        let command: Command = .notify("ann", title: "Build 17 failed", thread: "ci", key: "build-17")
         // end
         _ = command
     }
 
     func sample37() throws {
         // example: StoreReference2, 37: Command+making
-        let command: Command = .markAll(.read, of: "ann", thread: "ci", upTo: page.asOf)
+        let command: Command = .broadcast(to: "releases", Content(title: "1.4 is out"))
         // end
         _ = command
     }
 
     func sample38() throws {
         // example: StoreReference2, 38: Command+making
-        let command: Command = .mute(.category("marketing"), for: "ann")
+        let command: Command = .seeTray(of: "ann", upTo: page.asOf)
         // end
         _ = command
     }
 
     func sample39() throws {
         // example: StoreReference2, 39: Command+making
-        let command: Command = .unmute(.category("marketing"), for: "ann")
+        let command: Command = .mark(.archived, ["build-17", .seq(12)], of: "ann")
         // end
         _ = command
     }
 
     func sample40() throws {
         // example: StoreReference2, 40: Command+making
-        let command: Command = .snooze("build-17", of: "ann", until: .now + .seconds(3_600))
+        let command: Command = .mark(.read, 12, 13, of: "ann")
         // end
         _ = command
     }
 
     func sample41() throws {
         // example: StoreReference2, 41: Command+making
-        let command: Command = .wake("build-17", of: "ann")
+        let command: Command = .markAll(.read, of: "ann", thread: "ci", upTo: page.asOf)
         // end
         _ = command
     }
 
     func sample42() throws {
         // example: StoreReference2, 42: Command+making
-        let command: Command = .edit("build-17", of: "ann", edit)
+        let command: Command = .mute(.category("marketing"), for: "ann")
         // end
         _ = command
     }
 
     func sample43() throws {
         // example: StoreReference2, 43: Command+making
-        let command: Command = .retract("build-17", of: "ann")
+        let command: Command = .unmute(.category("marketing"), for: "ann")
         // end
         _ = command
     }

@@ -22,27 +22,55 @@ private struct StoreReference3 {
 
     func sample0() throws {
         // example: StoreReference3, 0: Command+making
-        let command: Command = .subscribe("ann", to: "releases")
+        let command: Command = .snooze("build-17", of: "ann", until: .now + .seconds(3_600))
         // end
         _ = command
     }
 
     func sample1() throws {
         // example: StoreReference3, 1: Command+making
-        let command: Command = .unsubscribe("ann", from: "releases")
+        let command: Command = .wake("build-17", of: "ann")
         // end
         _ = command
     }
 
     func sample2() throws {
         // example: StoreReference3, 2: Command+making
-        let command: Command = .undo(17, of: "ann")
+        let command: Command = .edit("build-17", of: "ann", edit)
         // end
         _ = command
     }
 
     func sample3() throws {
-        // example: StoreReference3, 3: CommandDraft
+        // example: StoreReference3, 3: Command+making
+        let command: Command = .retract("build-17", of: "ann")
+        // end
+        _ = command
+    }
+
+    func sample4() throws {
+        // example: StoreReference3, 4: Command+making
+        let command: Command = .subscribe("ann", to: "releases")
+        // end
+        _ = command
+    }
+
+    func sample5() throws {
+        // example: StoreReference3, 5: Command+making
+        let command: Command = .unsubscribe("ann", from: "releases")
+        // end
+        _ = command
+    }
+
+    func sample6() throws {
+        // example: StoreReference3, 6: Command+making
+        let command: Command = .undo(17, of: "ann")
+        // end
+        _ = command
+    }
+
+    func sample7() throws {
+        // example: StoreReference3, 7: CommandDraft
         let body = Array(#"{"title":"Build 17 failed"}"#.utf8)
         let command = try Command(body: body.span, kind: "notify", user: "ada")
         // end
@@ -50,16 +78,16 @@ private struct StoreReference3 {
         _ = command
     }
 
-    func sample4() throws {
-        // example: StoreReference3, 4: CommandDraft
+    func sample8() throws {
+        // example: StoreReference3, 8: CommandDraft
         let body = Array(#"[{"kind":"seeTray","user":"ada"},{"kind":"see"}]"#.utf8)
         for case .failure(let refusal) in try Command.array(json: body.span, atMost: 1_000) { print(refusal.message) }
         // end
         _ = body
     }
 
-    func sample5() throws {
-        // example: StoreReference3, 5: JSONWriter
+    func sample9() throws {
+        // example: StoreReference3, 9: JSONWriter
         var writer = JSONWriter()
         writer.beginObject()
         writer.name("tray")
@@ -70,8 +98,8 @@ private struct StoreReference3 {
         _ = writer
     }
 
-    func sample6() async throws {
-        // example: StoreReference3, 6: EventFilter
+    func sample10() async throws {
+        // example: StoreReference3, 10: EventFilter
         var filter = EventFilter()
         filter.kinds = [.notified]
         for event in try await store.events().events where filter.matches(event) { print(event.seq) }
@@ -79,44 +107,44 @@ private struct StoreReference3 {
         _ = filter
     }
 
-    func sample7() async throws {
-        // example: StoreReference3, 7: InboxFetcher+marks
-        try await fetcher.mark(.archived, item)
-        // end
-    }
-
-    func sample8() async throws {
-        // example: StoreReference3, 8: InboxFetcher+marks
-        try await fetcher.markAsRead(item)
-        // end
-    }
-
-    func sample9() async throws {
-        // example: StoreReference3, 9: InboxFetcher+marks
-        try await fetcher.markAsUnread(item)
-        // end
-    }
-
-    func sample10() async throws {
-        // example: StoreReference3, 10: InboxFetcher+marks
-        try await fetcher.archive(item)
-        // end
-    }
-
     func sample11() async throws {
         // example: StoreReference3, 11: InboxFetcher+marks
-        try await fetcher.markAsDeleted(item)
+        try await fetcher.mark(.archived, item)
         // end
     }
 
     func sample12() async throws {
         // example: StoreReference3, 12: InboxFetcher+marks
-        try await fetcher.markAllAsRead()
+        try await fetcher.markAsRead(item)
         // end
     }
 
     func sample13() async throws {
-        // example: StoreReference3, 13: InboxFetcher
+        // example: StoreReference3, 13: InboxFetcher+marks
+        try await fetcher.markAsUnread(item)
+        // end
+    }
+
+    func sample14() async throws {
+        // example: StoreReference3, 14: InboxFetcher+marks
+        try await fetcher.archive(item)
+        // end
+    }
+
+    func sample15() async throws {
+        // example: StoreReference3, 15: InboxFetcher+marks
+        try await fetcher.markAsDeleted(item)
+        // end
+    }
+
+    func sample16() async throws {
+        // example: StoreReference3, 16: InboxFetcher+marks
+        try await fetcher.markAllAsRead()
+        // end
+    }
+
+    func sample17() async throws {
+        // example: StoreReference3, 17: InboxFetcher
         let fetcher = try InboxFetcher(store, user: "ann")
         try await fetcher.fetchNew()
         while !fetcher.endReached { try await fetcher.fetchNextPage() }
@@ -124,26 +152,26 @@ private struct StoreReference3 {
         _ = fetcher
     }
 
-    func sample14() async throws {
-        // example: StoreReference3, 14: InboxFetcher
+    func sample18() async throws {
+        // example: StoreReference3, 18: InboxFetcher
         if try await fetcher.fetchNew().hasGap { print("scroll to the top") }
         // end
     }
 
-    func sample15() async throws {
-        // example: StoreReference3, 15: InboxFetcher
+    func sample19() async throws {
+        // example: StoreReference3, 19: InboxFetcher
         if !fetcher.endReached { try await fetcher.fetchNextPage() }
         // end
     }
 
-    func sample16() async throws {
-        // example: StoreReference3, 16: InboxFetcher
+    func sample20() async throws {
+        // example: StoreReference3, 20: InboxFetcher
         for try await _ in store.trayUpdates(of: "ann") { try await fetcher.update() }
         // end
     }
 
-    func sample17() async throws {
-        // example: StoreReference3, 17: TrayReplica
+    func sample21() async throws {
+        // example: StoreReference3, 21: TrayReplica
         var replica = try TrayReplica([try await store.snapshot(of: "ann")])
         let changes = try await store.changes(of: "ann", after: replica.through, history: replica.history)
         try replica.apply(changes)
@@ -154,14 +182,14 @@ private struct StoreReference3 {
         _ = badge
     }
 
-    func sample18() async throws {
-        // example: StoreReference3, 18: AutomaticCompaction
+    func sample22() async throws {
+        // example: StoreReference3, 22: AutomaticCompaction
         print(try await store.seq(of: .daysAgo(30)))
         // end
     }
 
-    func sample19() async throws {
-        // example: StoreReference3, 19: StoreObserver
+    func sample23() async throws {
+        // example: StoreReference3, 23: StoreObserver
         struct Alarm: StoreObserver {
             let alarms: Store
 

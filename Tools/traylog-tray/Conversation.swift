@@ -74,7 +74,7 @@ struct Conversation {
         switch error {
         case let refusal as TrayClientRefusal: (refusal.name, refusal.description)
         case let refusal as OutboxRefusal: (refusal.name, refusal.description)
-        case let refusal as Refusal: (refusal.name, refusal.message)
+        case TraylogError.refused(let refusal), let refusal as Refusal: (refusal.code.rawValue, refusal.message)
         case let failure as DeviceFailure: (failure.code.rawValue, failure.message)
         default: ("invalid", "\(error)")
         }

@@ -144,7 +144,7 @@ final class Screen {
     private func mark(_ mark: Mark) async {
         guard items.indices.contains(selected) else { return }
         let item = items[selected].seq
-        await act(mark.name) { try await self.client.mark(mark, [.seq(item)]).id }
+        await act(mark.rawValue) { try await self.client.mark(mark, [.seq(item)]).id }
     }
 
     private func act(_ words: String, isUndoable: Bool = true, _ body: () async throws -> String) async {

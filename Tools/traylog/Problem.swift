@@ -19,14 +19,14 @@ struct Problem: Error {
 
     /// A refusal in words of the program's own.
     init(refusal: Refusal, words: String) {
-        self.init(.refused, refusal.name, "\(refusal.name): \(words)")
+        self.init(.refused, refusal.code.rawValue, "\(refusal.code.rawValue): \(words)")
         self.words = words
     }
 
     /// - Parameter hasUser: whether the command names a user; those about broadcasts do not.
     init(refusal: Refusal, line: Int? = nil, hasUser: Bool = true, of command: (any ParsableCommand)? = nil) {
         status = .refused
-        name = refusal.name
+        name = refusal.code.rawValue
         message = (line.map { "line \($0): " } ?? "") + Self.words(refusal, hasUser: hasUser, of: command)
         self.refusal = refusal
         self.line = line
@@ -37,8 +37,8 @@ struct Problem: Error {
         if !hasUser, case .unknownItem(let item) = refusal {
             switch item {
             case .seq(let seq):
-                return "\(refusal.name): event \(seq) is no broadcast; 'traylog show \(seq)' says what it is"
-            case .key(let key): return "\(refusal.name): no broadcast carried the key \"\(key)\"; give its seq"
+                return "\(refusal.code.rawValue): event \(seq) is no broadcast; 'traylog show \(seq)' says what it is"
+            case .key(let key): return "\(refusal.code.rawValue): no broadcast carried the key \"\(key)\"; give its seq"
             }
         }
         if case .unknownItem(.seq(let seq)) = refusal, command is any Verb {
@@ -49,7 +49,7 @@ struct Problem: Error {
         }
         let asOf = command is ProveConsistencyCommand ? "size" : "--as-of"
         let option = ["asOf": asOf, "to": "--to", "from": "--from", "before": "--before"][field] ?? field
-        return "\(refusal.name): \(option) \(seq) is beyond the head, which is \(head)"
+        return "\(refusal.code.rawValue): \(option) \(seq) is beyond the head, which is \(head)"
     }
 
     init(failure: StoreFailure) {

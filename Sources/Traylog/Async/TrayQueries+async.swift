@@ -74,7 +74,7 @@ extension TrayQueries {
     ///
     /// ```swift
     /// let newest = try await store.history(of: "ann", newestFirst: true, limit: 20)
-    /// for event in newest.events { print(event.seq, event.kind.name) }
+    /// for event in newest.events { print(event.seq, event.kind.rawValue) }
     /// ```
     ///
     /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
@@ -139,7 +139,9 @@ extension TrayQueries {
     /// One item with what was done to it, by whom and when.
     ///
     /// ```swift
-    /// for event in try await store.life(of: "build-17", of: "ann").events { print(event.kind.name, event.recordedAt) }
+    /// for event in try await store.life(of: "build-17", of: "ann").events {
+    ///     print(event.kind.rawValue, event.recordedAt)
+    /// }
     /// ```
     public func life(
         of item: ItemReference, of user: String, asOf: Moment? = nil

@@ -4,9 +4,9 @@ import TraylogReplica
 
 extension TrayReplica {
     /// - Parameter snapshot: all pages of one snapshot, in order.
-    /// - Throws: ``TrayReplicaError/incompleteSnapshot``.
+    /// - Throws: ``TraylogError/refused(_:)``: `invalid` when pages are missing, or belong to different snapshots.
     /// - Complexity: O(items).
-    public init(_ snapshot: [TraySnapshot]) throws(TrayReplicaError) {
+    public init(_ snapshot: [TraySnapshot]) throws(TraylogError) {
         var random = SystemRandomNumberGenerator()
         try self.init(snapshot, hasher: IdentityHasher(key0: random.next(), key1: random.next()))
     }
@@ -20,10 +20,10 @@ extension TrayReplica {
     /// ```
     ///
     /// - Parameter changes: those after ``through``, of this user. Earlier events are passed over.
-    /// - Throws: ``TrayReplicaError/undoneBeforeSnapshot(_:)``: take a new snapshot; ``TrayReplicaError/otherStream``: the user was
+    /// - Throws: ``TraylogError/refused(_:)``: `staleSnapshot`, take a new snapshot; `erased`, the user was
     ///   erased. The replica is as it was then.
     /// - Complexity: as the store's. An `undone` folds again from the snapshot on.
-    public mutating func apply(_ changes: Changes) throws(TrayReplicaError) {
+    public mutating func apply(_ changes: Changes) throws(TraylogError) {
         try apply(changes.events, through: changes.through, stream: changes.stream, history: changes.history)
     }
 }

@@ -27,8 +27,8 @@ extension JSONWriter {
         member("dropped", report.dropped)
         name("kinds")
         beginObject()
-        for (kind, count) in report.kinds.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            member(kind.name, count)
+        for (kind, count) in report.kinds.sorted(by: { $0.key.code < $1.key.code }) {
+            member(kind.rawValue, count)
         }
         endObject()
         member("archive", report.archive)

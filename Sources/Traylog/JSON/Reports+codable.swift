@@ -11,7 +11,7 @@ extension CompactionReport: Decodable {
         self.init(floor: try fields["floor"])
         dropped = try fields["dropped"]
         let counts: [String: UInt64] = try fields["kinds"]
-        for (name, count) in counts { if let kind = EventKind(name: name) { kinds[kind] = count } }
+        for (name, count) in counts { if let kind = EventKind(rawValue: name) { kinds[kind] = count } }
         archive = try fields[maybe: "archive"]
         (bytesBefore, bytesAfter) = (try fields["bytesBefore"], try fields["bytesAfter"])
         (freeBytesBefore, freeBytesAfter) = (try fields["freeBytesBefore"], try fields["freeBytesAfter"])

@@ -89,7 +89,7 @@ package struct ExportedEvent {
     private static func event(
         _ members: MemberValues, _ line: Span<UInt8>, _ stored: StoredForm
     ) throws(Refusal) -> Event {
-        guard let kind = EventKind(name: try members.string("kind", in: line)) else {
+        guard let kind = EventKind(rawValue: try members.string("kind", in: line)) else {
             throw .invalid(field: "kind", reason: "is not a kind of event that this version of Traylog knows")
         }
         let header = RecordHeader(

@@ -33,8 +33,8 @@ public struct HandedOutCheck: Sendable {
     /// - Parameters:
     ///   - treeHeads: texts that `traylog tree-head` printed, kept elsewhere than the log.
     ///   - publicKey: who must have signed each of them; nil to take them as they are.
-    /// - Throws: ``Refusal`` `invalid` for what is no tree head. One whose signature does not count is a finding.
-    public init(treeHeads: [String], publicKey: NotePublicKey?) throws(Refusal) {
+    /// - Throws: ``TraylogError/refused(_:)``: `invalid` for what is no tree head. One whose signature does not count is a finding.
+    public init(treeHeads: [String], publicKey: NotePublicKey?) throws(TraylogError) {
         var heads: [TreeHead] = []
         for text in treeHeads {
             let kept = try KeptTreeHead(text)
@@ -259,7 +259,7 @@ public struct HandedOutCheck: Sendable {
             throw .invalid(field: "event.seq", reason: "is not the event that the proof is about")
         }
         guard let leaf = proof.leaf else { return }
-        guard EventKind(rawValue: leaf.kind)?.name == (try members.string("kind", in: event)) else {
+        guard EventKind(code: leaf.kind)?.rawValue == (try members.string("kind", in: event)) else {
             throw .invalid(field: "event.kind", reason: "is not what the leaf says")
         }
         let occurred = members.has("occurredAt") ? try members.time("occurredAt", in: event).milliseconds : nil
@@ -271,7 +271,7 @@ public struct HandedOutCheck: Sendable {
 extension EventLeaf {
     /// The event with this leaf and this payload.
     fileprivate func event(_ payload: [UInt8]) throws(Refusal) -> Event {
-        guard let kind = EventKind(rawValue: kind) else {
+        guard let kind = EventKind(code: kind) else {
             throw .invalid(field: "leaf", reason: "is of a kind that this version does not know")
         }
         let header = RecordHeader(

@@ -24,7 +24,7 @@ enum UserAction: Hashable, Sendable {
         if let entry = try fields.string(maybe: "undoes") {
             self = .undo(entry: entry)
         } else {
-            self = .command(try Command(json: payload.span))
+            self = .command(try Command(line: payload.span))
         }
     }
 }

@@ -17,7 +17,7 @@ extension Event {
 extension Event.Body {
     fileprivate init(wire fields: WireObject) throws {
         let name = try fields.string("kind")
-        guard let kind = EventKind(name: name) else { throw WireFault("unknown kind \(Refusal.excerpt(name))") }
+        guard let kind = EventKind(rawValue: name) else { throw WireFault("unknown kind \(Refusal.excerpt(name))") }
         guard !fields.has("erased") else {
             self = .redacted(kind)
             return
@@ -55,7 +55,7 @@ extension Event.Body {
 extension Mark {
     package init(wire fields: WireObject) throws {
         let name = try fields.string("as")
-        guard let mark = Mark(name: name) else { throw WireFault("as: unknown mark \(Refusal.excerpt(name))") }
+        guard let mark = Mark(rawValue: name) else { throw WireFault("as: unknown mark \(Refusal.excerpt(name))") }
         self = mark
     }
 }
@@ -88,7 +88,7 @@ extension Content {
             summaryArgument: try fields.string(maybe: "summaryArgument"),
             summaryCount: fields.isSet("summaryCount") ? UInt32(clamping: try fields.integer("summaryCount")) : 1,
             isSilent: try fields.boolean(maybe: "silent") ?? false,
-            level: level.flatMap { InterruptionLevel(name: $0) } ?? .active,
+            level: level.flatMap { InterruptionLevel(rawValue: $0) } ?? .active,
             expiresAt: try fields.time(maybe: "expiresAt"), collapseKey: try fields.string(maybe: "collapseKey"),
             data: fields.raw("data"))
     }
@@ -106,7 +106,7 @@ extension ContentEdit {
         body = try change("body") { try fields.string(maybe: $0) }
         summaryArgument = try change("summaryArgument") { try fields.string(maybe: $0) }
         summaryCount = try change("summaryCount") { UInt32(clamping: try fields.integer($0)) }
-        level = try change("level") { InterruptionLevel(name: try fields.string($0)) }
+        level = try change("level") { InterruptionLevel(rawValue: try fields.string($0)) }
         expiresAt = try change("expiresAt") { try fields.time(maybe: $0) }
         data = try change("data") { fields.raw($0) }
     }

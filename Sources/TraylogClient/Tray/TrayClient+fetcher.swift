@@ -15,15 +15,14 @@ extension TrayClient: MarkableInbox {
     /// - Parameters:
     ///   - pageSize: 1…``Limits/pageItems``.
     ///   - limit: the maximum number of items to keep; 0 for no limit.
-    ///   - filtersSilent: whether silent items are left out; nil for what `query` says, which leaves them out by default.
     ///   - query: its view and filters.
     /// - Throws: ``TraylogError/refused(_:)`` when the page size or the limit is out of range.
     public nonisolated func fetcher(
-        pageSize: Int = Limits.defaultPageItems, limit: Int = 200, filtersSilent: Bool? = nil,
+        pageSize: Int = Limits.defaultPageItems, limit: Int = 200,
         query: InboxQuery = InboxQuery()
     ) throws(TraylogError) -> InboxFetcher<TrayClient> {
         try InboxFetcher(
-            self, user: user, pageSize: pageSize, limit: limit, filtersSilent: filtersSilent, query: query)
+            self, user: user, pageSize: pageSize, limit: limit, query: query)
     }
 
     /// One page of the inbox as it is shown, for a fetcher.

@@ -457,7 +457,7 @@ extension TrayClient {
         do {
             return try body()
         } catch {
-            if case .refused(let refusal)? = error as? TrayReplicaError { throw refusal }
+            if let refusal = (error as? TraylogError)?.refusal { throw refusal }
             if noteDamage(error) { refresh(.trayVisible) }
             throw error
         }
@@ -468,7 +468,7 @@ extension TrayClient {
     func noteDamage(_ error: any Error) -> Bool {
         switch error {
         case let failure as DeviceFailure: isDamaged = isDamaged || failure.code == .damaged
-        case TrayReplicaError.damaged, TrayReplicaError.unknownEvent: isDamaged = true
+        case let error as TraylogError: isDamaged = isDamaged || error.failure?.code == .damaged
         default: break
         }
         return isDamaged

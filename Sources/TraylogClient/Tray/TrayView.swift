@@ -158,7 +158,7 @@ public enum TrayClientRefusal: Error, Hashable, Sendable {
         switch self {
         case .notLoaded: "notLoaded"
         case .erased: "erased"
-        case .refused(let refusal): refusal.name
+        case .refused(let refusal): refusal.code.rawValue
         case .outbox(let refusal): refusal.name
         }
     }

@@ -5,9 +5,11 @@ extension Command {
     /// for command in commands { try command.check() }
     /// ```
     ///
-    /// - Throws: ``Refusal/invalid(field:reason:)`` with the first field that is wrong.
+    /// - Throws: ``TraylogError/refused(_:)``: `invalid` with the first field that is wrong.
     /// - Complexity: O(n) in the command's bytes.
-    public func check() throws(Refusal) { try validate() }
+    public func check() throws(TraylogError) {
+        do { try validate() } catch { throw .refused(error) }
+    }
 
     /// Checks every limit that does not depend on the store's state.
     ///

@@ -1,7 +1,9 @@
 /// How much an item may interrupt, from least to most.
-public enum InterruptionLevel: UInt8, Hashable, Sendable, CaseIterable {
+///
+/// The raw values are the names in JSON and on the command line.
+public enum InterruptionLevel: String, Hashable, Sendable, CaseIterable {
     /// How a device may present it: quietly in the list, as usual, at once even when others wait, or in any case.
-    case passive = 0, active, timeSensitive, critical
+    case passive, active, timeSensitive, critical
 }
 
 /// The part of an item that its publisher writes: the fields of `notify` and `broadcast`.
@@ -97,20 +99,26 @@ extension Content {
 }
 
 extension InterruptionLevel {
-    /// The name that JSON and the command line use.
-    public var name: String {
+    /// The number that stands for it in files.
+    @inlinable
+    package var code: UInt8 {
         switch self {
-        case .passive: "passive"
-        case .active: "active"
-        case .timeSensitive: "timeSensitive"
-        case .critical: "critical"
+        case .passive: 0
+        case .active: 1
+        case .timeSensitive: 2
+        case .critical: 3
         }
     }
 
-    /// The level of a name; nil for any other text.
-    public init?(name: String) {
-        guard let level = InterruptionLevel.allCases.first(where: { $0.name == name }) else { return nil }
-        self = level
+    /// The level of a number in a file; nil for a number that none has.
+    package init?(code: UInt8) {
+        switch code {
+        case 0: self = .passive
+        case 1: self = .active
+        case 2: self = .timeSensitive
+        case 3: self = .critical
+        default: return nil
+        }
     }
 }
 

@@ -1,45 +1,62 @@
 /// A change that `mark` makes to single items.
-public enum Mark: UInt8, Hashable, Sendable, CaseIterable {
+///
+/// The raw values are the names in JSON and on the command line.
+public enum Mark: String, Hashable, Sendable, CaseIterable {
     /// Looked at.
-    case seen = 0
+    case seen
     /// Opened, and so seen.
-    case read = 1
+    case read
     /// To be opened again; it stays seen.
-    case unread = 2
+    case unread
     /// Put away: out of the inbox.
-    case archived = 3
+    case archived
     /// Back in the inbox.
-    case unarchived = 4
+    case unarchived
     /// Thrown away; `restored` brings it back.
-    case deleted = 5
+    case deleted
     /// Not deleted any more.
-    case restored = 6
+    case restored
+}
 
-    /// The name in JSON and on the command line.
-    public var name: String {
+extension Mark {
+    /// The number that stands for it in files.
+    @inlinable
+    package var code: UInt8 {
         switch self {
-        case .seen: "seen"
-        case .read: "read"
-        case .unread: "unread"
-        case .archived: "archived"
-        case .unarchived: "unarchived"
-        case .deleted: "deleted"
-        case .restored: "restored"
+        case .seen: 0
+        case .read: 1
+        case .unread: 2
+        case .archived: 3
+        case .unarchived: 4
+        case .deleted: 5
+        case .restored: 6
         }
     }
 
-    /// The mark of a name; nil for any other text.
-    public init?(name: String) {
-        guard let mark = Mark.allCases.first(where: { $0.name == name }) else { return nil }
-        self = mark
+    /// The mark of a number in a file; nil for a number that none has.
+    package init?(code: UInt8) {
+        switch code {
+        case 0: self = .seen
+        case 1: self = .read
+        case 2: self = .unread
+        case 3: self = .archived
+        case 4: self = .unarchived
+        case 5: self = .deleted
+        case 6: self = .restored
+        default: return nil
+        }
     }
 }
 
-/// A change that `markAll` makes to all items of a ``Selection``.
-public enum BulkMark: UInt8, Hashable, Sendable, CaseIterable {
+/// A change that `markAll` makes to all items that match a ``Selection``.
+///
+/// The raw values are the names in JSON and on the command line.
+public enum BulkMark: String, Hashable, Sendable, CaseIterable {
     /// What the ``Mark`` of the same name does to one item.
-    case seen = 0, read, archived, deleted
+    case seen, read, archived, deleted
+}
 
+extension BulkMark {
     /// The mark of single items with the same effect.
     package var mark: Mark {
         switch self {
@@ -61,12 +78,25 @@ public enum BulkMark: UInt8, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The name in JSON and on the command line.
-    public var name: String { mark.name }
+    /// The number that stands for it in files; not that of ``mark``.
+    @inlinable
+    package var code: UInt8 {
+        switch self {
+        case .seen: 0
+        case .read: 1
+        case .archived: 2
+        case .deleted: 3
+        }
+    }
 
-    /// The mark of a name; nil for any other text.
-    public init?(name: String) {
-        guard let mark = Mark(name: name) else { return nil }
-        self.init(mark)
+    /// The mark of a number in a file; nil for a number that none has.
+    package init?(code: UInt8) {
+        switch code {
+        case 0: self = .seen
+        case 1: self = .read
+        case 2: self = .archived
+        case 3: self = .deleted
+        default: return nil
+        }
     }
 }

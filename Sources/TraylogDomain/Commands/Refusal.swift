@@ -1,6 +1,6 @@
 /// Why a command was refused and nothing was stored.
 ///
-/// Later versions may have more cases: a `switch` needs an `@unknown default`, and ``name`` tells them apart as text.
+/// Later versions may have more cases: a `switch` needs an `@unknown default`, and ``code`` tells them apart.
 #if hasAttribute(nonexhaustive)
     @nonexhaustive
 #endif
@@ -31,24 +31,51 @@ public enum Refusal: Error, Hashable, Sendable {
     case rewound(Seq, lastShared: Seq?)
     /// The person whose events were followed, or paged through, was erased; the name may be somebody else's by now.
     case erased(user: String)
+    /// An event that a ``TrayReplica``'s snapshot rests on was undone: only a new snapshot shows the tray without it.
+    case staleSnapshot(Seq)
+    /// A fetcher has all pages, or as many items as its limit allows.
+    case endReached
 }
 
 extension Refusal {
-    /// The name that JSON carries as `error`.
-    public var name: String {
+    /// The kind of refusal, without what it is about; the raw value is the `error` in JSON.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await store.perform(command)
+    /// } catch let error where error.refusal?.code == .keyConflict {
+    ///     print("used before")
+    /// }
+    /// ```
+    ///
+    /// Later versions may have more: a `switch` needs an `@unknown default`.
+    #if hasAttribute(nonexhaustive)
+        @nonexhaustive
+    #endif
+    public enum Code: String, Hashable, Sendable, CaseIterable, Codable {
+        /// The code of the refusal with the same name.
+        case invalid, unknownItem, itemGone, notSnoozed, upToBeyondHead, unknownEvent, notUndoable, keyConflict
+        /// The code of the refusal with the same name.
+        case compacted, held, rewound, erased, staleSnapshot, endReached
+    }
+
+    /// The kind of refusal, without what it is about.
+    public var code: Code {
         switch self {
-        case .invalid: "invalid"
-        case .unknownItem: "unknownItem"
-        case .itemGone: "itemGone"
-        case .notSnoozed: "notSnoozed"
-        case .upToBeyondHead: "upToBeyondHead"
-        case .unknownEvent: "unknownEvent"
-        case .notUndoable: "notUndoable"
-        case .keyConflict: "keyConflict"
-        case .compacted: "compacted"
-        case .held: "held"
-        case .rewound: "rewound"
-        case .erased: "erased"
+        case .invalid: .invalid
+        case .unknownItem: .unknownItem
+        case .itemGone: .itemGone
+        case .notSnoozed: .notSnoozed
+        case .upToBeyondHead: .upToBeyondHead
+        case .unknownEvent: .unknownEvent
+        case .notUndoable: .notUndoable
+        case .keyConflict: .keyConflict
+        case .compacted: .compacted
+        case .held: .held
+        case .rewound: .rewound
+        case .erased: .erased
+        case .staleSnapshot: .staleSnapshot
+        case .endReached: .endReached
         }
     }
 
@@ -71,7 +98,7 @@ extension Refusal {
             seq == 0
                 ? "there is no event 0: the log begins with event 1" : "event \(seq) is not an event of this user"
         case .notUndoable(let seq, let kind):
-            "event \(seq) is \(kind.name); only traySeen, marked and allMarked can be undone"
+            "event \(seq) is \(kind.rawValue); only traySeen, marked and allMarked can be undone"
         case .keyConflict(let key, let seq):
             "the key \"\(key)\" belongs to a different command, stored as event \(seq); use a new key"
         case .compacted(let floor, let archive):
@@ -84,13 +111,17 @@ extension Refusal {
                 + (last.map { "what was read after event \($0) is void" } ?? "read again from the beginning")
         case .erased(let user):
             "\(user) was erased, and the name may be somebody else's now: begin anew"
+        case .staleSnapshot(let seq):
+            "event \(seq), which the snapshot rests on, was undone: take a new snapshot"
+        case .endReached:
+            "there is no next page, or the fetcher's limit is reached"
         }
     }
 }
 
 extension Refusal: CustomStringConvertible {
     /// The text for a person.
-    public var description: String { "\(name): \(message)" }
+    public var description: String { "\(code.rawValue): \(message)" }
 }
 
 extension Refusal {

@@ -125,20 +125,73 @@ extension Event {
     }
 }
 
-/// The kind of an event; the raw values are stored and never reused.
+/// The kind of an event.
+///
+/// The raw values are the names in JSON and on the command line, such as `notified`.
 #if hasAttribute(nonexhaustive)
     @nonexhaustive
 #endif
-public enum EventKind: UInt8, Hashable, Sendable, CaseIterable {
+public enum EventKind: String, Hashable, Sendable, CaseIterable {
     /// An event of ``Event/Body`` with the same name.
-    case notified = 1, traySeen, marked, allMarked, muted, unmuted, snoozed, woken, edited, retracted, subscribed
+    case notified, traySeen, marked, allMarked, muted, unmuted, snoozed, woken, edited, retracted, subscribed
     /// An event of ``Event/Body`` with the same name.
-    case unsubscribed = 12, broadcast, undone, expired, erased, compacted, held, released, lost
+    case unsubscribed, broadcast, undone, expired, erased, compacted, held, released, lost
 }
 
 extension EventKind {
-    /// The name in JSON and on the command line, such as `notified`.
-    public var name: String { "\(self)" }
+    /// The number that stands for it in files; never used for another kind.
+    @inlinable
+    package var code: UInt8 {
+        switch self {
+        case .notified: 1
+        case .traySeen: 2
+        case .marked: 3
+        case .allMarked: 4
+        case .muted: 5
+        case .unmuted: 6
+        case .snoozed: 7
+        case .woken: 8
+        case .edited: 9
+        case .retracted: 10
+        case .subscribed: 11
+        case .unsubscribed: 12
+        case .broadcast: 13
+        case .undone: 14
+        case .expired: 15
+        case .erased: 16
+        case .compacted: 17
+        case .held: 18
+        case .released: 19
+        case .lost: 20
+        }
+    }
+
+    /// The kind of a number in a file; nil for a number that none has.
+    package init?(code: UInt8) {
+        switch code {
+        case 1: self = .notified
+        case 2: self = .traySeen
+        case 3: self = .marked
+        case 4: self = .allMarked
+        case 5: self = .muted
+        case 6: self = .unmuted
+        case 7: self = .snoozed
+        case 8: self = .woken
+        case 9: self = .edited
+        case 10: self = .retracted
+        case 11: self = .subscribed
+        case 12: self = .unsubscribed
+        case 13: self = .broadcast
+        case 14: self = .undone
+        case 15: self = .expired
+        case 16: self = .erased
+        case 17: self = .compacted
+        case 18: self = .held
+        case 19: self = .released
+        case 20: self = .lost
+        default: return nil
+        }
+    }
 
     /// Whether an `undo` can void it.
     public var isUndoable: Bool {
@@ -146,12 +199,6 @@ extension EventKind {
         case .traySeen, .marked, .allMarked: true
         default: false
         }
-    }
-
-    /// The kind of a name; nil for any other text.
-    public init?(name: some StringProtocol) {
-        guard let kind = EventKind.allCases.first(where: { $0.name == name }) else { return nil }
-        self = kind
     }
 }
 

@@ -90,10 +90,10 @@ extension Fact {
         case .traySeen(let upTo):
             self.upTo = upTo.rawValue
         case .marked(let mark, let items):
-            self.mark = mark.rawValue
+            self.mark = mark.code
             self.items = items.map(\.rawValue)
         case .allMarked(let mark, let selection):
-            self.mark = mark.rawValue
+            self.mark = mark.code
             upTo = selection.upTo?.rawValue ?? 0
             category = hasher.identity(of: selection.category, as: .category)
             switch selection.thread {

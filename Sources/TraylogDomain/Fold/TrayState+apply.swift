@@ -71,7 +71,7 @@ extension TrayState {
         case .traySeen:
             try see(upTo: fact.upTo, stored: stored)
         case .marked:
-            guard let mark = Mark(rawValue: fact.mark) else { break }
+            guard let mark = Mark(code: fact.mark) else { break }
             for item in fact.items {
                 try change(item, by: fact.seq, stored: stored) { mark.apply(to: &$0.entries[$1].flags) }
             }

@@ -123,7 +123,7 @@ extension Subscription {
 extension RangeMark {
     fileprivate func pack(into bytes: inout [UInt8]) {
         bytes.appendVarint(seq)
-        bytes.append(mark.rawValue << 1 | (onlyUnthreaded ? 1 : 0))
+        bytes.append(mark.code << 1 | (onlyUnthreaded ? 1 : 0))
         bytes.appendVarint(upTo)
         bytes.appendFixed64(thread.rawValue)
         bytes.appendFixed64(category.rawValue)
@@ -132,7 +132,7 @@ extension RangeMark {
     fileprivate init(from reader: inout PackedReader) throws(PackedError) {
         let seq = try reader.varint()
         let kind = try reader.byte()
-        guard let mark = BulkMark(rawValue: kind >> 1) else { throw .damaged("range mark") }
+        guard let mark = BulkMark(code: kind >> 1) else { throw .damaged("range mark") }
         self.init(seq: seq, mark: mark, upTo: try reader.varint())
         onlyUnthreaded = kind & 1 != 0
         thread = try reader.identity()

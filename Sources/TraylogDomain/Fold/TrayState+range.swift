@@ -18,7 +18,7 @@ package struct RangeMark: Hashable, Sendable {
     }
 
     package init?(_ fact: borrowing Fact) {
-        guard let mark = BulkMark(rawValue: fact.mark) else { return nil }
+        guard let mark = BulkMark(code: fact.mark) else { return nil }
         self.init(seq: fact.seq, mark: mark, upTo: fact.upTo)
         thread = fact.thread
         category = fact.category

@@ -151,7 +151,7 @@ public struct Cursor: Hashable, Sendable {
     }
 }
 
-extension Cursor: CustomStringConvertible {
+extension Cursor: LosslessStringConvertible {
     /// The text to give to a client and to take back; it has only letters, digits and `-`.
     public var description: String {
         "c1-" + String(before.rawValue, radix: 36) + (history.map { "-" + String($0, radix: 36) } ?? "")

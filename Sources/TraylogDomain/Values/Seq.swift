@@ -28,9 +28,21 @@ public struct Seq: RawRepresentable, Hashable, Comparable, Sendable, Expressible
     public static func < (left: Seq, right: Seq) -> Bool { left.rawValue < right.rawValue }
 }
 
-extension Seq: CustomStringConvertible {
+extension Seq: LosslessStringConvertible {
     /// The number in digits.
     public var description: String { String(rawValue) }
+
+    /// Reads decimal digits, without a sign; nil for any other text, and for a number of more than 64 bits.
+    ///
+    /// ```swift
+    /// print(Seq("17") ?? 0)
+    /// ```
+    public init?(_ digits: String) {
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }),
+            let number = UInt64(digits)
+        else { return nil }
+        self.init(number)
+    }
 }
 
 /// A moment of the store's past that a query can ask for.
@@ -44,9 +56,8 @@ public enum Moment: Hashable, Sendable {
 extension Moment {
     /// Reads a seq in decimal digits or a time in RFC 3339; nil when the text is neither.
     public init?(_ text: String) {
-        if !text.isEmpty, text.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) {
-            guard let number = UInt64(text) else { return nil }
-            self = .seq(Seq(number))
+        if let seq = Seq(text) {
+            self = .seq(seq)
         } else if let time = Timestamp(rfc3339: text) {
             self = .time(time)
         } else {

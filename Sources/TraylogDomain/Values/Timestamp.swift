@@ -76,9 +76,14 @@ extension Timestamp {
     }
 }
 
-extension Timestamp: CustomStringConvertible {
-    /// The time in RFC 3339, UTC, with milliseconds.
+extension Timestamp: LosslessStringConvertible {
+    /// ``rfc3339``.
+    ///
+    /// Text of a time outside of ``rfc3339Range`` cannot be read back.
     public var description: String { rfc3339 }
+
+    /// Reads an RFC 3339 time, as ``init(rfc3339:)-(String)`` does.
+    public init?(_ text: String) { self.init(rfc3339: text) }
 }
 
 extension Timestamp {

@@ -6,6 +6,40 @@ public enum TraylogError: Error, Hashable, Sendable {
     case failed(StoreFailure)
 }
 
+extension TraylogError {
+    /// The code of the refusal or the failure, as in JSON's `error`; no refusal has the code of a failure.
+    ///
+    /// It is for logs and metrics. To react to one of them, use ``refusal`` or ``failure``, whose codes are enumerations.
+    public var code: String {
+        switch self {
+        case .refused(let refusal): refusal.code.rawValue
+        case .failed(let failure): failure.code.rawValue
+        }
+    }
+
+    /// Why the rules forbid it; nil for a failure.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await store.perform(command)
+    /// } catch let error where error.refusal?.code == .keyConflict {
+    ///     print("used before")
+    /// }
+    /// ```
+    public var refusal: Refusal? { if case .refused(let refusal) = self { refusal } else { nil } }
+
+    /// What failed; nil for a refusal.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await store.perform(command)
+    /// } catch let error where error.failure?.code == .diskFull {
+    ///     print("make room")
+    /// }
+    /// ```
+    public var failure: StoreFailure? { if case .failed(let failure) = self { failure } else { nil } }
+}
+
 extension TraylogError: CustomStringConvertible {
     /// The text for a person.
     public var description: String {
@@ -111,7 +145,7 @@ public struct StoreFailure: Error, Hashable, Sendable {
 extension TraylogError {
     /// ``StoreFailure/isTransient``; false for a refusal, which stands as long as the store is as it is.
     public var isTransient: Bool {
-        if case .failed(let failure) = self { failure.isTransient } else { false }
+        failure?.isTransient ?? false
     }
 }
 
@@ -120,7 +154,7 @@ extension TraylogError {
     ///
     /// Calls with typed errors cannot throw `CancellationError`. ``translatingCancellation(isolation:_:)`` turns this failure into one.
     public var isCancellation: Bool {
-        if case .failed(let failure) = self { failure.code == .cancelled } else { false }
+        failure?.code == .cancelled
     }
 
     /// Runs calls on a store, and throws `CancellationError` where they ended because the task was cancelled: for code that

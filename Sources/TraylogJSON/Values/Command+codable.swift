@@ -19,7 +19,7 @@ extension Command: Decodable {
             } catch {
                 throw .invalid(field: JSONTree.dataText.stringValue, reason: error.description)
             }
-            try self.init(json: text.span)
+            try self.init(line: text.span)
         } catch {
             throw DecodingError.dataCorrupted(
                 DecodingError.Context(
@@ -29,8 +29,8 @@ extension Command: Decodable {
 
     /// Reads a command from JSON text, such as `{"kind":"seeTray","user":"ada"}`: a line of `append`.
     ///
-    /// - Throws: ``Refusal/invalid(field:reason:)`` with the member at fault, or `line` when it is not a member's.
-    public init(json: String) throws(Refusal) { try self.init(json: json.utf8Span.span) }
+    /// - Throws: ``TraylogError/refused(_:)``: `invalid` with the member at fault, or `line` when it is not a member's.
+    public init(json: String) throws(TraylogError) { try self.init(json: json.utf8Span.span) }
 }
 
 extension JSONWriter {
@@ -55,7 +55,7 @@ extension JSONWriter {
             members(content)
         case .seeTray(let upTo): member("upTo", upTo)
         case .mark(let mark, let items):
-            member("as", mark.name)
+            member("as", mark.rawValue)
             member("items", each: items) { $0.value($1) }
         case .markAll(let mark, let selection): members(mark, selection)
         case .mute(let scope), .unmute(let scope): members(scope)

@@ -9,37 +9,40 @@ extension Refusal: Decodable {
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         let message: String = try fields["message"]
-        let refusal = try fields.word("error") { Refusal(name: $0, message) }
+        let refusal = try fields.word("error") { Refusal.Code(rawValue: $0).flatMap { Refusal($0, message) } }
         guard refusal.message == message else { throw fields.fault("message", "is not one of this refusal") }
         self = refusal
     }
 
-    private init?(name: String, _ message: String) {
+    private init?(_ code: Refusal.Code, _ message: String) {
         let scalars = message.unicodeScalars
         let numbers = scalars.split { !("0"..."9").contains($0) }.compactMap { UInt64(String($0)).map { Seq($0) } }
         let quoted = scalars.firstIndex(of: "\"").map { scalars[$0...].dropFirst() }
         let text = quoted.flatMap { text in text.lastIndex(of: "\"").map { String(text[..<$0]) } } ?? ""
         let parts = message.parts(around: ": ")
         let number = numbers.first ?? .zero
-        switch name {
-        case "invalid": self = .invalid(field: parts.0, reason: parts.1)
-        case "unknownItem": self = .unknownItem(quoted == nil ? .seq(number) : .key(text))
-        case "itemGone": self = .itemGone(number)
-        case "notSnoozed": self = .notSnoozed(number)
-        case "upToBeyondHead":
+        switch code {
+        case .invalid: self = .invalid(field: parts.0, reason: parts.1)
+        case .unknownItem: self = .unknownItem(quoted == nil ? .seq(number) : .key(text))
+        case .itemGone: self = .itemGone(number)
+        case .notSnoozed: self = .notSnoozed(number)
+        case .upToBeyondHead:
             self = .upToBeyondHead(numbers.dropLast().last ?? .zero, head: numbers.last ?? .zero, field: parts.0)
-        case "unknownEvent": self = .unknownEvent(number)
-        case "notUndoable":
-            guard let kind = EventKind(name: message.parts(around: " is ").1.parts(around: ";").0) else { return nil }
+        case .unknownEvent: self = .unknownEvent(number)
+        case .notUndoable:
+            guard let kind = EventKind(rawValue: message.parts(around: " is ").1.parts(around: ";").0) else {
+                return nil
+            }
             self = .notUndoable(number, kind: kind)
-        case "keyConflict": self = .keyConflict(key: text, seq: numbers.last ?? .zero)
-        case "compacted":
+        case .keyConflict: self = .keyConflict(key: text, seq: numbers.last ?? .zero)
+        case .compacted:
             let archive = message.parts(around: " are in the archive ").1
             self = .compacted(floor: number, archive: archive.isEmpty ? nil : archive)
-        case "held": self = .held(user: message.parts(around: " is held and cannot be erased").0)
-        case "rewound": self = .rewound(number, lastShared: numbers.count > 1 ? numbers[1] : nil)
-        case "erased": self = .erased(user: message.parts(around: " was erased, and the name may").0)
-        default: return nil
+        case .held: self = .held(user: message.parts(around: " is held and cannot be erased").0)
+        case .rewound: self = .rewound(number, lastShared: numbers.count > 1 ? numbers[1] : nil)
+        case .erased: self = .erased(user: message.parts(around: " was erased, and the name may").0)
+        case .staleSnapshot: self = .staleSnapshot(number)
+        case .endReached: self = .endReached
         }
     }
 }

@@ -16,7 +16,7 @@ extension Event: Decodable {
 
 extension Event.Body {
     init(_ fields: JSONFields, _ decoder: any Decoder) throws {
-        let kind = try fields.word("kind") { EventKind(name: $0) }
+        let kind = try fields.word("kind") { EventKind(rawValue: $0) }
         guard !fields.has("erased") else {
             self = .redacted(kind)
             return

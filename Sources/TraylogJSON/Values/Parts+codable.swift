@@ -22,7 +22,7 @@ extension Event.Body: JSONForm {
     /// The event's kind, and the kind's own fields.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.member("kind", kind.name)
+        writer.member("kind", kind.rawValue)
         writer.members(self)
         writer.endObject()
     }

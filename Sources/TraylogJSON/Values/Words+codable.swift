@@ -2,32 +2,11 @@ import TraylogDomain
 
 // Values that are one number or one string in JSON.
 
-/// A value with a name, which stands for it in JSON; its raw value is for files.
-public protocol JSONWord: Codable, RawRepresentable, Sendable where RawValue == UInt8 {
-    /// The name in JSON and on the command line.
-    var name: String { get }
-
-    /// The value of a name; nil for any other text.
-    init?(name: String)
-}
-
-extension JSONWord {
-    /// Reads the name.
-    public init(from decoder: any Decoder) throws {
-        self = try decoder.singleValueContainer().word { Self(name: $0) }
-    }
-
-    /// Writes the name.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(name)
-    }
-}
-
-extension Mark: JSONWord {}
-extension BulkMark: JSONWord {}
-extension InterruptionLevel: JSONWord {}
-extension EventKind: JSONWord {}
+// As values with a raw value of this type, their names.
+extension Mark: Codable {}
+extension BulkMark: Codable {}
+extension InterruptionLevel: Codable {}
+extension EventKind: Codable {}
 
 // As a value with a raw value of this type, the number.
 extension Seq: Codable {}

@@ -29,7 +29,7 @@ extension EventDecoder {
                 try fact.setContent(fields, payload, hasher)
                 due = fields.time(.expiresAt)
             case .marked:
-                fact.mark = try Mark(stored: try fields.required(.mark)).rawValue
+                fact.mark = try Mark(stored: try fields.required(.mark)).code
                 fact.items = try fields.items(payload) { $0 }
             case .allMarked:
                 try fact.setSelection(fields, payload, hasher)
@@ -97,7 +97,7 @@ extension Fact {
     fileprivate mutating func setSelection(
         _ fields: borrowing PayloadFields, _ payload: RawSpan, _ hasher: IdentityHasher
     ) throws(PayloadFault) {
-        mark = try BulkMark(stored: try fields.required(.mark)).rawValue
+        mark = try BulkMark(stored: try fields.required(.mark)).code
         upTo = try fields.required(.upTo)
         isUnthreaded = try fields.isUnthreaded()
         thread = hasher.identity(fields, .thread, payload, as: .thread)

@@ -4,11 +4,11 @@ import TraylogDomain
 
 extension Mark {
     @inline(__always)
-    var stored: UInt64 { UInt64(rawValue) + 1 }
+    var stored: UInt64 { UInt64(code) + 1 }
 
     init(stored: UInt64) throws(PayloadFault) {
         guard stored != 0 else { throw .missing(.mark) }
-        guard stored <= 7, let mark = Mark(rawValue: UInt8(stored - 1)) else {
+        guard stored <= 7, let mark = Mark(code: UInt8(stored - 1)) else {
             throw .newerValue(.mark, stored)
         }
         self = mark
@@ -26,12 +26,12 @@ extension BulkMark {
 
 extension InterruptionLevel {
     @inline(__always)
-    var stored: UInt64 { UInt64(rawValue) + 1 }
+    var stored: UInt64 { UInt64(code) + 1 }
 
     /// Nil for 0, "unspecified".
     init?(stored: UInt64) throws(PayloadFault) {
         guard stored != 0 else { return nil }
-        guard stored <= 4, let level = InterruptionLevel(rawValue: UInt8(stored - 1)) else {
+        guard stored <= 4, let level = InterruptionLevel(code: UInt8(stored - 1)) else {
             throw PayloadFault.newerValue(.level, stored)
         }
         self = level

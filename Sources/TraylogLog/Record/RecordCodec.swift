@@ -33,7 +33,7 @@ package enum RecordCodec {
         let isInline = payload.byteCount <= inlinePayloadBytes
         let flags: RecordFlags = isInline ? [] : .chunked
         let header = RecordHeader(
-            crc: 0, kindNumber: kind.rawValue, flags: flags, stream: stream,
+            crc: 0, kindNumber: kind.code, flags: flags, stream: stream,
             recordedAt: recordedAt, occurredAt: occurredAt, salt: salt)
         let start = buffer.count
         buffer.append(addingCapacity: inlineBytes) { output in

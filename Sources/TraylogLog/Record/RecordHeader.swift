@@ -22,7 +22,7 @@ package struct RecordHeader: Hashable, Sendable {
     package var salt: Salt
 
     /// Nil for a kind that only newer versions know.
-    package var kind: EventKind? { EventKind(rawValue: kindNumber) }
+    package var kind: EventKind? { EventKind(code: kindNumber) }
     package var isChunked: Bool { flags.contains(.chunked) }
     package var isErased: Bool { flags.contains(.erased) }
 }
@@ -33,7 +33,7 @@ extension RecordHeader {
         kind: EventKind, stream: StreamID, recordedAt: Timestamp, occurredAt: Timestamp?, salt: Salt
     ) {
         self.init(
-            crc: 0, kindNumber: kind.rawValue, flags: [], stream: stream, recordedAt: recordedAt,
+            crc: 0, kindNumber: kind.code, flags: [], stream: stream, recordedAt: recordedAt,
             occurredAt: occurredAt, salt: salt)
     }
 

@@ -22,8 +22,6 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
     public let pageSize: Int
     /// The maximum number of items to keep; 0 for no limit.
     public let limit: Int
-    /// Whether silent items are left out.
-    public var filtersSilent: Bool { !query.includeSilent }
     /// Which items are fetched.
     public let query: InboxQuery
     let source: Source
@@ -49,12 +47,11 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
     ///   - user: whose tray it is.
     ///   - pageSize: 1…``Limits/pageItems``.
     ///   - limit: the maximum number of items to keep; 0 for no limit.
-    ///   - filtersSilent: whether silent items are left out; nil for what `query` says, which leaves them out by default.
-    ///   - query: its view and filters; its page is not used.
+    ///   - query: its view and filters; silent items are left out unless it asks for them. Its page is not used.
     /// - Throws: ``TraylogError/refused(_:)`` when the page size or the limit is out of range.
     public init(
         _ source: Source, user: String, pageSize: Int = Limits.defaultPageItems, limit: Int = 200,
-        filtersSilent: Bool? = nil, query: InboxQuery = InboxQuery()
+        query: InboxQuery = InboxQuery()
     ) throws(TraylogError) {
         guard (1...Limits.pageItems).contains(pageSize) else {
             throw .refused(
@@ -63,8 +60,6 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
         guard limit >= 0 else {
             throw .refused(.invalid(field: "limit", reason: "must be 0 (for none) or more, not \(limit)"))
         }
-        var query = query
-        if let filtersSilent { query.includeSilent = !filtersSilent }
         (self.source, self.user, self.pageSize, self.limit, self.query) = (source, user, pageSize, limit, query)
         state = Mutex(State(fetched: FetchedItems(limit: limit == 0 ? .max : limit)))
     }
@@ -126,20 +121,16 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
     /// if !fetcher.endReached { try await fetcher.fetchNextPage() }
     /// ```
     ///
-    /// - Throws: ``FetchError/endReached`` when ``endReached`` is true; ``FetchError/store(_:)``.
+    /// - Throws: ``TraylogError``: refused `endReached` when ``endReached`` is true; failed.
     @discardableResult
-    public func fetchNextPage() async throws(FetchError) -> FetchResult {
+    public func fetchNextPage() async throws(TraylogError) -> FetchResult {
         await turn.take()
         defer { turn.give() }
         let fetched = state.withLock(\.fetched)
-        guard !fetched.endReached else { throw .endReached }
-        do throws(TraylogError) {
-            guard fetched.shownUpTo != nil else { return try await loadNewest() }
-            let page = try await page(limit: min(pageSize, fetched.room), fetched.next)
-            return change { $0.fetched.append(page) }
-        } catch {
-            throw .store(error)
-        }
+        guard !fetched.endReached else { throw .refused(.endReached) }
+        guard fetched.shownUpTo != nil else { return try await loadNewest() }
+        let page = try await page(limit: min(pageSize, fetched.room), fetched.next)
+        return change { $0.fetched.append(page) }
     }
 
     /// Brings all loaded items up to date where they are, and fetches no others: marks and edits made elsewhere show, and
@@ -230,23 +221,5 @@ public struct FetchResult: Hashable, Sendable, Codable {
         self.new = new
         self.hasGap = hasGap
         self.endReached = endReached
-    }
-}
-
-/// The reason why a fetcher did not fetch the next page.
-public enum FetchError: Error, Hashable, Sendable {
-    /// The last page was fetched already, or the fetcher's limit is reached; see ``InboxFetcher/endReached``.
-    case endReached
-    /// The store could not answer.
-    case store(TraylogError)
-}
-
-extension FetchError: CustomStringConvertible {
-    /// The text for a person.
-    public var description: String {
-        switch self {
-        case .endReached: "endReached: there is no next page, or the fetcher's limit is reached"
-        case .store(let error): error.description
-        }
     }
 }

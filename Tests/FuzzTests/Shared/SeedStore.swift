@@ -61,7 +61,7 @@ struct SeedStore {
             }
         }
         for event in try reader.events(from: 1, limit: .max).events {
-            var payload = [event.kind.rawValue]
+            var payload = [event.kind.code]
             PayloadEncoder.append(event, to: &payload)
             seeds[.payload, default: []].append(payload)
         }

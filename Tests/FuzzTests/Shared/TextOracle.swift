@@ -17,12 +17,12 @@ enum TextOracle {
 
     static func complaint(aboutCommand bytes: [UInt8]) -> String? {
         do throws(Refusal) {
-            let command = try Command(json: bytes.span)
+            let command = try Command(line: bytes.span)
             guard JSONScanner.isValid(bytes.span) else { return "a command that is not JSON" }
             let line = Array(command.jsonLine.utf8)
             guard line.count <= Limits.commandLineBytes else { return nil }
             do throws(Refusal) {
-                let again = try Command(json: line.span)
+                let again = try Command(line: line.span)
                 // Line ends between the values of `data` become spaces.
                 return again == command || bytes.contains(0x0a) ? nil : "written and read again it is another command"
             } catch {

@@ -168,7 +168,7 @@ extension HistoryCheck {
     private func sameKind(_ one: Result<[Receipt], Refusal>, _ other: Result<[Receipt], Refusal>) -> Bool {
         switch (one, other) {
         case (.success(let one), .success(let other)): one == other
-        case (.failure(let one), .failure(let other)): one.name == other.name
+        case (.failure(let one), .failure(let other)): one.code == other.code
         default: false
         }
     }

@@ -90,6 +90,6 @@ import TraylogDomain
 
     private func name(_ result: Result<Receipt, Refusal>) -> String? {
         guard case .failure(let refusal) = result else { return nil }
-        return refusal.name
+        return refusal.code.rawValue
     }
 }

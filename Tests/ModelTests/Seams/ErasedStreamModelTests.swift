@@ -133,7 +133,7 @@ private func watch(_ store: Store, _ name: String) async throws -> [Set<String>]
 
 private func isErased(_ error: any Error) -> Bool {
     guard case .refused(let refusal)? = error as? TraylogError else { return false }
-    return refusal.name == "erased"
+    return refusal.code.rawValue == "erased"
 }
 
 extension Event {

@@ -130,7 +130,7 @@ private struct Copy {
                 }
                 try next.check(store, asOf: next.replica.through)
             }
-        } catch TrayReplicaError.undoneBeforeSnapshot(let event) where event <= next.replica.snapshotSeq {
+        } catch TraylogError.refused(.staleSnapshot(let event)) where event <= next.replica.snapshotSeq {
             return nil
         } catch TraylogError.refused(.compacted(let floor, _)) where next.replica.through < floor {
             return nil

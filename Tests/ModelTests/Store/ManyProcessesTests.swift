@@ -78,7 +78,7 @@ import TraylogPlatform
                     #expect(seqs.count >= Int(newest), "\(label)")
                     newest = UInt64(seqs.count)
                     for (line, event) in zip(lines, events) {
-                        #expect(line["kind"] as? String == event.kind.name, "\(label), \(event.seq)")
+                        #expect(line["kind"] as? String == event.kind.rawValue, "\(label), \(event.seq)")
                     }
                     continue
                 }

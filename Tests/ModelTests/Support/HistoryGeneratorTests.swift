@@ -74,7 +74,7 @@ import TraylogDomain
         case .success(.appended): "appended"
         case .success(.unchanged): "unchanged"
         case .success(.duplicate): "duplicate"
-        case .failure(let refusal): refusal.name
+        case .failure(let refusal): refusal.code.rawValue
         }
     }
 }

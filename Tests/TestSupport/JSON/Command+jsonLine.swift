@@ -23,8 +23,8 @@ extension Command.Action {
         case .broadcast(let topic, let content): [("topic", quoted(topic))] + content.members
         case .seeTray(let upTo): [("upTo", upTo?.description)]
         case .mark(let mark, let items):
-            [("as", quoted(mark.name)), ("items", "[" + items.map(\.json).joined(separator: ",") + "]")]
-        case .markAll(let mark, let selection): [("as", quoted(mark.name))] + selection.members
+            [("as", quoted(mark.rawValue)), ("items", "[" + items.map(\.json).joined(separator: ",") + "]")]
+        case .markAll(let mark, let selection): [("as", quoted(mark.rawValue))] + selection.members
         case .mute(.thread(let name)), .unmute(.thread(let name)): [("thread", quoted(name))]
         case .mute(.category(let name)), .unmute(.category(let name)): [("category", quoted(name))]
         case .snooze(let item, let until): [("item", item.json), ("until", quoted(until))]

@@ -63,7 +63,7 @@ package struct KilledChild: Codable, Sendable {
         }
         for line in lines {
             do throws(Refusal) {
-                commands.append(try Command(json: line.span))
+                commands.append(try Command(line: line.span))
             } catch {
                 try submit()
                 results.append(.failure(error))

@@ -19,7 +19,7 @@ package struct Acknowledgement: Hashable, Codable, Sendable {
         case .success(.appended(let seq)): (self.result, self.seq) = ("appended", seq.rawValue)
         case .success(.duplicate(let seq)): (self.result, self.seq) = ("duplicate", seq.rawValue)
         case .success(.unchanged): self.result = "unchanged"
-        case .failure(let refusal): (self.result, self.error) = ("refused", refusal.name)
+        case .failure(let refusal): (self.result, self.error) = ("refused", refusal.code.rawValue)
         }
     }
 

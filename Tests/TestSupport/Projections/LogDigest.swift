@@ -23,7 +23,7 @@ package struct LogDigest<Label: DigestLabel>: Projection, Hashable {
         last = event.seq.rawValue
         mix(last)
         mix(UInt64(bitPattern: event.recordedAt.milliseconds))
-        mix(UInt64(event.kind.rawValue))
+        mix(UInt64(event.kind.code))
         mix(event.user)
         mix(event.key)
         if case .notified(let content) = event.body { mix(content.title) }

@@ -196,11 +196,11 @@ final class SimulatedService: ServiceTransport, TokenSource {
 
     private func problem(_ refusal: Refusal) -> ServiceResponse {
         switch refusal {
-        case .invalid: problem(400, refusal.name, refusal.message)
-        case .unknownItem, .unknownEvent: problem(404, refusal.name, refusal.message)
-        case .itemGone, .compacted: problem(410, refusal.name, refusal.message)
+        case .invalid: problem(400, refusal.code.rawValue, refusal.message)
+        case .unknownItem, .unknownEvent: problem(404, refusal.code.rawValue, refusal.message)
+        case .itemGone, .compacted: problem(410, refusal.code.rawValue, refusal.message)
         case .upToBeyondHead: problem(410, "rewound", refusal.message)
-        default: problem(422, refusal.name, refusal.message)
+        default: problem(422, refusal.code.rawValue, refusal.message)
         }
     }
 
@@ -225,7 +225,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
     private func perform(_ kind: String, _ user: String, _ request: ServiceRequest) throws -> ServiceResponse {
         let body = String(decoding: request.body ?? [], as: UTF8.self)
         let line = "{\"kind\":\"\(kind)\",\"user\":\"\(user)\"" + (body == "{}" ? "" : ",") + body.dropFirst()
-        let receipt = try store.blocking.perform(Command(json: Array(line.utf8).span))
+        let receipt = try store.blocking.perform(Command(line: Array(line.utf8).span))
         let seq = try receipt.seq ?? store.blocking.head()
         var writer = JSONWriter()
         writer.write(receipt)

@@ -16,7 +16,7 @@ struct TrayFetcherTests {
             #expect(try await fetcher.fetchNextPage().new.count == 20)
             while !fetcher.endReached { try await fetcher.fetchNextPage() }
             #expect(fetcher.items.map(\.seq) == (1...45).reversed().map { Seq($0) })
-            await #expect(throws: FetchError.endReached) { try await fetcher.fetchNextPage() }
+            await #expect(throws: TraylogError.refused(.endReached)) { try await fetcher.fetchNextPage() }
             #expect(throws: TraylogError.self) { try tested.client.fetcher(pageSize: 101) }
         }
     }

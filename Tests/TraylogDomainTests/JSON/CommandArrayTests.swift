@@ -12,7 +12,7 @@ import TraylogJSON
         #expect(try commands[0].get() == Command(json: first))
         #expect(try commands[3].get() == Command(json: last))
         for (index, text) in [(1, #"{"kind":"see"}"#), (2, "7")] {
-            let alone = Result { () throws(Refusal) in try Command(json: text) }
+            let alone = Result { () throws(Refusal) in try Command(line: text.utf8Span.span) }
             #expect(commands[index] == alone)
             #expect(throws: Refusal.self) { try alone.get() }
         }
@@ -24,19 +24,19 @@ import TraylogJSON
         "", " ", "7", "{}", "[", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1]]", "[1]x", "[\"\\ud800\"]", "[{]",
     ])
     func whatIsNoArrayIsRefusedAsAWhole(text: String) {
-        #expect(throws: Refusal.self) { try read(text) }
+        #expect(throws: TraylogError.self) { try read(text) }
     }
 
     @Test func moreThanTheLimitIsRefused() throws {
         #expect(try read("[1,2,3]", atMost: 3).count == 3)
-        #expect(throws: Refusal.invalid(field: "array", reason: "has more than 2 commands")) {
+        #expect(throws: TraylogError.refused(.invalid(field: "array", reason: "has more than 2 commands"))) {
             try read("[1,2,3]", atMost: 2)
         }
     }
 
     @Test func bytesThatAreNotUTF8AreRefused() {
         let bytes: [UInt8] = Array("[\"".utf8) + [0xff] + Array("\"]".utf8)
-        #expect(throws: Refusal.self) { try Command.array(json: bytes.span, atMost: 1) }
+        #expect(throws: TraylogError.self) { try Command.array(json: bytes.span, atMost: 1) }
     }
 
     private func read(_ text: String, atMost limit: Int = 10) throws -> [Result<Command, Refusal>] {

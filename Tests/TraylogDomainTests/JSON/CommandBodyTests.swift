@@ -5,7 +5,12 @@ import TraylogJSON
 /// Commands of requests whose path says a part of them.
 @Suite struct CommandBodyTests {
     private func read(_ body: String, kind: String = "notify", user: String? = "ada") throws(Refusal) -> Command {
-        try Command(body: body.utf8Span.span, kind: kind, user: user)
+        do {
+            return try Command(body: body.utf8Span.span, kind: kind, user: user)
+        } catch {
+            guard let refusal = error.refusal else { preconditionFailure("\(error)") }
+            throw refusal
+        }
     }
 
     @Test func aBodyAndAPathMakeTheSameCommandAsOneLine() throws {

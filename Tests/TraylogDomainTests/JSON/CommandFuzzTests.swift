@@ -41,12 +41,12 @@ import Testing
         for _ in 0..<3_000 {
             let line = mutate(Array(Self.seeds.randomElement(using: &generator)!.utf8), &generator)
             do throws(Refusal) {
-                let command = try Command(json: line.span)
+                let command = try Command(line: line.span)
                 let isJSON = JSONScanner.isValid(line.span)
                 #expect(isJSON, "seed \(seed): \(line)")
                 #expect(refusedField(command) == nil, "seed \(seed): \(line)")
                 let written = Array(command.json.utf8)
-                let again = try Command(json: written.span)
+                let again = try Command(line: written.span)
                 // Line ends between the values of `data` become spaces.
                 if !line.contains(0x0a) { #expect(again == command, "seed \(seed): \(line)") }
             } catch {
@@ -66,7 +66,7 @@ import Testing
             let command = generator.next()
             #expect(refusedField(command) == nil, "seed \(seed)")
             let line = Array(command.json.utf8)
-            let again = try Command(json: line.span)
+            let again = try Command(line: line.span)
             #expect(again == command, "seed \(seed)")
             // Strings are equal when canonically equivalent; bytes are stricter.
             #expect(Array(again.json.utf8) == line, "seed \(seed)")

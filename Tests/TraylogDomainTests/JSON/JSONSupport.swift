@@ -3,13 +3,13 @@
 
 /// Parses a line given as text.
 func command(_ line: String) throws(Refusal) -> Command {
-    try Command(json: line.utf8Span.span)
+    try Command(line: line.utf8Span.span)
 }
 
 /// The field that a line is refused for; nil when it is not refused.
 func refusedField(_ line: [UInt8]) -> String? {
     do {
-        _ = try Command(json: line.span)
+        _ = try Command(line: line.span)
         return nil
     } catch {
         guard case .invalid(let field, _) = error else { return "not invalid: \(error)" }

@@ -11,7 +11,7 @@ func encode(_ event: Event) -> [UInt8] {
 
 func header(_ kind: EventKind, of event: Event? = nil) -> RecordHeader {
     RecordHeader(
-        crc: 0, kindNumber: kind.rawValue, flags: [], stream: StreamID(rawValue: 1),
+        crc: 0, kindNumber: kind.code, flags: [], stream: StreamID(rawValue: 1),
         recordedAt: event?.recordedAt ?? Timestamp(milliseconds: 0), occurredAt: event?.occurredAt,
         salt: Salt(1, 2))
 }

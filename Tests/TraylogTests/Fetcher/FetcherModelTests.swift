@@ -55,7 +55,7 @@ struct FetcherModelTests {
                 let showsSilent = random.chance(20)
                 let (pageSize, limit) = (random.between(1, 8), random.pick([0, 1, 5, 20]))
                 let fetcher = try InboxFetcher(
-                    store, user: "ann", pageSize: pageSize, limit: limit, filtersSilent: !showsSilent)
+                    store, user: "ann", pageSize: pageSize, limit: limit, query: InboxQuery(includeSilent: showsSilent))
                 var naive = NaiveFetcher(pageSize: pageSize, limit: limit == 0 ? .max : limit)
                 for step in 0..<80 {
                     let inbox = try wholeInbox(store, includeSilent: showsSilent)
@@ -87,7 +87,7 @@ struct FetcherModelTests {
         _ fetcher: InboxFetcher<Store>, _ naive: inout NaiveFetcher, _ inbox: [Item], _ head: Seq, _ label: Comment
     ) async throws {
         guard !naive.endReached else {
-            await #expect(throws: FetchError.endReached, label) { try await fetcher.fetchNextPage() }
+            await #expect(throws: TraylogError.refused(.endReached), label) { try await fetcher.fetchNextPage() }
             return
         }
         let result = try await fetcher.fetchNextPage()

@@ -32,7 +32,7 @@ import TraylogLMDB
             let last = try await fetcher.fetchNextPage()
             #expect(last.new.map(\.seq) == seqs(1...5) && last.endReached)
             #expect(fetcher.items.map(\.seq) == seqs(1...45) && fetcher.endReached)
-            await #expect(throws: FetchError.endReached) { try await fetcher.fetchNextPage() }
+            await #expect(throws: TraylogError.refused(.endReached)) { try await fetcher.fetchNextPage() }
         }
     }
 
@@ -42,7 +42,7 @@ import TraylogLMDB
             try await fetcher.fetchNew()
             let last = try await fetcher.fetchNextPage()
             #expect(last.new.count == 10 && last.endReached && fetcher.endReached)
-            await #expect(throws: FetchError.endReached) { try await fetcher.fetchNextPage() }
+            await #expect(throws: TraylogError.refused(.endReached)) { try await fetcher.fetchNextPage() }
             // Without a limit everything comes.
             let all = try InboxFetcher(store, user: "ann", pageSize: 100, limit: 0)
             try await all.fetchNew()
@@ -101,7 +101,8 @@ import TraylogLMDB
         try await withStore(items: 1) { store in
             _ = try await store.perform(Command(user: "ann", .notify(Content(isSilent: true))))
             let (without, with) = (
-                try InboxFetcher(store, user: "ann"), try InboxFetcher(store, user: "ann", filtersSilent: false)
+                try InboxFetcher(store, user: "ann"),
+                try InboxFetcher(store, user: "ann", query: InboxQuery(includeSilent: true))
             )
             try await without.fetchNew()
             try await with.fetchNew()
@@ -264,7 +265,7 @@ import TraylogLMDB
                 _ = try InboxFetcher(store, user: "ann", pageSize: pageSize, limit: limit)
             }
             let nobody = try InboxFetcher(store, user: "")
-            await #expect(throws: FetchError.self) { try await nobody.fetchNextPage() }
+            await #expect(throws: TraylogError.self) { try await nobody.fetchNextPage() }
         }
     }
 }

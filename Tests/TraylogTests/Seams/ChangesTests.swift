@@ -111,7 +111,7 @@ import Traylog
             _ = try store.perform(Command(user: "ann", .undo(event: 2)))
             let changes = try store.changes(of: "ann", after: replica.through)
             let before = try replica.tray()
-            #expect(throws: TrayReplicaError.undoneBeforeSnapshot(2)) {
+            #expect(throws: TraylogError.refused(.staleSnapshot(2))) {
                 try replica.apply(changes.events, through: changes.through)
             }
             #expect(try replica.tray() == before)
@@ -151,7 +151,7 @@ import Traylog
             #expect(page.items.map(\.hasContent) == [false, false, true])
             #expect(page.items.map(\.item.content.title) == [nil, nil, "3"])
             #expect(page.items.allSatisfy { $0.item.content.thread == "t" })
-            #expect(throws: TrayReplicaError.incompleteSnapshot) { try TrayReplica([page]) }
+            #expect(throws: TraylogError.incompleteSnapshot) { try TrayReplica([page]) }
             store.close()
         }
     }

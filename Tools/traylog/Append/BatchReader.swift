@@ -58,10 +58,10 @@ struct BatchReader {
     }
 
     private func parse(_ range: Range<Int>) -> Result<Command, Refusal> {
-        do throws(Refusal) {
+        do throws(TraylogError) {
             return .success(try Command(json: lines.bytes.span.extracting(range)))
         } catch {
-            return .failure(error)
+            return .failure(error.refusal ?? .invalid(field: "line", reason: error.description))
         }
     }
 

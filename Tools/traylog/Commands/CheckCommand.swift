@@ -44,12 +44,7 @@ struct CheckCommand: ParsableCommand {
         let source = file == "-" ? Descriptor.standardInput : try Descriptor.reading(file)
         let heads = try treeHead.flatMap { try TreeHeadFile.read($0) }
         let key = try publicKey.map { try KeyFile.publicKey($0) }
-        var check: HandedOutCheck
-        do throws(Refusal) {
-            check = try HandedOutCheck(treeHeads: heads.map(\.text), publicKey: key)
-        } catch {
-            throw TraylogError.refused(error)
-        }
+        var check = try HandedOutCheck(treeHeads: heads.map(\.text), publicKey: key)
         try read(source, into: &check)
         try report(check)
         if !check.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }

@@ -109,8 +109,8 @@ extension CompactionReport {
         var lines = [
             "\(isDryRun ? "would drop" : "dropped"): \(dropped.counted("event")) below the floor, which is \(floor)"
         ]
-        for (kind, count) in kinds.sorted(by: { ($1.value, $0.key.name) < ($0.value, $1.key.name) }) {
-            lines.append("  \(count.grouped) \(kind.name)")
+        for (kind, count) in kinds.sorted(by: { ($1.value, $0.key.rawValue) < ($0.value, $1.key.rawValue) }) {
+            lines.append("  \(count.grouped) \(kind.rawValue)")
         }
         lines.append("bytes: \(bytesBefore.grouped) before, \(bytesAfter.grouped) after")
         for table in tables {

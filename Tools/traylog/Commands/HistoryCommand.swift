@@ -78,7 +78,7 @@ struct HistoryCommand: StoreCommand {
 
     private static func row(_ event: Event, on terminal: Terminal) -> [Cell] {
         [Cell(event.seq), Cell(event.recordedAt)] + (showsOccurred(on: terminal) ? [Cell(event.occurredAt)] : []) + [
-            Cell(event.kind.name), Cell(event.actorShown), Cell(event.device), Cell(event.words),
+            Cell(event.kind.rawValue), Cell(event.actorShown), Cell(event.device), Cell(event.words),
         ]
     }
 }

@@ -70,7 +70,7 @@ struct ShowCommand: StoreCommand {
         case .notified: return "event \(seq) is an item of \(event.user ?? "somebody else"), not of \(subject)"
         case .broadcast(let topic, _):
             return "event \(seq) is a broadcast to \(topic), which \(subject) did not receive"
-        default: return "event \(seq) is \(event.kind.name), no item; 'traylog show \(seq)' shows it"
+        default: return "event \(seq) is \(event.kind.rawValue), no item; 'traylog show \(seq)' shows it"
         }
     }
 

@@ -98,10 +98,10 @@ struct VerifyCommand: StoreCommand {
     }
 
     private static func keptTreeHead(_ file: TreeHeadFile) throws -> KeptTreeHead {
-        do throws(Refusal) {
+        do throws(TraylogError) {
             return try KeptTreeHead(file.text)
         } catch {
-            guard case .invalid(_, let reason) = error else { throw TraylogError.refused(error) }
+            guard case .refused(.invalid(_, let reason)) = error else { throw error }
             throw TraylogError.refused(
                 .invalid(
                     field: file.path,

@@ -71,7 +71,7 @@ struct DossierPage {
         return [
             "\(event.seq)", HTMLText.time(event.recordedAt), HTMLText.time(event.occurredAt), text(event.user),
             text(event.actorShown), text(event.device),
-            "<strong>\(event.kind.name)</strong> \(text(event.words))" + (entry.isArchived ? " (archived)" : ""),
+            "<strong>\(event.kind.rawValue)</strong> \(text(event.words))" + (entry.isArchived ? " (archived)" : ""),
         ]
     }
 

@@ -10,7 +10,7 @@ extension JSONWriter {
         case .success(let receipt): members(receipt)
         case .failure(let refusal):
             member("result", "refused")
-            member("error", refusal.name)
+            member("error", refusal.code.rawValue)
         }
         endObject()
     }

@@ -37,7 +37,7 @@ extension Event {
         default: break
         }
         return [
-            "\(seq)", recordedAt.rfc3339, occurredAt?.rfc3339, kind.name, user, key, actor, device, topic,
+            "\(seq)", recordedAt.rfc3339, occurredAt?.rfc3339, kind.rawValue, user, key, actor, device, topic,
             content?.thread,
             content?.category, content?.title, content?.body, content == nil ? words : nil,
         ]

@@ -58,7 +58,7 @@ struct EventLines {
 
     private func row(_ event: Event) -> [Cell] {
         let actor = Self.showsActor(on: terminal) ? [Cell(event.actorShown), Cell(event.device)] : []
-        return [Cell(event.seq), Cell(event.recordedAt), Cell(event.kind.name), Cell(event.user)] + actor + [
+        return [Cell(event.seq), Cell(event.recordedAt), Cell(event.kind.rawValue), Cell(event.user)] + actor + [
             Cell(event.words)
         ]
     }

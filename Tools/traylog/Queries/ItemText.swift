@@ -23,7 +23,7 @@ struct ItemText {
         let rows = life.events.map { event in
             [
                 Cell(event.seq), Cell(event.recordedAt), Cell(event.actorShown), Cell(event.device),
-                Cell(event.kind.name), Cell(event.words),
+                Cell(event.kind.rawValue), Cell(event.words),
             ]
         }
         return FactsText(facts).lines(on: terminal) + [""] + table.lines(rows)
@@ -38,7 +38,7 @@ struct EventText {
 
     func lines(on terminal: Terminal) -> [String] {
         var facts: [(String, Cell)] = [
-            ("seq", Cell(event.seq, .bold)), ("kind", Cell(event.kind.name, .bold)),
+            ("seq", Cell(event.seq, .bold)), ("kind", Cell(event.kind.rawValue, .bold)),
             ("recorded", Cell(zoned: event.recordedAt)),
         ]
         if let time = event.occurredAt { facts.append(("occurred", Cell(zoned: time))) }
@@ -63,7 +63,7 @@ extension Content {
             ("summary argument", summaryArgument),
         ]
         var facts = texts.compactMap { name, text in text.map { (name, Cell($0)) } }
-        facts += [("summary count", Cell("\(summaryCount)")), ("level", Cell(level.name))]
+        facts += [("summary count", Cell("\(summaryCount)")), ("level", Cell(level.rawValue))]
         if isSilent { facts.append(("silent", Cell("yes"))) }
         if let expiresAt { facts.append(("expires", Cell(zoned: expiresAt))) }
         facts += [("collapse key", collapseKey), ("data", data)].compactMap { name, text in

@@ -166,7 +166,7 @@ struct AuditPage {
 
     private func row(_ entry: AuditEntry) -> String {
         let (event, step) = (entry.event, entry.step)
-        var what = "<strong>\(event.kind.name)</strong>"
+        var what = "<strong>\(event.kind.rawValue)</strong>"
         if !event.words.isEmpty { what += " \(Self.text(event.words))" }
         if let tray = step.tray { what += Self.details("Tray after event \(event.seq)", Self.words(tray)) }
         if let proof = entry.proof { what += Self.details("Proof of event \(event.seq)", Self.words(proof)) }
@@ -175,7 +175,7 @@ struct AuditPage {
             Self.text(event.device), what,
         ]
         let named = zip(Self.columns.dropFirst(), cells).map { "<td data-name=\"\($0)\">\($1)</td>" }
-        return "<tr id=\"event-\(event.seq)\" class=\"k-\(event.kind.name)\"><th scope=\"row\">\(event.seq)</th>"
+        return "<tr id=\"event-\(event.seq)\" class=\"k-\(event.kind.rawValue)\"><th scope=\"row\">\(event.seq)</th>"
             + named.joined() + Self.change("Unread", step.before.unread, step.after.unread)
             + Self.change("Unseen", step.before.unseen, step.after.unseen) + "</tr>"
     }

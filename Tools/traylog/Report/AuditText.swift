@@ -62,10 +62,10 @@ struct AuditText {
                     Self.isNarrow(terminal)
                     ? [
                         Cell(event.actorShown),
-                        Cell(event.words.isEmpty ? event.kind.name : "\(event.kind.name) · \(event.words)"),
+                        Cell(event.words.isEmpty ? event.kind.rawValue : "\(event.kind.rawValue) · \(event.words)"),
                     ]
                     : [
-                        Cell(event.occurredAt), Cell(event.actorShown), Cell(event.device), Cell(event.kind.name),
+                        Cell(event.occurredAt), Cell(event.actorShown), Cell(event.device), Cell(event.kind.rawValue),
                         Cell(event.words),
                     ]
                 return [Cell(event.seq), Cell(event.recordedAt)] + middle + [

@@ -8,7 +8,7 @@ struct AuditTotals {
     private static let shown = 8
 
     mutating func add(_ event: Event) {
-        kinds[event.kind.name, default: 0] += 1
+        kinds[event.kind.rawValue, default: 0] += 1
         if let actor = event.actorShown { actors[actor, default: 0] += 1 }
         if let device = event.device { devices[device, default: 0] += 1 }
     }

@@ -47,7 +47,7 @@ struct DifferenceText {
             ], on: terminal)
         let rows = zip(difference.steps, events).map { step, event in
             [
-                Cell(event.seq), Cell(event.recordedAt), Cell(event.actor ?? event.user), Cell(event.kind.name),
+                Cell(event.seq), Cell(event.recordedAt), Cell(event.actor ?? event.user), Cell(event.kind.rawValue),
                 Cell(event.words), Cell(step.before.unread.change(to: step.after.unread)),
                 Cell(step.before.unseen.change(to: step.after.unseen)),
             ]

@@ -11,7 +11,7 @@ struct EventRow {
 
     var context: [String: Any] {
         var context: [String: Any] = [
-            "seq": event.seq.description, "recordedAt": Moments.context(event.recordedAt), "kind": event.kind.name,
+            "seq": event.seq.description, "recordedAt": Moments.context(event.recordedAt), "kind": event.kind.rawValue,
             "icon": Self.icon(event.kind), "what": what, "erased": isErased,
             "actor": event.actor ?? event.user ?? "", "isOther": event.actor != nil && event.actor != event.user,
             "device": event.device ?? "", "user": event.user ?? "", "hasUser": event.user != nil,
@@ -42,7 +42,7 @@ struct EventRow {
             Self.short(
                 content.title ?? content.body ?? (content.isSilent ? "silent, without a title" : "without a title"))
         case .traySeen(let upTo): "everything up to \(upTo) is seen"
-        case .marked(let mark, let items): "\(mark.name): \(Self.list(items))"
+        case .marked(let mark, let items): "\(mark.rawValue): \(Self.list(items))"
         case .allMarked(let mark, let selection): "all \(mark): \(Self.words(selection))"
         case .muted(let scope), .unmuted(let scope): Self.words(scope)
         case .snoozed(let item, let until): "item \(item) until \(Moments.text(until))"

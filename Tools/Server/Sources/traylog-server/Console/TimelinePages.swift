@@ -38,7 +38,7 @@ enum TimelinePages {
         var filter = EventFilter()
         (filter.actor, filter.device, filter.user) = (visit.query["actor"], visit.query["device"], visit.query["user"])
         if let name = visit.query["kind"] {
-            guard let kind = EventKind(name: name) else { throw Problem.invalid("kind", "is no kind of event") }
+            guard let kind = EventKind(rawValue: name) else { throw Problem.invalid("kind", "is no kind of event") }
             filter.kinds = [kind]
         }
         filter.since = try time("since", visit)
@@ -60,7 +60,7 @@ enum TimelinePages {
         var context = top
         for name in fields + ["user"] where context[name] == nil { context[name] = visit.query[name] ?? "" }
         context["kinds"] = EventKind.allCases.map {
-            ["kind": $0.name, "isChosen": filter.kinds.contains($0)] as [String: Any]
+            ["kind": $0.rawValue, "isChosen": filter.kinds.contains($0)] as [String: Any]
         }
         context["isFiltered"] = !kept(visit).isEmpty
         return context

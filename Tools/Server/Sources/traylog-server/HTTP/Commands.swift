@@ -99,7 +99,7 @@ extension Result<Receipt, Refusal> {
         switch self {
         case .success(let receipt): receipt.members
         case .failure(let refusal):
-            [("result", "refused"), ("error", .string(refusal.name)), ("message", .string(refusal.message))]
+            [("result", "refused"), ("error", .string(refusal.code.rawValue)), ("message", .string(refusal.message))]
         }
     }
 }

@@ -122,6 +122,11 @@ extension Problem {
         }
     }
 
+    /// Why a command cannot be one: reading and checking commands fails in no other way.
+    static func refusal(_ error: TraylogError) -> Refusal {
+        error.refusal ?? .invalid(field: "command", reason: error.description)
+    }
+
     init(_ refusal: Refusal) {
         let status: HTTPResponse.Status =
             switch refusal {
@@ -130,7 +135,7 @@ extension Problem {
             case .itemGone, .compacted, .erased, .rewound: .gone
             default: .unprocessableContent
             }
-        self.init(status, "Refused", refusal.message, error: refusal.name)
+        self.init(status, "Refused", refusal.message, error: refusal.code.rawValue)
         switch refusal {
         case .invalid(let field, _): members.append(("field", .string(field)))
         case .compacted(let floor, _): members.append(("floor", .int(floor.rawValue)))

@@ -159,7 +159,8 @@ enum NovuTopics {
         for (user, result) in zip(users, results) {
             if case .failure(let refusal) = result {
                 errors.append([
-                    "subscriberId": .string(user), "code": .string(refusal.name), "message": .string(refusal.message),
+                    "subscriberId": .string(user), "code": .string(refusal.code.rawValue),
+                    "message": .string(refusal.message),
                 ])
             } else if let found = known.last(where: { $0.user.utf8.elementsEqual(user.utf8) }) {
                 data.append(found.novu)

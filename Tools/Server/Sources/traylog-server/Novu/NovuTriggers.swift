@@ -145,11 +145,11 @@ enum NovuTriggers {
 
         /// All that can be checked before anything is stored.
         private func check() throws {
-            do throws(Refusal) {
+            do throws(TraylogError) {
                 for user in users.isEmpty ? ["any"] : users { try notify(user).check() }
                 for topic in topics { try broadcast(topic).check() }
             } catch {
-                throw problem(error)
+                throw problem(Problem.refusal(error))
             }
         }
 

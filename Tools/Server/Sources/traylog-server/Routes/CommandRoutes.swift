@@ -36,7 +36,7 @@ enum CommandRoutes {
     }
 
     /// The commands of an array; where one cannot be read, why.
-    static func read(_ body: [UInt8]) throws(Refusal) -> [Result<Command, Refusal>] {
+    static func read(_ body: [UInt8]) throws(TraylogError) -> [Result<Command, Refusal>] {
         try Command.array(json: body.span, atMost: Service.mostCommands)
     }
 
@@ -254,7 +254,8 @@ struct CommandLines {
             number += 1
             let line = rest[start..<end]
             if !line.allSatisfy(JSONParser.isSpace) {
-                let command = Result { () throws(Refusal) in try Command(json: line.span) }
+                let command = Result { () throws(TraylogError) in try Command(json: line.span) }.mapError(
+                    Problem.refusal)
                 lines.append((number, command))
             }
             start = end + 1

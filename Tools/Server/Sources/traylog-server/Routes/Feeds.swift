@@ -177,7 +177,7 @@ struct LogFeed: Feed {
         (filter.user, filter.actor) = (try call.name("user"), try call.name("actor"))
         filter.device = try call.name("device")
         for name in call.query["kind"]?.split(separator: ",", omittingEmptySubsequences: false) ?? [] {
-            guard let kind = EventKind(name: name) else {
+            guard let kind = EventKind(rawValue: String(name)) else {
                 throw Problem.invalid("kind", "is none of the kinds of event")
             }
             filter.kinds.insert(kind)
