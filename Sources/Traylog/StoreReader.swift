@@ -10,6 +10,16 @@ import TraylogStates
 /// Any number of processes can read while one writes.
 ///
 /// A reader is never behind the last commit, and never writes. It folds the events itself that the stored states lack.
+///
+/// It needs permission to read the directory and all of its files. Where it may also write `open.lock` and the `lock.mdb` of the
+/// environment in use, the process that writes keeps what a query reads for as long as the query lasts. Where it may not, because
+/// the medium is read-only or the store is another user's, it reads **without locks**: each answer is checked afterwards, and
+/// asked for again if a commit may have written over its pages. So answers are as right as with locks. Three things differ:
+///
+/// - Beside a writer that commits hundreds of times a second, what reads for long may fail with ``StoreFailure/Code/busy``: ask again.
+/// - `backup(to:)` fails with ``StoreFailure/Code/permissionDenied``: copy the directory as it is if nobody writes it, or use
+///   ``LogExport``.
+/// - A store whose writer was killed may need one opening by somebody who may write it, which the error says.
 public final class StoreReader: TrayQueries {
     /// What answers the queries.
     public let queries: Queries

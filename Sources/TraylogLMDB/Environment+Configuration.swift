@@ -3,7 +3,7 @@ extension Environment {
     package enum Access: Hashable, Sendable {
         /// Read and write; one environment on the machine.
         case readWrite
-        /// Read; the lock files must still be writable.
+        /// Read; where the lock files cannot be written, without locks (``Environment/usesLocks``).
         case readOnly
     }
 

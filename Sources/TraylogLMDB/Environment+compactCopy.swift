@@ -10,6 +10,7 @@ extension Environment {
     ///
     /// - Throws: ``LMDBError/Code/corrupted`` when pages are lost or used twice, ``LMDBError/Code/diskFull``.
     package func compactCopy(to file: FileDescriptor) throws(LMDBError) {
+        try requireLocksToCopy()
         // LMDB copies what it finds, and would follow a wrong number anywhere.
         try requireSoundPages()
         reapDeadReaders()
@@ -34,6 +35,17 @@ extension Environment {
             throw LMDBError(result: result, operation: "copy", path: directory, file: file)
         }
         try waitUntilSafe()
+    }
+
+    /// Refuses a copy by LMDB where no writer knows of this reader: LMDB follows whatever is in the pages meanwhile.
+    func requireLocksToCopy() throws(LMDBError) {
+        guard !usesLocks else { return }
+        throw LMDBError(
+            .permissionDenied, operation: "copy", path: directory,
+            message:
+                "A copy needs the store's lock files, and user \(CurrentProcess.user) cannot write them: run as the owner of "
+                + "the store, or give this user read and write permission on open.lock and lock.mdb. On a medium that nobody "
+                + "writes, copy the directory as it is; `traylog export` works, too.")
     }
 
     /// LMDB copies the newest commit, which a power cut may still take: a copy of it is good only once it cannot.

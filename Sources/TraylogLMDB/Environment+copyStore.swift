@@ -22,6 +22,7 @@ extension Environment {
     package func copyStore(
         to directory: String, table: String, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
     ) throws(LMDBError) -> Copy {
+        try requireLocksToCopy()
         let target = try CopyTarget.prepare(directory, outside: self.directory)
         var copy = Copy(fileBytes: 0, lastKey: nil)
         do throws(LMDBError) {

@@ -55,7 +55,8 @@ extension Environment {
         defer { openLock?.release() }
         file.giveUp()
         let mapped = try MappedStore(
-            file.directory, access: access, databases: databaseNames, configuration: configuration)
+            file.directory, access: access, usesLocks: usesLocks, databases: databaseNames,
+            configuration: configuration)
         file.takeOver(mapped)
         failures.add(1, ordering: .acquiringAndReleasing)
         file.coverLastPage()

@@ -100,6 +100,13 @@ extension Environment {
     private func withSnapshot<R>(_ body: (Snapshot) throws(LMDBError) -> R) throws(LMDBError) -> R {
         let reading = try beginRead()
         defer { endRead(reading) }
-        return try body(reading.handle.snapshot)
+        do throws(LMDBError) {
+            let answer = try body(reading.handle.snapshot)
+            try checkIsWhole(reading)
+            return answer
+        } catch {
+            try checkIsWhole(reading)
+            throw error
+        }
     }
 }

@@ -83,31 +83,49 @@ extension Environment {
         // Somebody who only asks makes no lock file in a directory that is no store.
         if lease == nil, !OpenLock.exists(in: store.path) { try examine(store.environment()) }
         do throws(LMDBError) {
-            let openLock = try OpenLock(directory: store.path, access: access, owner: owner)
+            let openLock =
+                lease == nil
+                ? try openLockToRead(store, owner: owner) : try OpenLock(directory: store.path, owner: owner)
             do throws(LMDBError) {
-                try openLock.acquire()
-                defer { openLock.release() }
+                try openLock?.acquire()
+                defer { openLock?.release() }
                 let directory =
                     lease == nil
                     ? try store.environmentToRead()
                     : try store.takeOver(creates: configuration.creates) { (directory) throws(LMDBError) in
                         try create(directory, databases: databases, configuration: configuration)
                     }
-                let file = try map(directory, access: access, databases: databases, configuration: configuration)
+                let file = try map(
+                    directory, access: access, usesLocks: openLock != nil, databases: databases,
+                    configuration: configuration)
                 do throws(LMDBError) {
                     let place = try lease?.sign()
-                    return OpenedEnvironment(file: file, openLock: openLock, lease: lease, claim: claim, place: place)
+                    return OpenedEnvironment(
+                        file: file, openLock: openLock, usesLocks: openLock != nil, lease: lease, claim: claim,
+                        place: place)
                 } catch {
                     file.close(nil)
                     throw error
                 }
             } catch {
-                openLock.close()
+                openLock?.close()
                 throw error
             }
         } catch {
             lease?.release()
             throw error
+        }
+    }
+
+    /// The lock for opening of a reader; nil for one that may not write both lock files, and reads without locks.
+    private static func openLockToRead(_ store: StoreDirectory, owner: FileStatus?) throws(LMDBError) -> OpenLock? {
+        let environment = try store.environment()
+        let lock = Files.exists(environment.lockPath) ? environment.lockPath : environment.path
+        guard Files.isAccessible(lock, isWriting: true) else { return nil }
+        do throws(LMDBError) {
+            return try OpenLock(directory: store.path, owner: owner)
+        } catch  where error.code == .permissionDenied {
+            return nil
         }
     }
 
@@ -129,17 +147,22 @@ extension Environment {
     ///
     /// The caller holds the lock for opening.
     static func map(
-        _ directory: EnvironmentDirectory, access: Access, databases: [String], configuration: Configuration
+        _ directory: EnvironmentDirectory, access: Access, usesLocks: Bool, databases: [String],
+        configuration: Configuration
     ) throws(LMDBError) -> EnvironmentFile {
         let readers = ReaderTable(path: directory.lockPath)
         let isWriter = access == .readWrite
+        // Whether a commit may be under way is asked of the lock file.
+        if !usesLocks, Files.exists(directory.lockPath), !Files.isAccessible(directory.lockPath, isWriting: false) {
+            throw .system(.accessDenied, operation: "open", path: directory.lockPath)
+        }
         // Before the file is held against its header.
         let confirmed = try JournalReplay.run(
             directory.dataPath, journal: directory.journalPath, readers: readers, isWriter: isWriter)
         try Preflight.examine(path: directory.dataPath)
         try RenumberedCommit.settle(directory.dataPath, readers: readers, isWriter: isWriter)
         let mapped = try MappedStore(
-            directory, access: access, databases: databases, configuration: configuration)
+            directory, access: access, usesLocks: usesLocks, databases: databases, configuration: configuration)
         mapped.pages.confirm(confirmed)
         let file = try own(mapped, directory)
         // Whoever set it was killed before the replacement.
@@ -168,6 +191,7 @@ extension Environment {
 struct OpenedEnvironment {
     let file: EnvironmentFile
     let openLock: OpenLock?
+    var usesLocks = true
     let lease: WriterLease?
     let claim: EnvironmentRegistry.Claim
     var place: UInt64?

@@ -131,7 +131,8 @@ extension Environment {
         try openLock?.acquire()
         defer { openLock?.release() }
         let new = try Self.map(
-            store.environmentToRead(), access: access, databases: databaseNames, configuration: configuration)
+            store.environmentToRead(), access: access, usesLocks: usesLocks, databases: databaseNames,
+            configuration: configuration)
         new.reap()
         go(on: new, retirement)
         return true

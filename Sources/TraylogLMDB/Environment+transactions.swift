@@ -12,8 +12,33 @@ extension Environment {
     package func read<R: ~Copyable>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
         let reading = try beginRead()
         defer { endRead(reading) }
+        return try read(reading, body)
+    }
+
+    /// Lends what a read transaction under way shows.
+    @inlinable
+    func read<R: ~Copyable>(
+        _ reading: Reading, _ body: (borrowing ReadTransaction) throws -> R
+    ) throws -> R {
         let transaction = ReadTransaction(reading.handle.snapshot)
-        return try body(transaction)
+        if usesLocks { return try body(transaction) }
+        do {
+            let answer = try body(transaction)
+            try checkIsWhole(reading)
+            return answer
+        } catch {
+            // What was read from other pages than those of the snapshot may look like damage.
+            try checkIsWhole(reading)
+            throw error
+        }
+    }
+
+    /// Makes sure that all pages of a snapshot were there until now, where no writer knows of it.
+    ///
+    /// - Throws: ``LMDBError/Code/overtaken``; what was read means nothing then.
+    @usableFromInline
+    func checkIsWhole(_ reading: Reading) throws(LMDBError) {
+        if !usesLocks, !reading.handle.snapshot.isWhole { throw .overtaken("read", directory) }
     }
 
     /// Runs `body` as the one writer, commits when it returns, and gives everything up when it throws.

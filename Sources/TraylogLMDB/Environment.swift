@@ -30,8 +30,13 @@ import Synchronization
     let succession = Monitor(Succession())
     /// How often a commit failed after it was in the file, or the file had to be opened anew.
     let failures = Atomic(0)
-    /// Nil for a successor, which no other process opens.
+    /// Nil for a successor, which no other process opens, and without locks.
     let openLock: OpenLock?
+    /// Whether other processes know of this one: false for a reader that may not write the lock files.
+    ///
+    /// No writer keeps pages for such a reader. Each of its reads is checked afterwards, and fails with
+    /// ``LMDBError/Code/overtaken`` when its pages may have been written over (record 0012).
+    @usableFromInline let usesLocks: Bool
     /// The directory that was opened; nil for a successor.
     let identity: FileIdentity?
     /// When a read last made sure of the place, by the monotonic clock.
@@ -62,6 +67,7 @@ import Synchronization
         self.databases = opened.file.databases
         current = Monitor(opened.file)
         openLock = opened.openLock
+        usesLocks = opened.usesLocks
         lease = opened.lease
         place = opened.place
         claim = opened.claim

@@ -27,7 +27,7 @@ package final class HeldRead: RowReader, @unchecked Sendable {
     @inlinable
     package func read<R: ~Copyable>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
         guard let reading else { preconditionFailure("A read transaction was used after its end.") }
-        return try body(ReadTransaction(reading.handle.snapshot))
+        return try environment.read(reading, body)
     }
 
     /// Begins a transaction, on the newest file; the one before has ended.
@@ -79,7 +79,7 @@ package final class PinnedFile: ReadOrigin {
     package func read<R: ~Copyable>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
         let reading = try environment.beginRead(on: file)
         defer { environment.endRead(reading) }
-        return try body(ReadTransaction(reading.handle.snapshot))
+        return try environment.read(reading, body)
     }
 
     package func hold() throws(LMDBError) -> HeldRead { try HeldRead(environment, environment.beginRead(on: file)) }

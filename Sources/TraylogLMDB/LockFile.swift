@@ -83,31 +83,23 @@ enum LockSpace {
 /// Releases 0.9.26 to 0.9.31 of LMDB destroy shared mutexes on closing, which breaks a process that opens just then.
 /// It also lets only one process create the files.
 struct OpenLock: Sendable {
-    /// Nil on a read-only file system, where LMDB uses no locks either.
-    private let file: LockFile?
+    private let file: LockFile
     static let limitMilliseconds = 10_000
 
     private static func path(in directory: String) -> String { directory + "/open.lock" }
 
     static func exists(in directory: String) -> Bool { (try? FileStatus(path: path(in: directory))) != nil }
 
-    init(directory: String, access: Environment.Access, owner: FileStatus?) throws(LMDBError) {
+    init(directory: String, owner: FileStatus?) throws(LMDBError) {
         let path = Self.path(in: directory)
-        do {
-            file = try LockFile(path: path, owner: owner)
-        } catch {
-            guard access == .readOnly, error == .readOnlyFileSystem else {
-                throw .system(error, operation: "open a file", path: path)
-            }
-            file = nil
-        }
+        file = try LMDBError.attempt("open a file", path, LockFile(path: path, owner: owner))
     }
 
     /// Waits up to 10 seconds for the lock.
     ///
     /// - Throws: ``LMDBError/Code/openLocked`` after that; the holder has stopped in the middle of opening.
     func acquire() throws(LMDBError) {
-        guard tryAcquire() else { throw Self.failure(path: file?.path) }
+        guard tryAcquire() else { throw Self.failure(path: file.path) }
     }
 
     static func failure(path: String?) -> LMDBError {
@@ -120,7 +112,6 @@ struct OpenLock: Sendable {
 
     /// The same, giving false instead of an error.
     func tryAcquire(milliseconds: Int = limitMilliseconds) -> Bool {
-        guard let file else { return true }
         for _ in 0..<milliseconds {
             if file.tryLock() { return true }
             OSThread.sleep(milliseconds: 1)
@@ -129,10 +120,10 @@ struct OpenLock: Sendable {
     }
 
     func release() {
-        file?.unlock()
+        file.unlock()
     }
 
     func close() {
-        file?.close()
+        file.close()
     }
 }

@@ -13,31 +13,36 @@ struct MappedStore {
     let databases: [String: Database]
     let journal: Journal
 
+    /// - Parameter usesLocks: whether there is a lock file; only a reader does without.
     init(
-        _ directory: EnvironmentDirectory, access: Environment.Access, databases names: [String],
+        _ directory: EnvironmentDirectory, access: Environment.Access, usesLocks: Bool = true,
+        databases names: [String],
         configuration: Environment.Configuration
     ) throws(LMDBError) {
         let path = directory.path
         let hadLock = Files.exists(directory.lockPath)
         let owner = try? FileStatus(path: directory.dataPath)
-        try LockSpace.reserve(directory.lockPath, owner: owner)
-        try ReaderTable(path: directory.lockPath).check()
+        if usesLocks {
+            try LockSpace.reserve(directory.lockPath, owner: owner)
+            try ReaderTable(path: directory.lockPath).check()
+        }
         var created: OpaquePointer?
         let result = unsafe mdb_env_create(&created)
         guard result == 0, let handle = unsafe created else {
             throw LMDBError(result: result, operation: "open", path: path)
         }
         do {
-            try unsafe Self.map(handle, path: path, access: access, names: names, configuration: configuration)
+            try unsafe Self.map(
+                handle, path: path, access: access, usesLocks: usesLocks, names: names, configuration: configuration)
             var descriptor: Int32 = -1
             unsafe mdb_env_get_fd(handle, &descriptor)
             dataFile = FileDescriptor(number: descriptor)
             Self.keepFromChildren(dataFile)
-            if !hadLock { Self.adoptLock(directory.lockPath, owner: owner) }
+            if usesLocks, !hadLock { Self.adoptLock(directory.lockPath, owner: owner) }
             pages = try unsafe Self.pages(handle, dataFile, path: directory.dataPath, names: names)
             databases =
                 access == .readOnly
-                ? try unsafe Self.findDatabases(handle, pages, path: path, names: names)
+                ? try unsafe Self.findDatabases(handle, pages, path: path, usesLocks: usesLocks, names: names)
                 : try unsafe Self.openDatabases(handle, pages, path: path, names: names)
             journal = Journal(pages, path: directory.journalPath, capacityBytes: configuration.journalBytes)
             unsafe self.handle = handle
@@ -48,10 +53,11 @@ struct MappedStore {
     }
 
     private static func map(
-        _ handle: OpaquePointer, path: String, access: Environment.Access, names: [String],
+        _ handle: OpaquePointer, path: String, access: Environment.Access, usesLocks: Bool, names: [String],
         configuration: Environment.Configuration
     ) throws(LMDBError) {
         var flags = UInt32(MDB_NOTLS)
+        if !usesLocks { flags |= UInt32(MDB_NOLOCK) }
         if access == .readOnly { flags |= UInt32(MDB_RDONLY) }
         if access == .readWrite { flags |= configuration.durability.flags }
         // A map of part of a page makes LMDB round down to nothing.
@@ -97,21 +103,48 @@ struct MappedStore {
 
     /// Finds the databases without LMDB, which a reader needs for nothing but its place among the readers.
     private static func findDatabases(
-        _ handle: OpaquePointer, _ pages: PageMap, path: String, names: [String]
+        _ handle: OpaquePointer, _ pages: PageMap, path: String, usesLocks: Bool, names: [String]
+    ) throws(LMDBError) -> [String: Database] {
+        guard !usesLocks else { return try unsafe findDatabases(handle, pages, path: path, names: names) { _ in true } }
+        // A writer that does not know of this reader may be faster, and then all that was found means nothing.
+        for _ in 0..<100 {
+            var isWhole = false
+            let found = Result { () throws(LMDBError) in
+                unsafe try findDatabases(handle, pages, path: path, names: names) { snapshot in
+                    isWhole = snapshot.isWhole
+                    return isWhole
+                }
+            }
+            if isWhole { return try found.get() }
+            OSThread.sleep(milliseconds: 1)
+        }
+        throw .overtaken("open", path)
+    }
+
+    /// - Parameter isWhole: asked at the end, whatever that is; what was found is not noted where it answers false.
+    @unsafe private static func findDatabases(
+        _ handle: OpaquePointer, _ pages: PageMap, path: String, names: [String], isWhole: (Snapshot) -> Bool
     ) throws(LMDBError) -> [String: Database] {
         let transaction = unsafe try begin(handle, UInt32(MDB_RDONLY), path: path)
         let read = unsafe ReadHandle(transaction, pages)
         defer { read.end() }
         guard try read.load() else { throw LMDBError(result: MDB_MAP_RESIZED, operation: "open", path: path) }
         var databases: [String: Database] = [:]
-        for (index, name) in names.enumerated() {
-            guard try read.snapshot.tableRecord(index) != nil else {
-                throw failure(MDB_NOTFOUND, name: name, path: path)
+        let suspects: [UInt64: PageFault]
+        do throws(LMDBError) {
+            for (index, name) in names.enumerated() {
+                guard try read.snapshot.tableRecord(index) != nil else {
+                    throw failure(MDB_NOTFOUND, name: name, path: path)
+                }
+                databases[name] = Database(handle: 0, index: index)
             }
-            databases[name] = Database(handle: 0, index: index)
+            try read.snapshot.checkCommits()
+            suspects = try PageAccount(read.snapshot, .outline).suspects
+        } catch {
+            _ = isWhole(read.snapshot)
+            throw error
         }
-        try read.snapshot.checkCommits()
-        pages.distrust(try PageAccount(read.snapshot, .outline).suspects)
+        if isWhole(read.snapshot) { pages.distrust(suspects) }
         return databases
     }
 

@@ -122,8 +122,8 @@ struct StoreDirectory: Sendable {
         else { return environment }
         do throws(LMDBError) {
             try syncNames()
-        } catch  where error.code == .permissionDenied {
-            // Who may enter the directory and not read it cannot make sure.
+        } catch  where error.code == .permissionDenied || error.code == .system(SystemError.invalidArgument.number) {
+            // Who may enter the directory and not read it cannot make sure, and a file system that nobody can write syncs nothing.
         }
         return environment
     }

@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLog
+import TraylogPages
 import TraylogPlatform
 import TraylogStates
 
@@ -21,6 +22,11 @@ final class KnownTail: Sendable {
         var new = StreamSet()
         var users: [UserName: StreamID] = [:]
         var topics: [Identity: StreamID] = [:]
+
+        init(_ record: StoreRecord) {
+            chains = TailChains(after: record.flushedThrough)
+            end = record.flushedThrough
+        }
     }
 
     private let record: StoreRecord
@@ -29,7 +35,7 @@ final class KnownTail: Sendable {
     /// The tail of a store as of its record: what its states do not hold.
     init(_ record: StoreRecord) {
         self.record = record
-        events = Monitor(Events(chains: TailChains(after: record.flushedThrough), end: record.flushedThrough))
+        events = Monitor(Events(record))
     }
 
     /// Whether it says what the tail of another record says, and little more.
@@ -49,7 +55,15 @@ final class KnownTail: Sendable {
     func extend(to store: StoreSnapshot) throws -> Bool {
         try events.withLock { events in
             let end = min(store.head, events.end + Self.eventsPerSnapshot)
-            if events.end < end { try scan(&events, through: end, store) }
+            if events.end < end {
+                do {
+                    try scan(&events, through: end, store)
+                } catch let error as LMDBError where error.code == .overtaken {
+                    // Some of it may be from other pages than those of the snapshot.
+                    events = Events(record)
+                    throw error
+                }
+            }
             return end == store.head || events.end > store.head
         }
     }

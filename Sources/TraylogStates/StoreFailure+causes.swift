@@ -111,6 +111,7 @@ extension StoreFailure.Code {
             case .permissionDenied, .readOnly: .permissionDenied
             case .diskFull: .diskFull
             case .mapFull, .mapResized, .transactionFull: .mapFull
+            case .overtaken: .busy
             case .readersFull: .readersFull
             case .unsupportedLibrary, .unsupportedFileSystem, .wrongNamespace, .wrongProcess: .unsupported
             case .closed: .closed

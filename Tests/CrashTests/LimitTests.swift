@@ -123,6 +123,52 @@ import TraylogPlatform
         }
     }
 
+    /// As of a container that sees a store of its host, which another process writes there.
+    @Test(.enabled(if: SmallFileSystem.tmpfs.obstacle == nil, "needs root, to mount a file system"))
+    func aReadOnlyMountOfAStoreThatIsWrittenElsewhereIsReadAndFollowed() throws {
+        try SmallFileSystem.tmpfs.withMounted { mount in
+            let program = TraylogProgram(store: mount + "/store")
+            let writer = try AppendingProcess(store: program.store)
+            try SmallFileSystem.withReadOnlyView(of: mount) { view in
+                let reader = TraylogProgram(store: view + "/store")
+                for total in 1...3 {
+                    try writer.say(#"{"kind":"notify","user":"ann"}"# + "\n")
+                    #expect(writer.hear() != nil)
+                    #expect(try reader.object("tray", "ann", "--json")["total"] as? Int == total)
+                }
+                #expect(try reader.run(["verify"]).status == 0)
+                let run = try reader.run(["backup", mount + "/copy"])
+                #expect(run.status == 74)
+                #expect(run.errors.contains("lock files"), "\(run.errors)")
+            }
+            #expect(try writer.finish() == 0)
+        }
+    }
+
+    @Test(
+        .enabled(
+            if: getuid() == 0 && FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv"),
+            "needs root and setpriv, to become another user"))
+    func theProgramReadsAStoreOfAnotherUserAndIsToldWhyItCannotWriteIt() async throws {
+        try await withFilledStore { path in
+            let modes = [
+                "": 0o555, "/data-1": 0o555, "/CURRENT": 0o444, "/data-1/data.mdb": 0o444, "/data-1/lock.mdb": 0o444,
+                "/data-1/journal": 0o444,
+            ]
+            for (file, mode) in modes { unsafe _ = chmod(path + file, mode_t(mode)) }
+            let stranger = ["/usr/bin/setpriv", "--reuid=65534", "--clear-groups"]
+            let program = TraylogProgram(store: path)
+            for query in [["tray", "ann"], ["inbox", "ann"], ["log"], ["stats"], ["verify"], ["export"]] {
+                let run = try program.run(query, under: stranger)
+                #expect(run.status == 0, "\(query): \(run.errors)")
+            }
+            let run = try program.run(["notify", "ann"], under: stranger)
+            #expect(run.status == 74)
+            #expect(run.errors.contains("run as the owner"), "\(run.errors)")
+            unsafe _ = chmod(path, 0o700)
+        }
+    }
+
     @Test(arguments: ["", "/data-1/data.mdb"])
     func aStoreWithoutPermissionToWriteIsNamed(file: String) async throws {
         try await withFilledStore { path in

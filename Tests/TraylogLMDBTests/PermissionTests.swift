@@ -15,21 +15,6 @@ import TraylogPages
                 ]
                 #expect(codes == [.permissionDenied, .permissionDenied])
             }
-            // Readable files do not help: readers write the lock file.
-            for file in ["", "/CURRENT", "/data-1", "/data-1/data.mdb", "/data-1/lock.mdb", "/open.lock"] {
-                let mode = ["", "/data-1"].contains(file) ? 0o755 : 0o644
-                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path + file)
-            }
-            await #expect(processExitsWith: .success) { [path = path as String] in
-                _ = setuid(65534)
-                do {
-                    _ = try openReader(path)
-                    Issue.record("It was opened.")
-                } catch let error as LMDBError {
-                    #expect(error.code == .permissionDenied)
-                    #expect(error.message.contains("Readers too"))
-                }
-            }
         }
     }
 

@@ -16,7 +16,8 @@ extension BlockingQueries {
     ///     0700, its file 0600.
     ///   - progress: told how many bytes are written, of about how many, some ten times a second; throws to give up, which
     ///     leaves nothing behind.
-    /// - Throws: ``TraylogError/failed(_:)``: `unusableTarget`, `diskFull`, `permissionDenied`, `damaged` (the list of
+    /// - Throws: ``TraylogError/failed(_:)``: `unusableTarget`, `diskFull`, `permissionDenied` (also for a ``StoreReader`` without
+    ///   locks), `damaged` (the list of
     ///   free pages), `closed`, `unfinished`, `cancelled`, `outOfThreads`.
     /// - Complexity: reads and writes all of the store.
     @available(*, noasync, message: "use `await store.backup`; this call blocks a thread that tasks share")

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogPages
 import TraylogPlatform
 import TraylogQueries
 import TraylogStates
@@ -257,9 +258,23 @@ extension Queries {
         _ body: (any SnapshotSource) throws -> Answer
     ) throws(TraylogError) -> Answer {
         do {
-            return try body(source)
+            return try askingAgain(body)
         } catch {
             throw TraylogError(error, in: source.directory)
         }
     }
+
+    /// Asks again for as long as a writer overtakes a reader without locks, but not for ever.
+    private func askingAgain<Answer>(_ body: (any SnapshotSource) throws -> Answer) throws -> Answer {
+        for _ in 0..<Self.attemptsWithoutLocks {
+            do {
+                return try body(source)
+            } catch let error as LMDBError where error.code == .overtaken {
+                continue
+            }
+        }
+        return try body(source)
+    }
+
+    private static let attemptsWithoutLocks = 50
 }

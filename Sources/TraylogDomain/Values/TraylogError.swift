@@ -88,7 +88,8 @@ public struct StoreFailure: Error, Hashable, Sendable {
         case unusableTarget
         /// The installed LMDB, the file system or the environment cannot hold a store.
         case unsupported
-        /// A compaction or an erasure of this store is running: wait for it.
+        /// A compaction or an erasure of this store is running: wait for it. Or a ``StoreReader`` that reads without locks was
+        /// overtaken by the writer: ask again.
         case busy
         /// The caller cancelled the work. Nothing was changed. See ``TraylogError/isCancellation``.
         case cancelled

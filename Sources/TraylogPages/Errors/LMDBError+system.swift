@@ -33,6 +33,16 @@ extension LMDBError {
         }
     }
 
+    /// A writer was faster than a reader that no writer knows of.
+    package static func overtaken(_ operation: String, _ path: String) -> LMDBError {
+        LMDBError(
+            .overtaken, operation: operation, path: path,
+            message:
+                "The store was written while it was read without locks, so this answer was given up: ask again. A reader "
+                + "that may write open.lock and lock.mdb is waited for; give user \(CurrentProcess.user) read and write "
+                + "permission on them, or run as the owner of the store.")
+    }
+
     /// The caller gave up a long call.
     package static func cancelled(_ operation: String, _ path: String?) -> LMDBError {
         LMDBError(
@@ -52,12 +62,14 @@ extension LMDBError {
         case .accessDenied, .notPermitted:
             (
                 .permissionDenied,
-                "Access is denied. Readers too must be able to write the lock files: run as the owner of the "
-                    + "store (this is user \(CurrentProcess.user)), or give this user read and write permission on the "
-                    + "directory and its files."
+                "Access is denied: run as the owner of the store (this is user \(CurrentProcess.user)), or give this user "
+                    + "permission on the directory and all of its files, to read for reading, to read and write for writing."
             )
         case .readOnlyFileSystem:
-            (.permissionDenied, "The file system is read-only: remount it, or open the store for reading.")
+            (
+                .permissionDenied,
+                "The file system is read-only: remount it, or open the store for reading (`StoreReader`)."
+            )
         case .noSpace, .quotaExceeded:
             (.diskFull, "Disk full (or the quota): free some space and try again; reading still works.")
         case .fileTooLarge: (.diskFull, fileSizeLimit)

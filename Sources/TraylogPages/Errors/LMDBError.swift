@@ -67,6 +67,8 @@ extension LMDBError {
         case mapFull
         /// The file outgrew this process's map and a transaction of the same thread prevents the remapping.
         case mapResized
+        /// A writer that does not know of this reader wrote over what was read: ask again.
+        case overtaken
         /// All reader slots are taken by live transactions.
         case readersFull
         /// One transaction changed more pages than LMDB can track.

@@ -54,6 +54,12 @@ package final class PageMap: @unchecked Sendable {
         unsafe base.load(fromByteOffset: pageSize - 1, as: UInt8.self) != 0
     }
 
+    /// The newest commit that the header shows at this moment, whether it is on disk or not.
+    var newestCommit: UInt64 {
+        guard readablePages(2) == 2 else { return .max }
+        return max(page(0).number(at: MetaPage.numberOffset) ?? .max, page(1).number(at: MetaPage.numberOffset) ?? .max)
+    }
+
     /// Sets the note or takes it away; for the one process that may write the file.
     package func noteReplacement(_ isUnderWay: Bool) throws(LMDBError) {
         let note: [UInt8] = [isUnderWay ? 1 : 0]

@@ -32,6 +32,7 @@ package struct JournalReplay {
         // What else is wrong with a file is for others to find.
         guard let file = try? FileDescriptor(opening: path, .reading) else { return nil }
         defer { file.close() }
+        try checkIsReadable(journalPath)
         let isShared = readers.isOpenElsewhere
         guard isWriter || !isShared, let header = RawHeader(file) else { return nil }
         let replay = try JournalReplay(path, journalPath, file, header, isShared: isShared)
@@ -45,6 +46,12 @@ package struct JournalReplay {
             if isWriter { throw error }
             return try replay.confirm()
         }
+    }
+
+    /// A journal that cannot be read may have what the data file lacks.
+    private static func checkIsReadable(_ path: String) throws(LMDBError) {
+        guard let size = (try? FileStatus(path: path))?.size, size > 0 else { return }
+        try LMDBError.attempt("open", path, FileDescriptor(opening: path, .reading)).close()
     }
 
     private init(
@@ -141,15 +148,25 @@ package struct JournalReplay {
         }
         let isOnDisk: Bool
         if sealed != nil {
-            isOnDisk = (try? sync(file)) != nil
+            isOnDisk = Self.isOnDisk(file)
         } else if contents?.newest == header.pending, let journal = try? FileDescriptor(opening: journalPath, .reading)
         {
-            isOnDisk = (try? sync(journal)) != nil
+            isOnDisk = Self.isOnDisk(journal)
             journal.close()
         } else {
             isOnDisk = false
         }
         return isOnDisk ? header.pending : nil
+    }
+
+    /// Syncs a file that was opened for reading.
+    private static func isOnDisk(_ file: FileDescriptor) -> Bool {
+        do {
+            try file.syncData()
+            return true
+        } catch {
+            return error.isSyncWithoutMedium
+        }
     }
 
     /// A place in the page of the header that a commit has.

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// One commit as the pages of the file tell it, read with every number checked.
 ///
 /// It belongs to a transaction of LMDB, which keeps the pages from being used again, and to one thread at a time.
@@ -39,6 +41,16 @@
     /// Whether it shows that commit already, through the present map.
     package func shows(_ transaction: UInt64) -> Bool {
         unsafe self.transaction == transaction && base == pages.base
+    }
+
+    /// Whether no page of the commit was written over so far, told without a place among the readers.
+    ///
+    /// LMDB takes a page again no earlier than in the second commit after the one that freed it. So the pages of a commit are
+    /// all there until the third commit after it begins, which is after the second one is in the header.
+    package var isWhole: Bool {
+        // What was read before is not read later than the header.
+        atomicMemoryFence(ordering: .acquiring)
+        return pages.newestCommit <= transaction &+ 1
     }
 
     /// Forgets what it shows.

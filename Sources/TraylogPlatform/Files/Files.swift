@@ -37,6 +37,15 @@ package enum Files {
         (try? FileStatus(path: path, followingLinks: false)) != nil
     }
 
+    /// Whether this process may read what is there of this name, and write it where `isWriting` asks for that; false also when
+    /// there is nothing.
+    ///
+    /// Asked for the user and group that the process acts as, so that it says what opening the file would.
+    package static func isAccessible(_ path: String, isWriting: Bool) -> Bool {
+        guard !path.utf8.contains(0) else { return false }
+        return unsafe faccessat(AT_FDCWD, path, isWriting ? R_OK | W_OK : R_OK, AT_EACCESS) == 0
+    }
+
     package static func remove(_ path: String) throws(SystemError) {
         try SystemError.check(path: path)
         unsafe try SystemError.check(unlink(path))

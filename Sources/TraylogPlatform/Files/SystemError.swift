@@ -36,6 +36,9 @@ package struct SystemError: Error, Hashable, Sendable {
         if path.utf8.contains(0) { throw .invalidArgument }
     }
 
+    /// Whether a file system that nobody can write refused to sync: what is read there is on the medium.
+    package var isSyncWithoutMedium: Bool { self == .readOnlyFileSystem || self == .invalidArgument }
+
     /// Throws the error of a call that returned a negative number.
     @discardableResult
     static func check(_ result: Int32) throws(SystemError) -> Int32 {

@@ -44,6 +44,18 @@ package enum SmallFileSystem: String, CaseIterable, Codable, Sendable {
         try run("mount", ["-o", "remount,ro", mount])
     }
 
+    /// Lends a second path to the same files, by which nothing can be written.
+    package static func withReadOnlyView<Result>(of mount: String, _ body: (String) throws -> Result) throws -> Result {
+        try withTemporaryDirectory { directory in
+            let view = directory + "/view"
+            try FileManager.default.createDirectory(atPath: view, withIntermediateDirectories: true)
+            try run("mount", ["--bind", mount, view])
+            defer { try? run("umount", ["-l", view]) }
+            try run("mount", ["-o", "remount,bind,ro", view])
+            return try body(view)
+        }
+    }
+
     private struct Failure: Error, CustomStringConvertible {
         var description: String
     }
