@@ -2,7 +2,7 @@ import TraylogDomain
 import TraylogJSON
 import TraylogQueries
 
-extension LogRecord: Codable {
+@_spi(JSON) extension LogRecord: Codable {
     private enum Key: String, CodingKey { case seq, record }
 
     /// Reads `{"seq","record"}`, the record's bytes in Base64.

@@ -1,4 +1,5 @@
 import Traylog
+import TraylogAudit
 
 /// Options of a node.
 public struct NodeOptions: Sendable {

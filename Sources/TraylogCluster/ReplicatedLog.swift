@@ -1,4 +1,5 @@
 import Traylog
+import TraylogAudit
 
 /// The place of a message in a replicated log: 1, 2, 3 … without a gap.
 ///

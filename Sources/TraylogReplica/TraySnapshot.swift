@@ -128,7 +128,7 @@ extension SnapshotCursor: CustomStringConvertible {
 }
 
 extension SnapshotCursor {
-    /// Makes one of its parts.
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let cursor = SnapshotCursor(try container.decode(String.self)) else {
@@ -148,7 +148,7 @@ extension SnapshotCursor {
 extension TraySnapshot.Part {
     private enum CodingKeys: String, CodingKey { case hasContent }
 
-    /// Makes one of its parts.
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let hasContent = try decoder.container(keyedBy: CodingKeys.self).decode(Bool.self, forKey: .hasContent)
         self.init(item: try Item(from: decoder), hasContent: hasContent)

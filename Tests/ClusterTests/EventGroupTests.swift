@@ -1,6 +1,7 @@
 import TestSupport
 import Testing
 import Traylog
+import TraylogAudit
 import TraylogCluster
 import TraylogDomain
 import TraylogLog

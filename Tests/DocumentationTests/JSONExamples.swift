@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import Traylog
 import TraylogFoundation
+import TraylogJSON
 
 struct JSONExamples {
     private struct Build: Codable, Equatable {

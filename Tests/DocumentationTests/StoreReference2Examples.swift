@@ -1,4 +1,5 @@
 import Traylog
+import TraylogAudit
 import TraylogCluster
 import TraylogFoundation
 

@@ -1,6 +1,8 @@
 import Traylog
+import TraylogAudit
 import TraylogCluster
 import TraylogFoundation
+import TraylogJSON
 
 // Tools/samples writes this file: the samples of the comments in Sources, compiled and not run.
 

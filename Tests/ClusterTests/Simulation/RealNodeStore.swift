@@ -1,5 +1,6 @@
 import TestSupport
 import Traylog
+import TraylogAudit
 import TraylogCluster
 import TraylogPlatform
 

@@ -1,6 +1,6 @@
 import Testing
 import TraylogDomain
-import TraylogJSON
+@_spi(JSON) import TraylogJSON
 
 /// Commands of requests whose path says a part of them.
 @Suite struct CommandBodyTests {

@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-@testable import Traylog
+@_spi(JSON) @testable import Traylog
 @testable import TraylogAudit
-@testable import TraylogChecks
+@_spi(JSON) @testable import TraylogChecks
 @testable import TraylogDomain
-@testable import TraylogJSON
+@_spi(JSON) @testable import TraylogJSON
 
 /// Reports of what left the log, and what is handed out of any report.
 @Suite struct WholeAuditTests {

@@ -1,5 +1,3 @@
-import TraylogDomain
-
 /// One item of a tray, and what was done to it.
 public struct ItemLife: Hashable, Sendable {
     /// Whose item it is.
