@@ -1,6 +1,6 @@
 import TraylogDomain
 import TraylogJSON
-import TraylogQueries
+@_spi(Replication) import TraylogQueries
 
 @_spi(JSON) extension LogRecord: Codable {
     private enum Key: String, CodingKey { case seq, record }

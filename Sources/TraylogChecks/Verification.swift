@@ -37,7 +37,7 @@ public struct VerificationReport: Hashable, Sendable {
 /// Checks everything that can be checked: each page of the file and whose it is, each event's checksum and fields, the
 /// log's order and density, times that never decrease, each stored state against the fold of the log, the checksums of
 /// stored projections, and the Merkle tree.
-public enum Verification {
+@_spi(Operations) public enum Verification {
     /// Findings that are named; more are only counted.
     static let namedFindings = 1_000
 

@@ -1,5 +1,5 @@
-import Traylog
-import TraylogAudit
+@_spi(Operations) @_spi(Replication) import Traylog
+@_spi(Operations) import TraylogAudit
 
 /// Options of a node.
 public struct NodeOptions: Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
-import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
 import TraylogCluster
 
 /// Nodes as a program runs them, with tasks, timers and stores in files.

@@ -1,5 +1,5 @@
-import Traylog
-import TraylogAudit
+@_spi(Operations) @_spi(JSON) @_spi(Replication) import Traylog
+@_spi(Operations) import TraylogAudit
 import TraylogCluster
 import TraylogFoundation
 

@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import Traylog
+@_spi(Replication) import Traylog
 
 /// What a newcomer stumbled over once, each as a claim that holds now.
 ///

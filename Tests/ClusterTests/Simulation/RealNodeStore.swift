@@ -1,6 +1,6 @@
 import TestSupport
-import Traylog
-import TraylogAudit
+@_spi(Operations) @_spi(JSON) @_spi(Replication) import Traylog
+@_spi(Operations) import TraylogAudit
 import TraylogCluster
 import TraylogPlatform
 

@@ -1,5 +1,5 @@
 import Foundation
-import Traylog
+@_spi(Operations) import Traylog
 
 /// A run of a workload on a new store, which a recorder under the program watches.
 package struct Recording: Codable, Hashable, Sendable {

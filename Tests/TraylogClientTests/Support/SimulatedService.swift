@@ -1,6 +1,6 @@
 import Foundation
 import Synchronization
-@_spi(JSON) import Traylog
+@_spi(Operations) @_spi(JSON) import Traylog
 import TraylogClient
 @_spi(JSON) import TraylogJSON
 

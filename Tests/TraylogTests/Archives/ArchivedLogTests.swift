@@ -4,8 +4,8 @@ import Testing
 import TraylogArchive
 import TraylogDomain
 
-@testable import Traylog
-@testable import TraylogRewrite
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogRewrite
 
 /// The log of a store together with its archives.
 @Suite struct ArchivedLogTests {

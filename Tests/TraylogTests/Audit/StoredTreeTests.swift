@@ -2,7 +2,7 @@ import Testing
 import TestSupport
 import TraylogLMDB
 import TraylogLog
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogAudit
 @testable import TraylogDomain
 @testable import TraylogPages

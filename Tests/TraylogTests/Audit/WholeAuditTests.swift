@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-@_spi(JSON) @testable import Traylog
-@testable import TraylogAudit
-@_spi(JSON) @testable import TraylogChecks
+@_spi(Operations) @_spi(JSON) @testable import Traylog
+@_spi(Operations) @testable import TraylogAudit
+@_spi(Operations) @_spi(JSON) @testable import TraylogChecks
 @testable import TraylogDomain
 @_spi(JSON) @testable import TraylogJSON
 

@@ -2,11 +2,11 @@ import Foundation
 import Testing
 import TestSupport
 import TraylogPlatform
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogQueries
-@testable import TraylogRewrite
+@_spi(Operations) @testable import TraylogRewrite
 
 /// What happens in the middle of a compaction: commands, other compactions, a close, giving up, a full disk.
 @Suite struct InterruptedCompactionTests {

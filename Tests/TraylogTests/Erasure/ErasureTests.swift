@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 import TestSupport
-@testable import Traylog
-@testable import TraylogAudit
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogAudit
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
-@testable import TraylogRewrite
+@_spi(Operations) @testable import TraylogRewrite
 
 @Suite struct ErasureTests {
     /// Nothing else in a test has these in it.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TraylogDomain
 
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogPages
 
 /// A power cut left the newest commits in the journal alone, and the header is damaged, too: nobody can open the store, and an

@@ -1,14 +1,14 @@
 import Foundation
 import TestSupport
 import Testing
-import TraylogAudit
+@_spi(Operations) import TraylogAudit
 import TraylogDomain
 
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogQueries
 @testable import TraylogReplica
-@testable import TraylogRewrite
+@_spi(Operations) @testable import TraylogRewrite
 @testable import TraylogStates
 @testable import TraylogWriter
 

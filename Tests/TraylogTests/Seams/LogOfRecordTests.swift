@@ -2,9 +2,9 @@ import TraylogCLibrary
 import Synchronization
 import TestSupport
 import Testing
-import Traylog
+@_spi(Replication) import Traylog
 
-@testable import TraylogWriter
+@_spi(Replication) @testable import TraylogWriter
 
 /// A store whose groups a log of record takes first.
 @Suite struct LogOfRecordTests {

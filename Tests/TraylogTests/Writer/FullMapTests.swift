@@ -1,7 +1,7 @@
 import Testing
 import TestSupport
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
 
 /// Commits that fail while slices of states are on their way, one in the transaction and one prepared.
