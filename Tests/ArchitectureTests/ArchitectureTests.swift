@@ -146,13 +146,13 @@ struct ArchitectureTests {
     }
 
     @Test(arguments: sources + tools)
-    func nothingIsLeftForLater(file: SourceFile) {
+    func sourcesHaveNoTODOs(file: SourceFile) {
         let marks = ["TODO", "FIXME", "XXX"].filter { file.text.contains($0) }
         #expect(marks.isEmpty)
     }
 
     @Test(arguments: sources + tools)
-    func nothingTrapsOnWhatComesFromOutside(file: SourceFile) {
+    func sourcesNeitherForceTriesNorForceCasts(file: SourceFile) {
         let traps = file.lines(with: ["try!", " as! ", "fatalError("]).map(\.number)
         #expect(traps.isEmpty, "\(file.path)")
     }

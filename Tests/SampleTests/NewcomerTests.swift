@@ -44,7 +44,7 @@ import Traylog
         }
     }
 
-    @Test func asOfBeyondTheHeadIsSaidOfAsOf() async throws {
+    @Test func anAsOfBeyondTheHeadNamesTheOption() async throws {
         try await withStore { store in
             try await store.notify("ann", title: "n")
             do {

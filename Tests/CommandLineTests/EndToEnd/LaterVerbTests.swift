@@ -166,7 +166,7 @@ struct LaterVerbTests {
         ["undo", "ada", "one"], ["broadcast", "news", "--collapse-key", "c"], ["subscribe", "ada"],
         ["unsubscribe", "ada"],
     ])
-    func whatCannotBeReadIs64(arguments: [String]) throws {
+    func anUnreadableArgumentExitsWith64(arguments: [String]) throws {
         try withStore { store throws in
             let run = try TraylogRun.of(arguments + ["--store", store.directory])
             #expect(run.status == 64, "\(run.errorText)")

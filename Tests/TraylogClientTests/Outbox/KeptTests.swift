@@ -78,7 +78,7 @@ struct KeptTests {
         }
     }
 
-    @Test func aDamagedEventIsToldAndTheOtherEntriesStay() async throws {
+    @Test func aDamagedEventIsReportedAndTheOtherEntriesStay() async throws {
         try await withOutbox(isStarted: false) { tested in
             let storage = MemoryStorage()
             let outbox = try Outbox(
