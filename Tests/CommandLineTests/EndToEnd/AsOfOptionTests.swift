@@ -69,17 +69,6 @@ struct AsOfOptionTests {
         }
     }
 
-    @Test func beforeAnUndoTheUndoneEventShows() throws {
-        try withPast { store throws in
-            #expect(try JSONValue.object(ask(store, ["tray", "ada"], "--as-of", "4").text)["total"] == 0)
-            #expect(try JSONValue.object(ask(store, ["tray", "ada"], "--as-of", "5").text)["total"] == 2)
-            let archived = try ask(store, ["inbox", "ada", "--archived", "--limit", "1"], "--as-of", "4")
-            let cursor = try #require(try JSONValue.object(archived.text)["next"]?.text)
-            let rest = try ask(store, ["inbox", "ada", "--archived", "--cursor", cursor], "--as-of", "4")
-            #expect(rest.text.contains(#""title":"One""#))
-        }
-    }
-
     @Test func asOfCombinesWithOtherOptions() throws {
         try withPast { store throws in
             func seqs(_ query: [String], _ more: String...) throws -> [JSONValue?] {
