@@ -14,7 +14,7 @@ import TraylogDomain
 
 /// Reports and other values above the domain: `Codable` is the JSON that the program prints, in both directions, for random
 /// values.
-@Suite struct TravellingValuesTests {
+@Suite struct ReportCodableTests {
     @Test(arguments: UInt64(1)...20)
     func encodedValuesEqualTheirJSONForm(seed: UInt64) throws {
         var random = RandomValues(seed: seed)

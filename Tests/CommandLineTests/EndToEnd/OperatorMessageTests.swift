@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The words that the program understands, and those with which it answers where somebody has to go on.
-struct OperatorWordsTests {
+struct OperatorMessageTests {
     private func withItems(_ body: (TestStore) throws -> Void) throws {
         try withStore { store in
             for number in 1...6 {

@@ -1,7 +1,7 @@
 import Testing
 
 /// Topics, snoozes, ticks and undo on the command line, with the exact JSON of what they leave in the log.
-struct LaterVerbTests {
+struct TopicAndTimeCommandTests {
     private static let time = "2030-01-01T00:00:00Z"
 
     /// What a verb that appended answers.

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TraylogClient
 
-struct KeptTests {
+struct KeptEntryTests {
     @Test func aSyncedEntryLeavesTheListWhenTheLogIsCompacted() async throws {
         try await withOutbox { tested in
             let id = try await tested.enqueue("T1")
