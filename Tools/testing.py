@@ -270,7 +270,7 @@ PARTS = {
     "console": "the console and the reports, in a browser",
     "cluster": "several servers on real brokers, and partitions",
     "benchmarks": "builds the benchmarks, runs them small, and counts allocations, pages and syncs",
-    "docs": "the reference, without a warning and without a gap",
+    "docs": "the reference, without a warning and without a gap, and its samples, compiled",
     "embed": "a package that depends on this one by URL, with both build systems",
 }
 DEFAULT = ["lint", "library", "smoke"]
@@ -361,6 +361,7 @@ class Plan:
             bench, "count", "--references", ROOT / ".build/benchmarks-c", "--directory", self.run.work, quiet=True))
 
     def docs(self):
+        self.run.phase("Samples", lambda: self.run.call("Tools/samples", quiet=True))
         self.run.phase("Reference", lambda: self.run.call("Tools/reference", self.run.work / "reference", quiet=True))
 
     def embed(self):

@@ -44,18 +44,6 @@ import Testing
         }
     }
 
-    @Test func asOfBeyondTheHeadIsSaidOfAsOf() async throws {
-        try await withStore { store in
-            try await store.notify("ann", title: "n")
-            do {
-                _ = try await store.tray(of: "ann", asOf: .seq(1_000_000))
-                Issue.record("nobody knows that yet")
-            } catch {
-                #expect("\(error)".contains("asOf") && !"\(error)".contains("upTo:"), "\(error)")
-            }
-        }
-    }
-
     @Test func anUndoTakesBackAnActThatChangedNothingAtItsTime() async throws {
         try await withStore { store in
             try await store.notify("ann", title: "n")

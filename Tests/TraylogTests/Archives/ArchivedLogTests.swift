@@ -118,7 +118,7 @@ import TraylogDomain
         }
     }
 
-    @Test func whatACompactionTakesMeanwhileIsReadFromItsArchive() throws {
+    @Test func eventsRemovedDuringAReadComeFromTheArchive() throws {
         try withStorePath { path throws in
             let directory = path + "-archives"
             try withStore(path, options(isRelaxed: true)) { store in

@@ -98,7 +98,7 @@ import TestSupport
         }
     }
 
-    @Test func whatWasProvedBeforeAnErasureHoldsAfterIt() throws {
+    @Test func proofsFromBeforeAnErasureHoldAfterIt() throws {
         try withStorePath { path in
             let kept = try withStore(path, options(isRelaxed: true)) { store throws in
                 try fill(store, through: 600)

@@ -39,7 +39,7 @@ import TraylogLog
     }
 
     @Test(arguments: [false, true])
-    func headsAndProofsAreThoseOfTheLeaves(isStored: Bool) throws {
+    func storedHeadsAndProofsMatchTheLeaves(isStored: Bool) throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store throws in
                 try fill(store, 1_100)

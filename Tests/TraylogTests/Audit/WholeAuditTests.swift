@@ -12,7 +12,7 @@ import Testing
     private static let mix = HistoryMix.typical.with(.all)
 
     @Test(arguments: seeds(3, nightly: 80))
-    func withArchivesAReportIsThatOfBeforeTheCompactions(seed: UInt64) throws {
+    func aReportWithArchivesEqualsTheReportBeforeCompaction(seed: UInt64) throws {
         try TestedStore.with(.atHand) { tested in
             let users = try tested.play(seed: seed, steps: 400, mix: Self.mix) + ["nobody"]
             let store = try tested.store

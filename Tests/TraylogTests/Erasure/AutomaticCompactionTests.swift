@@ -21,7 +21,7 @@ import TestSupport
         }
     }
 
-    @Test func whatIsOldLeavesTheLogByItself() throws {
+    @Test func oldEventsLeaveTheLogAutomatically() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 try fill(store)

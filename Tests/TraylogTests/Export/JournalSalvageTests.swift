@@ -69,7 +69,7 @@ import TraylogDomain
     }
 
     @Test(arguments: Header.allCases)
-    func nothingIsLostThatTheJournalHas(header: Header) throws {
+    func salvageKeepsEventsOfTheJournal(header: Header) throws {
         try withStorePath { path throws in
             let store = try Store.open(path, options: options())
             try fill(store)

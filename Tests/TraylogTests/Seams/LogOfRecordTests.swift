@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func whatTheLogGoesOnWithAfterClosingRuns() async throws {
+    @Test func tasksOfALogRunAfterItsExecutorIsClosed() async throws {
         let executor = try LogExecutor()
         #expect(await Task(executorPreference: executor) { 7 }.value == 7)
         executor.close()

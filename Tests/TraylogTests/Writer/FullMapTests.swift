@@ -6,7 +6,7 @@ import TestSupport
 
 /// Commits that fail while slices of states are on their way, one in the transaction and one prepared.
 @Suite struct FullMapTests {
-    @Test func whatWasAcknowledgedBeforeTheMapWasFullIsThereAndNothingElse() throws {
+    @Test func exactlyTheAcknowledgedEventsSurviveAFullMap() throws {
         try withStorePath { path in
             var options = StoreOptions()
             options.mapSizeBytes = 1 << 20

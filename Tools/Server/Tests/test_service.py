@@ -113,7 +113,7 @@ class WritingTests(ServiceCase):
             self.is_problem(self.server.post(path, body, headers={"Idempotency-Key": key}), 400)
         self.assertEqual(self.server.get(f"{self.path}/tray").json["total"], 1)
 
-    def test_what_a_body_must_not_say_is_refused_and_nothing_stored(self):
+    def test_an_invalid_body_is_refused_and_stores_nothing(self):
         head = self.server.get("/v1/tree-head").json
         path = f"{self.path}/notifications"
         for body in ({"kind": "notify"}, {"user": "x"}, {"titel": "x"}, {"title": 5}, {"title": "x" * 1025}, {"level": "x"}):
