@@ -24,6 +24,7 @@ final class Service: Sendable {
     let answers: OpenAnswers
     let devices: any Devices
     let topics: TopicIndex
+    let items: ItemFolds
     let log: ServiceLog
     /// Nil for a server on its own.
     let cluster: Cluster?
@@ -41,6 +42,7 @@ final class Service: Sendable {
         self.pass = pass
         self.devices = devices
         topics = TopicIndex(store)
+        items = ItemFolds(store)
         self.store = store
         history = try await store.storeHistory()
         if let cluster { storeIdentity = cluster.identity } else { storeIdentity = try await store.storeIdentity() }
@@ -86,6 +88,9 @@ struct ServiceConfiguration: Sendable {
     var logsUsers = false
     /// A proxy says who the peer is.
     var isBehindProxy = false
+    var origins: AllowedOrigins
+    /// Whether it serves the modules for web pages.
+    var hasBell = true
 }
 
 struct ConfigurationError: Error, CustomStringConvertible {

@@ -119,7 +119,7 @@ extension Store {
 }
 
 extension Optional {
-    fileprivate func asyncMap<Value>(_ body: (Wrapped) async throws -> Value) async throws -> Value? {
+    func asyncMap<Value>(_ body: (Wrapped) async throws -> Value) async throws -> Value? {
         if let self { try await body(self) } else { nil }
     }
 }
