@@ -23,7 +23,9 @@ extension BlockingQueries {
     ///
     /// - Complexity: that of ``treeHead(asOf:)``.
     @available(*, noasync, message: "use `await store.treeAccumulator`; this call blocks a thread that tasks share")
-    @_spi(Operations) public func treeAccumulator() throws(TraylogError) -> MerkleAccumulator { try queries.treeAccumulator() }
+    @_spi(Operations) public func treeAccumulator() throws(TraylogError) -> MerkleAccumulator {
+        try queries.treeAccumulator()
+    }
 
     /// The proof that an event is in the log, as the log was at a moment.
     ///

@@ -1,6 +1,7 @@
 import Hummingbird
 import Synchronization
 import Traylog
+import TraylogAudit
 
 /// The store behind its routes, and what all requests share.
 final class Service: Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import Traylog
+import TraylogJSON
 
 extension JSONForm {
     /// The value as JSON, in UTF-8.

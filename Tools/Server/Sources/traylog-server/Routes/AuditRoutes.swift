@@ -1,5 +1,6 @@
 import Hummingbird
-import Traylog
+@_spi(JSON) import Traylog
+import TraylogAudit
 
 /// The routes that show what happened, and prove it.
 enum AuditRoutes {
