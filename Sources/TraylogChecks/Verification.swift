@@ -26,7 +26,7 @@ public struct VerificationReport: Hashable, Sendable {
     /// The stored tree has a hash over each 256 events: then it is the first of them, and a finding names them all.
     public var firstDifference: UInt64?
 
-    /// Makes one of its parts.
+    /// The result of a verification, for tests; without findings the store is sound.
     public init(findings: [String], events: UInt64, users: UInt64) {
         self.findings = findings
         self.events = events

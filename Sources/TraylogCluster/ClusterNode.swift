@@ -22,7 +22,7 @@ public struct NodeOptions: Sendable {
     /// A process with nodes of several logs spreads them over the machines by it.
     public var restraint: @Sendable (_ last: Ownership?) async -> Duration = { _ in .zero }
 
-    /// Makes one of its parts.
+    /// A node by its name in the cluster, and the address at which the others reach it.
     public init(name: String, url: String) {
         self.name = name
         self.url = url

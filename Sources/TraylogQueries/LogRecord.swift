@@ -12,7 +12,7 @@ import TraylogStates
     /// The header of 44 bytes and then the payload, a Protocol Buffers message (Docs/internals/format.md, "Record").
     public var bytes: [UInt8]
 
-    /// Makes one of its parts.
+    /// A record as another store gave it; `apply` checks the bytes, this does not.
     public init(seq: Seq, bytes: [UInt8]) {
         self.seq = seq
         self.bytes = bytes
@@ -40,7 +40,7 @@ import TraylogStates
     /// The place in it of what was applied last, in that log's own numbers.
     public var position: UInt64
 
-    /// Makes one of its parts.
+    /// A place in a source's log; `apply` compares it with what it stored last.
     public init(source: String, position: UInt64) {
         self.source = source
         self.position = position

@@ -10,7 +10,7 @@ import TraylogAudit
     /// The hash over all lines so far.
     public private(set) var hash: MerkleHash
 
-    /// Makes one of its parts.
+    /// The chain before the first line: 32 bytes of zero.
     public init() { hash = MerkleHash(bytes: [UInt8](repeating: 0, count: 32)) ?? .ofEmptyTree }
 
     /// Goes on with a line.

@@ -9,7 +9,7 @@ public struct ServiceRequest: Hashable, Sendable {
     /// The body, JSON where there is one.
     public var body: [UInt8]?
 
-    /// Makes one of its parts.
+    /// A request to the service; `path` begins with `/v1` and has its query.
     public init(_ method: String, _ path: String, headers: [String: String] = [:], body: [UInt8]? = nil) {
         (self.method, self.path, self.headers, self.body) = (method, path, headers, body)
     }
@@ -27,7 +27,7 @@ public struct ServiceResponse: Sendable {
     /// The whole body.
     public var body: [UInt8]
 
-    /// Makes one of its parts.
+    /// An answer whose body is complete.
     public init(status: Int, headers: [String: String] = [:], body: [UInt8] = []) {
         (self.status, self.headers, self.body) = (status, headers, body)
     }
@@ -42,7 +42,7 @@ public struct ServiceStream: Sendable {
     /// The body as it comes; it ends with the connection.
     public var chunks: AsyncThrowingStream<[UInt8], any Error>
 
-    /// Makes one of its parts.
+    /// An answer whose body arrives in pieces; the stream's end is the body's.
     public init(status: Int, headers: [String: String] = [:], chunks: AsyncThrowingStream<[UInt8], any Error>) {
         (self.status, self.headers, self.chunks) = (status, headers, chunks)
     }

@@ -122,7 +122,7 @@ public struct StoreFailure: Error, Hashable, Sendable {
     /// The process that has the store open, for ``Code/openForWriting``.
     public var holder: Int32?
 
-    /// Makes one of its parts.
+    /// A failure with a message that says what happened, where, and what to do next.
     public init(
         code: Code, message: String, path: String? = nil, operation: String? = nil, holder: Int32? = nil
     ) {
