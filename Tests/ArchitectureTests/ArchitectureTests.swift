@@ -56,7 +56,7 @@ struct ArchitectureTests {
     @Test(arguments: tools)
     func programsUseThePublicLibrary(file: SourceFile) {
         let inner: Set = [
-            "TraylogDomain", "TraylogJSON", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog",
+            "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog",
             "TraylogArchive", "TraylogStates", "TraylogFold", "TraylogTree", "TraylogQueries", "TraylogWriter",
             "TraylogObservation", "TraylogRewrite", "TraylogChecks", "CTraylogSystem", "CTraylogLMDB", "CTraylogCRC",
             "CTraylogZstd",
