@@ -130,9 +130,13 @@ extension ClientError {
         let place = origin.isEmpty ? "the service" : "the service at \(origin)"
         let type = response.mediaType ?? "no content type"
         self.init(
-            group: .connectivity, code: "unreachable",
-            message: "cannot reach \(place): what answered (\(response.status), \(type)) is not it. "
-                + "The network may ask to sign in, or the address may be wrong.", mayPass: true)
+            unreachable: "cannot reach \(place): what answered (\(response.status), \(type)) is not it. "
+                + "The network may ask to sign in, or the address may be wrong.")
+    }
+
+    /// Something else answered in the service's place, as the message says.
+    init(unreachable message: String) {
+        self.init(group: .connectivity, code: "unreachable", message: message, mayPass: true)
     }
 
     /// Whether there is no way to the service at present.
