@@ -32,7 +32,7 @@ extension JSONWritable {
     ///
     /// An encoder takes no numbers of any length. Where one in ``Content/data`` is neither an integer that the encoder takes
     /// nor a `Double`, or an object has two members of one name, `data` holds what the encoder can take, and a member
-    /// `dataText` beside it the exact JSON text. ``json`` needs no such help, and keeps white space and order, too.
+    /// `dataText` beside it the exact JSON text. ``JSONForm/json`` needs no such help, and keeps white space and order, too.
     public func encode(to encoder: any Encoder) throws {
         var writer = JSONWriter()
         write(to: &writer)

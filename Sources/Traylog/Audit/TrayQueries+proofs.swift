@@ -11,7 +11,7 @@ extension BlockingQueries {
     ///
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `compacted` for a time below the floor. A seq below it
     ///   keeps its tree head for ever.
-    /// - Complexity: O(log events) where the tree is stored (``Store/storeTree()``, or a compaction), with 255 events of the
+    /// - Complexity: O(log events) where the tree is stored (`storeTree()`, or a compaction), with 255 events of the
     ///   log to hash for each stored level. Later events are hashed; this store or reader hashes each 256 of them once.
     @available(*, noasync, message: "use `await store.treeHead`; this call blocks a thread that tasks share")
     public func treeHead(asOf: Moment? = nil) throws(TraylogError) -> TreeHead {

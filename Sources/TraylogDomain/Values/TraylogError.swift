@@ -98,7 +98,7 @@ public struct StoreFailure: Error, Hashable, Sendable {
         case calledFromObserver
         /// The system has no room for another thread: raise the limit that the message names, or open fewer stores.
         case outOfThreads
-        /// Records to apply do not begin right after the head, or leave one out (``Store/apply(_:expecting:root:source:)``).
+        /// Records to apply do not begin right after the head, or leave one out (`apply`).
         case outOfSequence
         /// Another copy of the store decides at present, and nothing was stored here: ask that one.
         case notOwner
