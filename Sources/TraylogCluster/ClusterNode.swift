@@ -65,7 +65,7 @@ public final class ClusterNode: Sendable {
     ///   - options: name, address and how the store is opened.
     ///   - log: the log of record.
     ///   - lease: says who decides.
-    /// - Throws: ``TraylogError/failed(_:)``: as ``Store/open(_:options:)``; `diverged` for a store that follows
+    /// - Throws: ``TraylogError/failed(_:)``: as ``Store/open(_:options:)-(String,_)``; `diverged` for a store that follows
     ///   another log; `unsupported` for a store with events that follows none.
     public static func open(
         _ directory: String, _ options: NodeOptions, log: any ReplicatedLog, lease: any OwnershipLease
