@@ -381,7 +381,9 @@ class PartitionTests(ClusterCase):
             path = headers["Location"]
             for node in cluster.nodes:
                 cluster.wait("it is erased", lambda: self.read(lines, node, f"/v1/users/{gone}/tray")["total"] == 0)
-                self.assertEqual(self.read(lines, node, f"/v1/users/{other}/tray")["total"], 10)
+                # A node may still be reading what the first one stored.
+                cluster.wait("the other user's ten are there", lambda: self.read(
+                    lines, node, f"/v1/users/{other}/tray")["total"] == 10)
                 self.assertEqual(self.read(lines, node, path)["state"], "running")
             backups = [self.backup(lines, cluster.nodes[0], f"?partition={partition}") for partition in range(COUNT)]
             # The other partition's trim does not end it.
