@@ -9,6 +9,9 @@ import PackageDescription
 let strict: [SwiftSetting] =
     (Context.environment["TRAYLOG_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]) + [.strictMemorySafety()]
 
+/// For what only TraylogLogging needs: without the trait, a package that depends on this one does not resolve it.
+let logging = TargetDependencyCondition.when(traits: ["Logging"])
+
 let package = Package(
     name: "traylog",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -17,14 +20,23 @@ let package = Package(
         .library(name: "TraylogAudit", targets: ["TraylogAudit"]),
         .library(name: "TraylogJSON", targets: ["TraylogJSON"]),
         .library(name: "TraylogFoundation", targets: ["TraylogFoundation"]),
+        .library(name: "TraylogLogging", targets: ["TraylogLogging"]),
         .library(name: "TraylogCluster", targets: ["TraylogCluster"]),
         .library(name: "TraylogClient", targets: ["TraylogClient"]),
         .library(name: "TraylogClientHTTP", targets: ["TraylogClientHTTP"]),
         .executable(name: "traylog", targets: ["traylog-cli"]),
         .executable(name: "traylog-tray", targets: ["traylog-tray"]),
     ],
+    traits: [
+        .trait(
+            name: "Logging",
+            description: "The types of TraylogLogging, on swift-log, swift-metrics and swift-service-lifecycle.")
+    ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
     ],
     targets: [
         .systemLibrary(
@@ -135,6 +147,15 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "TraylogFoundation", dependencies: ["Traylog"], swiftSettings: strict),
+        .target(
+            name: "TraylogLogging",
+            dependencies: [
+                "Traylog",
+                .product(name: "Logging", package: "swift-log", condition: logging),
+                .product(name: "Metrics", package: "swift-metrics", condition: logging),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: logging),
+            ],
+            swiftSettings: strict),
         .target(
             name: "TraylogCluster", dependencies: ["Traylog", "TraylogDomain", "TraylogLog"], swiftSettings: strict),
         .target(

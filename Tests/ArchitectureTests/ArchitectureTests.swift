@@ -13,6 +13,7 @@ struct ArchitectureTests {
         "TraylogCLibrary": ["Darwin", "Glibc", "Musl"],
         "TraylogClientHTTP": ["Foundation", "FoundationNetworking"],
         "TraylogFoundation": ["Foundation"],
+        "TraylogLogging": ["Logging", "Metrics", "ServiceLifecycle"],
     ]
 
     @Test func theSourcesAreFound() {

@@ -12,7 +12,8 @@ struct TrayCommand: AsyncParsableCommand {
             Keys: up and down or j and k move, r reads, a archives, d deletes, u undoes, s sees, w writes a message, o goes \
             offline and back, q quits. With --json it takes one JSON object a line and answers with one, and prints a line \
             for each change.
-            """)
+            """,
+        version: "0.1.0")
 
     @Option(help: ArgumentHelp("The server's address.", valueName: "URL"))
     var server: String

@@ -41,6 +41,13 @@ class OptionTests(unittest.TestCase):
             self.assertIn(words, done.stderr)
         self.assertFalse(os.path.exists(self.store))
 
+    def test_all_programs_have_the_same_version(self):
+        programs = [PROGRAM, os.environ["TRAYLOG_TRAY"], os.environ["TRAYLOG"]]
+        printed = {subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+                   for program in programs}
+        self.assertEqual(len(printed), 1, printed)
+        self.assertRegex(printed.pop(), r"^\d+\.\d+\.\d+\n$")
+
     def test_an_address_that_is_taken_is_named(self):
         with Server() as server:
             address = f"127.0.0.1:{server.port}"

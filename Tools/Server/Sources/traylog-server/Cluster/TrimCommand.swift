@@ -7,7 +7,7 @@ import TraylogCluster
 struct TrimCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trim",
-        abstract: "Remove from the cluster's stream what every node and a backup hold.",
+        abstract: "Experimental: remove from the cluster's stream what every node and a backup hold.",
         discussion: "A node that is down counts too: once it has left for good, name it with --forget.")
 
     @OptionGroup var options: ClusterOptions

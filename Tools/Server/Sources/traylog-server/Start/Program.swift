@@ -7,6 +7,7 @@ struct Program: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "traylog-server",
         abstract: "Serve a Traylog store over HTTP.",
+        version: "0.1.0",
         subcommands: [ServeCommand.self, KeyCommand.self, TrimCommand.self],
         defaultSubcommand: ServeCommand.self)
 

@@ -24,13 +24,13 @@ struct ServeOptions: ParsableArguments {
     @Option(help: "A file with the key that signs checkpoints, as 'traylog tree-head' uses it.")
     var checkpointKey: String?
 
-    @Option(help: "HOST:PORT for push providers, as Apple's service answers them (HTTP/2); needs a certificate.")
+    @Option(help: "Experimental: HOST:PORT for push providers, as Apple's service answers them (HTTP/2); needs a certificate.")
     var apnsListen: String?
 
     @Option(help: "A file with the certificates (PEM) that sign those of push providers; needed beyond loopback.")
     var apnsClients: String?
 
-    @OptionGroup(title: "Cluster") var cluster: ClusterOptions
+    @OptionGroup(title: "Cluster (experimental)") var cluster: ClusterOptions
 
     @Flag(help: "A proxy before the server does TLS, so that it may listen on any address.")
     var behindProxy = false
