@@ -158,6 +158,19 @@ want_python() {
     python=$directory/bin/python
 }
 
+# The proxies of Docs/operating/proxy.md, unpacked but not installed, because an installed one would start to serve: sets `proxies`
+# to their directory. Their tests are skipped where there are none.
+want_proxies() {
+    proxies=$root/.build-server/proxies
+    if [[ -x $proxies/usr/sbin/nginx && -x $proxies/usr/bin/caddy ]] || ! has apt-get || ! has dpkg-deb; then return; fi
+    step "Fetching nginx and Caddy"
+    rm -rf -- "$proxies" && mkdir -p "$proxies"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update || true
+    if ! (cd "$proxies" && apt-get -qq download nginx caddy && for package in *.deb; do dpkg-deb --extract "$package" .; done); then
+        printf 'warning: nginx and Caddy could not be fetched; their tests are skipped\n' >&2
+    fi
+}
+
 # Builds the tray for terminals, or takes the one that TRAYLOG_TRAY names, and sets `traylog_tray` to its path.
 build_tray() {
     traylog_tray=${TRAYLOG_TRAY:-}
