@@ -56,6 +56,7 @@ import Traylog
             flushes = Timer(label: "traylog_flush", factory: factory)
         }
 
+        /// Logs and counts what the store did.
         public func observe(_ activity: StoreActivity) {
             switch activity {
             case .committed(let count, let head, let waited, let writing):

@@ -11,6 +11,7 @@ import Testing
             "LogExport", "LogFollower", "MerkleAccumulator", "HandedOutCheck", "JSONWriter", "PagedSequence",
             "Projected", "Projector", "Rebuild", "TokenFile", "TrayReplica", "TrayUpdates", "SystemDeviceClock",
         ],
+        "watch a store for logs, metrics and the shutdown of a program": ["StoreService", "StoreTelemetry"],
         "name functions or constants": ["Limits", "Replay", "Verification"],
         "hold closures": ["StoreOptions", "NodeOptions", "TrayClientOptions"],
         "is a secret; its text is asked for by name": ["NotePrivateKey"],

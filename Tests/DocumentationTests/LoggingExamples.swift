@@ -17,7 +17,9 @@ private struct Failures: StoreObserver {
 
 private func print(_ line: String) { told.withLock { $0.append(line) } }
 
-/// The Swift blocks of Docs/guides/logging.md. Tools/embed runs its program.
+/// The Swift blocks of Docs/guides/logging.md.
+///
+/// Tools/embed runs its program.
 @Suite struct LoggingExamples {
     @Test func anObserverHearsOfFailuresOnly() async throws {
         // example: observing a store's work

@@ -24,7 +24,8 @@ struct ServeOptions: ParsableArguments {
     @Option(help: "A file with the key that signs checkpoints, as 'traylog tree-head' uses it.")
     var checkpointKey: String?
 
-    @Option(help: "Experimental: HOST:PORT for push providers, as Apple's service answers them (HTTP/2); needs a certificate.")
+    @Option(
+        help: "Experimental: HOST:PORT for push providers, as Apple's service has it (HTTP/2); needs a certificate.")
     var apnsListen: String?
 
     @Option(help: "A file with the certificates (PEM) that sign those of push providers; needed beyond loopback.")
