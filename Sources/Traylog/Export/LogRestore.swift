@@ -22,6 +22,12 @@ import TraylogStates
 @_spi(Operations) public final class LogRestore {
     private let directory: String
     private let options: StoreOptions
+    /// The moment whose state is wanted; nil for the end of the export.
+    private let moment: Moment?
+    /// Whether the events of the moment are there, so that no line is needed any more.
+    ///
+    /// Always false without a moment.
+    public private(set) var isComplete = false
     /// Nil for a missing store until there is something to store.
     private var environment: Environment?
     private var hasBegun = false
@@ -42,10 +48,15 @@ import TraylogStates
 
     /// Opens the store if it exists.
     ///
+    /// - Parameter moment: restores the store as it was then; nil for all events of the export.
     /// - Throws: ``TraylogError/failed(_:)``: `unusableTarget` when it has events; the errors of opening a store.
-    public init(directory: String, options: StoreOptions = StoreOptions()) throws(TraylogError) {
+    public init(
+        directory: String, options: StoreOptions = StoreOptions(), through moment: Moment? = nil
+    ) throws(TraylogError) {
         self.directory = directory
         self.options = options
+        self.moment = moment
+        isComplete = moment == .seq(.zero)
         record = .new()
         record.landmarkDistance = options.landmarkDistance
         streams = RestoredStreams(hasher: record.hasher)
@@ -73,14 +84,21 @@ import TraylogStates
 
     /// Checks a line, and adds its event to the log; for a line that says that its event was lost, a ``Event/Body/lost``.
     ///
+    /// Once the restore ``isComplete``, lines are passed over unread.
+    ///
     /// - Parameter line: a line without its newline.
     /// - Throws: ``TraylogError/refused(_:)`` with `invalid` for a line that is not the next one of an export; then no
     ///   later line may be added. ``TraylogError/failed(_:)`` when writing fails, with `diskFull` for example.
     public func add(_ line: Span<UInt8>) throws(TraylogError) {
+        guard !isComplete else { return }
         do {
             switch try ExportedLine.read(line, writer: &writer) {
             case .event(let exported):
                 try check(exported)
+                if case .time(let time)? = moment, exported.event.recordedAt > time {
+                    isComplete = true
+                    return
+                }
                 // The first events that are there say when those before them were, at the latest.
                 appendLost(leading, at: exported.event.recordedAt)
                 leading = 0
@@ -92,6 +110,7 @@ import TraylogStates
                 self.last = last
                 if newest.milliseconds == .min { leading += 1 } else { appendLost(1, at: newest) }
             }
+            if moment == .seq(Seq(batch.nextSeq + leading - 1)) { isComplete = true }
             if batch.count >= Self.eventsAtOnce || batch.byteCount >= Self.bytesAtOnce { try flush() }
         } catch {
             throw TraylogError(error, in: directory)
@@ -101,13 +120,16 @@ import TraylogStates
     /// Stores the rest, folds the log into states, and marks the store as finished.
     ///
     /// - Parameter progress: called with the number of events folded, and of all events.
-    /// - Throws: ``TraylogError/refused(_:)`` when lines are missing at the end.
+    /// - Throws: ``TraylogError/refused(_:)`` when lines are missing at the end, or before the moment that is wanted.
     public func finish(progress: (_ done: UInt64, _ total: UInt64) -> Void) throws(TraylogError) -> RestoreReport {
         do {
             // Nothing is left at all.
             appendLost(leading, at: Timestamp(milliseconds: 0))
             let head = Seq(batch.nextSeq - 1)
-            guard head == last else {
+            if case .seq(let seq)? = moment, !isComplete {
+                throw Refusal.invalid(field: "through", reason: "the lines end at event \(head), before event \(seq)")
+            }
+            guard head == last || isComplete else {
                 throw Refusal.invalid(
                     field: "stored.last", reason: "the export goes on to event \(last), which is missing here")
             }

@@ -74,6 +74,59 @@ struct CopyTests {
         }
     }
 
+    @Test func aStoreIsRestoredAsItWasAtAMoment() throws {
+        try withThree { store, copy throws in
+            let lines = try store.run("export").lines
+            let export = lines.joined(separator: "\n")
+            let file = store.directory + "-lines"
+            try export.write(toFile: file, atomically: true, encoding: .utf8)
+            let backup = TestStore(directory: store.directory + "-backup")
+            #expect(try store.run("backup", backup.directory).status == 0)
+            let time = try #require(try JSONValue.object(lines[1])["recordedAt"]?.text)
+            // What follows the moment is not looked at.
+            let rotten = lines[..<2].joined(separator: "\n") + "\nnot a line\n"
+            let sources: [(String, String?)] = [(file, nil), ("-", export), ("-", rotten), (backup.directory, nil)]
+            for (number, (source, input)) in sources.enumerated() {
+                let restored = TestStore(directory: copy.directory + "-\(number)")
+                let run = try restored.run("restore", source, "--through", "2", input: input ?? "")
+                #expect(run.text == "restored: 2 events, head 2\n", "\(source): \(run.errorText)")
+                #expect(try restored.log() == Array(store.log().prefix(2)))
+                #expect(
+                    try restored.run("tray", "ada", "--json").text
+                        == store.run("tray", "ada", "--json", "--as-of", "2").text)
+                #expect(try restored.run("verify").status == 0)
+                #expect(try restored.run("notify", "ada").text == "appended as event 3\n")
+            }
+            let timed = TestStore(directory: copy.directory + "-timed")
+            let asOf = try store.run("tray", "ada", "--as-of", time, "--json").text
+            #expect(try timed.run("restore", backup.directory, "--through", time).status == 0)
+            #expect(try timed.run("tray", "ada", "--json").text == asOf)
+            let empty = TestStore(directory: copy.directory + "-empty")
+            #expect(try empty.run("restore", file, "--through", "2001-02-03").text == "restored: 0 events, head 0\n")
+            #expect(try empty.run("users").status == 0)
+            let whole = TestStore(directory: copy.directory + "-whole")
+            #expect(
+                try whole.run("restore", "-", "--through", "2999-01-01", input: export).text
+                    == "restored: 3 events, head 3\n")
+        }
+    }
+
+    @Test func aMomentThatARestoreCannotReachIsNamed() throws {
+        try withThree { store, copy throws in
+            let export = try store.run("export").text
+            let late = try copy.run("restore", "-", "--through", "4", input: export)
+            #expect(late.status == 65)
+            #expect(late.errorText.contains("through: the lines end at event 3, before event 4"), "\(late.errorText)")
+            #expect(try copy.run("users").status == 66, "nothing was stored")
+            let beyond = try TestStore(directory: copy.directory + "-2").run(
+                "restore", store.directory, "--through", "4")
+            #expect(beyond.status == 65 && beyond.errorText.contains("before event 4"), "\(beyond.errorText)")
+            #expect(try copy.run("restore", "-", "--through", "soon", input: export).status == 64)
+            #expect(try copy.run("restore", "-", "--archive", "x", input: export).status == 64)
+            #expect(try copy.run("restore", copy.directory + "-none").status == 74)
+        }
+    }
+
     @Test func theFirstWrongLineIsNamedAndNothingIsLeftOfIt() throws {
         try withThree { store, copy throws in
             let lines = try store.run("export").lines

@@ -37,6 +37,38 @@ import TraylogLog
         }
     }
 
+    /// A store that is restored through any moment gives the answers that the first one gives as of it.
+    @Test(arguments: seeds(2, nightly: 40))
+    func aStoreRestoredThroughAMomentAnswersAsItDidThen(seed: UInt64) throws {
+        try withStorePath { path throws in
+            var run = try ModelRun(seed: seed, mix: HistoryMix.typical.with(.all)) {
+                try Store.open(path, options: options())
+            }
+            try run.play(steps: 80, checkEvery: 1_000)
+            run.store.close()
+            let lines = try exported(path)
+            var random = SeededRandom(seed: seed)
+            let original = try StoreReader.open(path)
+            defer { original.close() }
+            for number in 0..<4 {
+                let seq = Seq(UInt64.random(in: 0...UInt64(lines.count), using: &random))
+                let restored = path + "-\(number)"
+                let restore = try LogRestore(directory: restored, through: .seq(seq))
+                for line in lines { try restore.add(line.span) }
+                #expect(try restore.finish { _, _ in }.head == seq, "seed \(seed)")
+                restore.close()
+                try withReader(restored) { reader in
+                    for user in try reader.users(limit: .max).users {
+                        let then = try original.blocking.tray(of: user, asOf: .seq(seq))
+                        #expect(try reader.tray(of: user) == then, "seed \(seed), \(user) at \(seq)")
+                    }
+                }
+                #expect(try findings(restored).isEmpty, "seed \(seed) at \(seq)")
+                #expect(try replay(restored).identical, "seed \(seed) at \(seq)")
+            }
+        }
+    }
+
     @Test func anEmptyStoreIsRestoredEmpty() throws {
         try withStorePath { path throws in
             try withStore(path) { _ in }

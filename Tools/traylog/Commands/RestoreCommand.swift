@@ -4,7 +4,7 @@ import ArgumentParser
 struct RestoreCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Make a store from the lines of an export.",
+        abstract: "Make a store from an export or a backup.",
         discussion: """
             The log becomes the same to the byte; trays and counts are derived from it. The store must be missing or \
             empty. Every line is checked: the first one that is not as it was exported ends the command with exit \
@@ -12,22 +12,34 @@ struct RestoreCommand: StoreCommand {
             command, or delete the directory. Where the export has a gap ('traylog export --skip-damaged'), an event \
             `lost` stands in the place of each event that is missing, so that all others keep their numbers; what the missing ones did is missing, too. Blank lines are skipped but counted in line numbers.
 
+            With --through the store becomes what it was at a moment: right after an event, or at a time. Later lines \
+            are not looked at. A directory is a backup, or any store; of one that was compacted, --archive must name \
+            its archives.
+
             EXAMPLES
               traylog restore trays.jsonl --store copy
               gzip -dc trays.jsonl.gz | traylog restore - --store copy
               traylog export | ssh host traylog restore - --store trays
+              traylog restore backup --through '2026-03-01T09:00:00Z' --store before
+              traylog restore trays.jsonl --through 41200 --store before
             """)
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "Lines of an export, or - for standard input.", completion: .file())
+    @OptionGroup var archive: ArchiveOption
+
+    @Argument(
+        help: "Lines of an export, or - for standard input; or the directory of a backup.", completion: .file())
     var file: String
 
+    @Option(
+        help: ArgumentHelp(
+            "As it was right after an event (a seq) or at a time: RFC 3339, a local date or time, 2h, yesterday.",
+            valueName: "seq-or-time"))
+    var through: Moment?
+
     func run() throws {
-        // Opened before the store, which is not created when there is nothing to read.
-        let source = file == "-" ? Descriptor.standardInput : try Descriptor.reading(file)
-        var restorer = try Restorer(from: source, to: directory, isJSON: global.json)
-        let report = try restorer.run()
+        let report = try Descriptor.isDirectory(file) ? restoreStore() : restoreLines()
         try printing { output in
             if global.json {
                 try output.json { $0.write(report) }
@@ -38,5 +50,31 @@ struct RestoreCommand: StoreCommand {
                 for gap in report.lost { try output.line("lost: \(gap.eventWords)") }
             }
         }
+    }
+
+    private func restoreLines() throws -> RestoreReport {
+        if archive.directory != nil {
+            throw ValidationError("'--archive' goes with a backup: an export already has what it was made with.")
+        }
+        // Opened before the store, which is not created when there is nothing to read.
+        let source = file == "-" ? Descriptor.standardInput : try Descriptor.reading(file)
+        var restorer = try Restorer(from: source, to: directory, through: through, isJSON: global.json)
+        return try restorer.run()
+    }
+
+    private func restoreStore() throws -> RestoreReport {
+        let reader = try StoreReader.open(file)
+        defer { reader.close() }
+        var export = try LogExport(of: reader.blocking, including: try archive.open(for: reader.blocking))
+        let restore = try LogRestore(directory: directory, through: through)
+        defer { restore.close() }
+        var progress = ProgressBar("restore", unit: "events")
+        defer { progress.clear() }
+        while !restore.isComplete, let lines = try export.take() {
+            for line in lines.bytes.split(separator: UInt8(ascii: "\n")) { try restore.add(line.span) }
+            let done = lines.last.rawValue
+            progress.update(count: done, fraction: Double(done) / Double(max(export.last.rawValue, 1)))
+        }
+        return try restore.finish { _, _ in }
     }
 }

@@ -12,11 +12,12 @@ struct Restorer {
     /// Many times what an event takes whose command was within the limits; memory for one line is all that is needed.
     static let longestLine = 16 << 20
 
-    init(from source: Descriptor, to directory: String, isJSON: Bool) throws(TraylogError) {
+    /// - Parameter moment: what the store shall be as of; nil for the end of the input.
+    init(from source: Descriptor, to directory: String, through moment: Moment?, isJSON: Bool) throws(TraylogError) {
         self.source = source
         self.isJSON = isJSON
         lines = LineReader(source, longestLine: Self.longestLine)
-        restore = try LogRestore(directory: directory)
+        restore = try LogRestore(directory: directory, through: moment)
     }
 
     /// - Throws: ``TraylogError``, ``SystemFailure``, or the exit code when a line was refused, after its report.
@@ -38,13 +39,15 @@ struct Restorer {
     private mutating func readAll() throws {
         while true {
             while let line = lines.takeLine() { try add(line) }
-            if lines.isAtEnd { return }
+            // The rest of a pipe is read, so that whoever writes it does not fail.
+            if lines.isAtEnd || (restore.isComplete && source.sizeBytes != nil) { return }
             progress.update(count: UInt64(lines.bytesTaken), fraction: fraction)
             try lines.fill()
         }
     }
 
     private func add(_ line: LineReader.Line) throws(TraylogError) {
+        guard !restore.isComplete else { return }
         guard case .whole(let range) = line else {
             throw .refused(.invalid(field: "line", reason: "is longer than \(Self.longestLine) bytes"))
         }

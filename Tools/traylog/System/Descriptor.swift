@@ -16,6 +16,12 @@ struct Descriptor: Hashable, Sendable {
         return Descriptor(number: number, name: path)
     }
 
+    /// Whether a path leads to a directory; false for one that leads nowhere.
+    static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
     /// Both ends of a new pipe.
     static func pipe() throws(SystemFailure) -> (reading: Descriptor, writing: Descriptor) {
         var ends: [Int32] = [-1, -1]
