@@ -407,7 +407,7 @@ export class TrayClient extends EventTarget {
       }
       try {
         answer = await fetch(`${this.#server}/v1/users/${encodeURIComponent(this.#user ?? "me")}/${path}`, {
-          method, body, cache: "no-store", credentials: "omit", signal,
+          method, body, signal, cache: "no-store", credentials: "omit", keepalive: method !== "GET",
           headers: { ...headers, Authorization: `Bearer ${token}` },
         });
       } catch (cause) {
