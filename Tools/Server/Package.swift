@@ -45,8 +45,8 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            // The program carries its console; nothing is looked for beside it.
-            resources: [.embedInCode("Console/Assets")],
+            // The program carries its console and the modules for web pages; nothing is looked for beside it.
+            resources: [.embedInCode("Console/Assets"), .embedInCode("Bell")],
             swiftSettings: strict),
         // What its answers are measured beside.
         .executableTarget(

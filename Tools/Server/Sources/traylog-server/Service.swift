@@ -86,6 +86,9 @@ struct ServiceConfiguration: Sendable {
     var logsUsers = false
     /// A proxy says who the peer is.
     var isBehindProxy = false
+    var origins: AllowedOrigins
+    /// Whether it serves the modules for web pages.
+    var hasBell = true
 }
 
 struct ConfigurationError: Error, CustomStringConvertible {

@@ -5,6 +5,9 @@ import Traylog
 
 /// An answer that goes on: server-sent events, a comment every 15 seconds, and an end that says why, unless its time was over.
 enum LiveStream {
+    /// How long a browser waits before it comes back; it would choose by itself otherwise.
+    private static let retry = ByteBuffer(string: "retry: 2000\n\n")
+
     /// - Parameters:
     ///   - seconds: after so long the server closes the stream; nil for never.
     ///   - produce: writes events, one with each call of ``OpenAnswer/write(_:to:)``, until the answer's stopper stops.
@@ -24,6 +27,7 @@ enum LiveStream {
             var last: ByteBuffer?
             do {
                 try await service.answers.during(answer, atMostSeconds: seconds) {
+                    try await answer.write(retry, to: &writer)
                     try await produce(&writer, answer)
                 }
                 last = end(answer)

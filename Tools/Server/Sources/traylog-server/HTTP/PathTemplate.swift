@@ -26,12 +26,15 @@ struct PathTemplate: Sendable {
 
     var segmentCount: Int { parts.count }
 
-    /// - Parameter segments: as many as the template has.
+    /// - Parameter segments: as many as the template has; of fewer, the beginning is compared.
     func matches(_ segments: [String]) -> Bool {
         zip(parts, segments).allSatisfy { part, segment in
             if case .fixed(let text) = part { text == segment } else { true }
         }
     }
+
+    /// Whether paths that begin so can match.
+    func begins(with segments: [String]) -> Bool { parts.count >= segments.count && matches(segments) }
 
     /// The values of the variables, for segments that match.
     func values(_ segments: [String]) -> [String: String] {

@@ -42,6 +42,9 @@ struct Responder: HTTPResponder {
         var response = response
         if let standing = note.standing { response.headers.set(standing) }
         response.headers.append(HTTPField(name: .requestID, value: note.id))
+        if !service.configuration.origins.isEmpty, origins(note, request) == .allowed {
+            service.configuration.origins.add(to: &response.headers, of: request)
+        }
         for field in Self.usual where !response.headers.contains(field.name) { response.headers.append(field) }
         // A HEAD has the length that GET would have; a body that is made while it is sent has none.
         if request.method == .head, response.body.contentLength == nil {
@@ -80,6 +83,7 @@ struct Responder: HTTPResponder {
     nonisolated(nonsending) private func answer(
         _ request: Request, _ context: ServiceContext, _ note: RequestNote
     ) async throws -> Response {
+        if request.method == .options, let response = try preflight(request, note) { return response }
         if let console, console.has(request) {
             return try await withTaskExecutorPreference(globalConcurrentExecutor) {
                 try await console.answer(request, context)
@@ -93,14 +97,39 @@ struct Responder: HTTPResponder {
         return response
     }
 
+    /// The pages that may read an answer.
+    private func origins(_ note: RequestNote, _ request: Request) -> Route.Origins {
+        if let route = note.route { return route.origins }
+        guard let path = request.head.path else { return .own }
+        return routes.origins(of: path.prefix { $0 != "?" })
+    }
+
+    /// The answer to a browser that asks what pages of another origin may send; it costs nobody anything.
+    ///
+    /// - Returns: nil for a request that is none, or where no origin is allowed.
+    private func preflight(_ request: Request, _ note: RequestNote) throws(Problem) -> Response? {
+        let origins = service.configuration.origins
+        guard !origins.isEmpty, request.headers.contains(.origin) else { return nil }
+        let path = try request.target().prefix { $0 != "?" }
+        guard self.origins(note, request) != .own, origins.allows(request) else { throw .originNotAllowed }
+        let found = routes.routes(at: path)
+        note.route = found.first
+        return AllowedOrigins.preflight(found, request)
+    }
+
     /// Finds the route, and checks who may.
     private func call(_ request: Request, _ context: ServiceContext, _ note: RequestNote) throws -> Call {
         let target = try request.target()
         let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
-        let (route, path) = try find(request.method, target[..<(mark ?? target.endIndex)])
+        var (route, path) = try find(request.method, target[..<(mark ?? target.endIndex)])
         note.route = route
         note.user = path["u"]
         let (caller, credential) = try caller(request, route, context, note)
+        // The user of a token need not be named.
+        if case .user(let name, _) = caller, path["u"] == "me" {
+            path["u"] = name
+            note.user = name
+        }
         try route.access.check(caller, user: path["u"])
         let query = try route.parse(
             query: mark.map { target[target.utf8.index(after: $0)...] }, also: partitions == nil ? nil : Call.partition)

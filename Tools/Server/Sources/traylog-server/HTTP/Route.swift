@@ -13,6 +13,8 @@ final class Route: Sendable {
         case fields([String])
         /// A JSON array of commands, or lines of them.
         case commands
+
+        var isTaken: Bool { if case .none = self { false } else { true } }
     }
 
     /// Which headers and statuses go with the answer.
@@ -24,6 +26,18 @@ final class Route: Sendable {
         case conditional
         /// It is read from an offset on, and live.
         case feed
+        /// It is one of the program's own files, with an entity tag.
+        case file
+    }
+
+    /// The pages that may call it.
+    enum Origins: Sendable {
+        /// Those of no other origin.
+        case own
+        /// Those of the origins that the operator allowed.
+        case allowed
+        /// All.
+        case any
     }
 
     let method: HTTPRequest.Method
@@ -35,6 +49,7 @@ final class Route: Sendable {
     /// The members that a body must have.
     let required: [String]
     let manner: Manner
+    let origins: Origins
     let status: Int
     /// The content type of the answer; nil for none.
     let answers: String?
@@ -49,9 +64,24 @@ final class Route: Sendable {
         }
     }
 
+    /// The headers that a request may have, beside its credentials.
+    var requestHeaders: [String] {
+        var names: [String] = []
+        if method == .post || method == .patch || body.isTaken { names.append("Content-Type") }
+        if manner == .command || method == .put || method == .delete {
+            names += ["Idempotency-Key", "Traylog-Device"]
+        }
+        if manner == .conditional || manner == .feed || manner == .file { names.append("If-None-Match") }
+        if manner == .feed { names.append("Prefer") }
+        if method == .get { names.append("Traylog-Min-Seq") }
+        if answers == "text/event-stream" { names.append("Last-Event-ID") }
+        return names
+    }
+
     init(
         _ method: HTTPRequest.Method, _ path: String, _ summary: String, _ access: Access, query: [String] = [],
-        body: Body = .none, required: [String] = [], manner: Manner = .plain, status: Int = 200,
+        body: Body = .none, required: [String] = [], manner: Manner = .plain, origins: Origins = .allowed,
+        status: Int = 200,
         answers: String? = "application/json",
         _ handler: nonisolated(nonsending) @escaping @Sendable (Call) async throws -> Response
     ) {
@@ -67,6 +97,7 @@ final class Route: Sendable {
         case .object(let names), .fields(let names): self.manner = names.contains("occurredAt") ? .command : manner
         case .none: self.manner = manner
         }
+        self.origins = origins
         self.status = status
         self.answers = answers
         self.handler = handler
@@ -89,13 +120,7 @@ struct RouteTable: Sendable {
     /// - Throws: ``Problem`` 400 for bad encoding, 404, 405 with `Allow`.
     func find(_ method: HTTPRequest.Method, path: Substring) throws(Problem) -> (route: Route, values: [String: String])
     {
-        var segments: [String] = []
-        for part in path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst() {
-            guard let segment = PercentEncoding.decode(Substring(part)) else {
-                throw Problem(.badRequest, "Bad path", "the path is not percent-encoded UTF-8", error: "invalid")
-            }
-            segments.append(segment)
-        }
+        let segments = try Self.segments(path)
         // Of a path that is fixed, variables of another template are no alternative.
         guard let found = paths[segments.count]?.first(where: { $0.template.matches(segments) }) else {
             throw Problem(.notFound, "Not found", "there is no such path")
@@ -111,6 +136,37 @@ struct RouteTable: Sendable {
         if allowed.contains("GET"), !allowed.contains("HEAD") { allowed.append("HEAD") }
         problem.headers[.allow] = allowed.joined(separator: ", ")
         throw problem
+    }
+
+    /// All routes of a path, whatever their method; none where it is unknown.
+    func routes(at path: Substring) -> [Route] {
+        guard let segments = try? Self.segments(path) else { return [] }
+        return paths[segments.count]?.first { $0.template.matches(segments) }?.routes ?? []
+    }
+
+    /// The pages that may see what became of a request for a path, known or not.
+    ///
+    /// A path that is unknown goes with the routes that share most of its beginning.
+    func origins(of path: Substring) -> Route.Origins {
+        if let route = routes(at: path).first { return route.origins }
+        guard var segments = try? Self.segments(path) else { return .own }
+        while !segments.isEmpty {
+            let near = routes.filter { $0.path.begins(with: segments) }
+            if !near.isEmpty { return near.contains { $0.origins == .allowed } ? .allowed : .own }
+            segments.removeLast()
+        }
+        return .own
+    }
+
+    private static func segments(_ path: Substring) throws(Problem) -> [String] {
+        var segments: [String] = []
+        for part in path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst() {
+            guard let segment = PercentEncoding.decode(Substring(part)) else {
+                throw Problem(.badRequest, "Bad path", "the path is not percent-encoded UTF-8", error: "invalid")
+            }
+            segments.append(segment)
+        }
+        return segments
     }
 }
 

@@ -21,6 +21,7 @@ struct Partitions: Sendable {
     func answer(_ call: Call) async throws -> Response {
         let given = try given(call)
         if let user = call.path["u"] { return try await call.at(services[try index(of: user, given)]).perform() }
+        if call.route.manner == .file { return try await call.route.handler(call) }
         switch call.route.path.text {
         case "/v1/users" where given == nil: return try await users(call)
         case "/v1/commands": return try await commands(call, given)
@@ -37,7 +38,7 @@ struct Partitions: Sendable {
             guard !services[0].isDraining else { throw Problem.unavailable("the server is closing") }
             return try await HealthRoutes.readiness(services)
         case "/metrics": return try await HealthRoutes.metrics(services)
-        case "/healthz", "/openapi.json", "/v1/tokens": return try await call.route.handler(call)
+        case "/healthz", "/openapi.json", "/v1/tokens", "/v1/users/me": return try await call.route.handler(call)
         case let path where path.hasPrefix("/compat/novu/"): return try await novu(call, given)
         default:
             guard let given else {

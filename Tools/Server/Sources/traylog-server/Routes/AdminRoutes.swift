@@ -138,7 +138,7 @@ enum AdminRoutes {
     }
 
     private static var job: Route {
-        Route(.get, "/v1/admin/jobs/{id}", "How a job stands", .key(.admin)) { call in
+        Route(.get, "/v1/admin/jobs/{id}", "How a job stands", .key(.admin), origins: .own) { call in
             guard let job = call.service.jobs.find(call.segment("id")) else {
                 if let answer = await call.answerOfAnotherNode() { return answer }
                 if let erasure = try await call.keptErasure() { return .json(erasure.json) }
@@ -149,7 +149,7 @@ enum AdminRoutes {
     }
 
     private static var stats: Route {
-        Route(.get, "/v1/admin/stats", "Sizes and counts", .key(.admin)) { call in
+        Route(.get, "/v1/admin/stats", "Sizes and counts", .key(.admin), origins: .own) { call in
             .json(try await call.store.statistics().jsonBytes)
         }
     }
@@ -164,7 +164,9 @@ enum AdminRoutes {
             -> @Sendable (Service, Jobs.Handle) async throws -> JSONValue
     ) -> Route {
         Route(
-            .post, "/v1/admin/\(name)", summary, .key(.admin), body: .fields(members), required: required, status: 202
+            .post, "/v1/admin/\(name)", summary, .key(.admin), body: .fields(members), required: required,
+            origins: .own,
+            status: 202
         ) { call in
             let work = try await prepare(try await call.members(Set(members)), call)
             let id = call.service.jobs.start(name, by: call.callerName) { [service = call.service] job in

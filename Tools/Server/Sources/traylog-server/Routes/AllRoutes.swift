@@ -1,7 +1,8 @@
 /// Every route of the server, in the order of its description.
 enum AllRoutes {
     static let table = RouteTable(
-        CommandRoutes.all + WritingRoutes.all + ReadingRoutes.all + FeedRoutes.all + LiveRoutes.all + AuditRoutes.all
+        CommandRoutes.all + WritingRoutes.all + ReadingRoutes.all + FeedRoutes.all + LiveRoutes.all + BellRoutes.all
+            + AuditRoutes.all
             + TokenRoutes.all + DeviceRoutes.all + AdminRoutes.all + HealthRoutes.all + NovuTriggers.all
             + NovuSubscribers.all + NovuTopics.all + ClusterRoutes.all)
 }

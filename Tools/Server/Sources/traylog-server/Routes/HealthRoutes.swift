@@ -18,7 +18,10 @@ enum HealthRoutes {
                 guard let report else { throw Problem.unavailable("the store does not answer") }
                 return .json(["status": "ok", "head": JSONValue(report.head)])
             },
-            Route(.get, "/metrics", "Figures for Prometheus", .key(.metrics), answers: "text/plain; version=0.0.4") {
+            Route(
+                .get, "/metrics", "Figures for Prometheus", .key(.metrics), origins: .own,
+                answers: "text/plain; version=0.0.4"
+            ) {
                 call in
                 try await metrics([call.service])
             },

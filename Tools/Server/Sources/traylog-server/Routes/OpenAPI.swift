@@ -48,7 +48,9 @@ enum OpenAPI {
                     ]
                 ],
                 "schemas": ["Problem": OpenAPISchemas.problem],
-                "headers": .object(OpenAPISchemas.headers + (partitions > 1 ? [OpenAPISchemas.partitionHeader] : [])),
+                "headers": .object(
+                    OpenAPISchemas.headers + OpenAPISchemas.originHeaders
+                        + (partitions > 1 ? [OpenAPISchemas.partitionHeader] : [])),
             ],
         ]
     }
@@ -95,12 +97,11 @@ enum OpenAPI {
     }
 
     private static func requestHeaders(_ route: Route) -> [String] {
-        guard !route.access.isOpen else { return [] }
         switch route.manner {
-        case .command: return ["Idempotency-Key", "Traylog-Device"]
-        case .conditional: return ["If-None-Match"]
-        case .feed: return ["If-None-Match", "Prefer"]
-        case .plain: return []
+        case .command: route.access.isOpen ? [] : ["Idempotency-Key", "Traylog-Device"]
+        case .conditional, .file: ["If-None-Match"]
+        case .feed: ["If-None-Match", "Prefer"]
+        case .plain: []
         }
     }
 
@@ -152,7 +153,7 @@ enum OpenAPI {
             (code, ["description": .string(text), "headers": headers(route, partitions, route.answerHeaders)])
         }
         if route.manner == .feed, !isHead { statuses.append(bare("204", "Nothing came for 25 seconds")) }
-        if route.manner == .feed || route.manner == .conditional { statuses.append(bare("304", "Not modified")) }
+        if [.feed, .conditional, .file].contains(route.manner) { statuses.append(bare("304", "Not modified")) }
         for code in route.failures {
             let content: JSONValue = ["application/problem+json": ["schema": ["$ref": "#/components/schemas/Problem"]]]
             let own = OpenAPISchemas.headers(ofStatus: code)
@@ -175,6 +176,7 @@ enum OpenAPI {
                 "Cache-Control", "X-Content-Type-Options", "X-Request-Id",
             ]
             + (route.access.isFree ? [] : ["RateLimit", "RateLimit-Policy"])
+            + (route.origins == .allowed ? OpenAPISchemas.originHeaders.map(\.name) : [])
         return .object((names + usual).map { ($0, ["$ref": .string("#/components/headers/\($0)")]) })
     }
 }
@@ -217,6 +219,7 @@ extension Route {
             ["Traylog-Seq", "Idempotency-Replayed"] + (status == 201 ? ["Location"] : [])
                 + (path.text == "/v1/commands" ? ["X-Accel-Buffering"] : [])
         case .conditional: ["ETag", "X-Poll-Interval"]
+        case .file: ["ETag", "Cross-Origin-Resource-Policy", "Access-Control-Allow-Origin"]
         case .feed:
             [
                 "Stream-Next-Offset", "Stream-Up-To-Date", "Stream-Cursor", "ETag", "Traylog-Tree-Head",
@@ -237,6 +240,7 @@ extension Route {
     fileprivate var failures: [Int] {
         // Nodes have credentials of their own.
         if path.text == Seed.path { return [400, 401, 404, 429, 500, 503] }
+        if manner == .file { return [400, 404, 503] }
         guard !access.isOpen else { return access.isFree ? [400, 503] : [400, 429] }
         var all = [400, 401, 403, 414, 429, 431, 500, 503]
         let isReading = method == .get

@@ -87,7 +87,19 @@ enum OpenAPISchemas {
         ("RateLimit", "What is left."), ("RateLimit-Policy", "The limit."), ("Retry-After", "Seconds to wait."),
         ("WWW-Authenticate", "Which credentials there must be."), ("Allow", "The methods that the path has."),
         ("X-Accel-Buffering", "`no` with a stream: proxies are not to hold it back."),
-    ].map { name, text in (name, ["description": .string(text), "schema": ["type": "string"]]) }
+    ].map(header)
+
+    /// What answers to pages of other origins have, on a server that allows some.
+    static let originHeaders: [(name: String, value: JSONValue)] = [
+        ("Vary", "`Origin`, where the server allows other origins."),
+        ("Access-Control-Allow-Origin", "The origin of the page, or `*`."),
+        ("Access-Control-Expose-Headers", "The headers that a page of another origin may read."),
+        ("Cross-Origin-Resource-Policy", "`cross-origin`: any page may load it."),
+    ].map(header)
+
+    private static func header(_ name: String, _ text: String) -> (name: String, value: JSONValue) {
+        (name, ["description": .string(text), "schema": ["type": "string"]])
+    }
 
     static func headers(ofStatus code: Int) -> [String] {
         switch code {

@@ -8,6 +8,18 @@ enum TokenRoutes {
 
     static var all: [Route] {
         [
+            Route(.get, "/v1/users/me", "Whose the token is", .anybody) { call in
+                guard case .user(let user, let scopes)? = call.caller else {
+                    throw Problem.forbidden(
+                        "missingScope", "a server key is nobody's: name the user in the path instead of 'me'")
+                }
+                let expires = call.credential.expiresAt.map { Timestamp(milliseconds: Int64($0 * 1_000)) }
+                return .json([
+                    "user": .string(user),
+                    "scopes": .array(TokenScope.allCases.filter(scopes.contains).map { .string($0.rawValue) }),
+                    "expires": expires.map { .string($0.rfc3339) } ?? .null,
+                ])
+            },
             Route(
                 .post, "/v1/tokens", "Make a token for a user", .key(.users), body: .object(["user", "ttl", "scope"]),
                 required: ["user"]
@@ -35,7 +47,7 @@ enum TokenRoutes {
                 }
                 let expires = Timestamp(milliseconds: Int64(made.expires) * 1_000)
                 return .json(["token": .string(made.token), "expires": .string(expires.rfc3339)])
-            }
+            },
         ]
     }
 

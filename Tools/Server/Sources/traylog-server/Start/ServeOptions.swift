@@ -35,6 +35,9 @@ struct ServeOptions: ParsableArguments {
     @Flag(help: "A proxy before the server does TLS, so that it may listen on any address.")
     var behindProxy = false
 
+    @Option(help: "An origin whose web pages may call the API, such as https://app.example.org; may be repeated.")
+    var allowOrigin: [String] = []
+
     @Option(help: "Requests a minute for each user; 0 for no limit.")
     var rateUser: Int?
 
@@ -43,6 +46,9 @@ struct ServeOptions: ParsableArguments {
 
     @Flag(help: "Do not serve the console.")
     var noConsole = false
+
+    @Flag(help: "Do not serve the modules for web pages, /bell/v1.")
+    var noBell = false
 
     @Flag(help: "Log the names of users, too.")
     var logUsers = false
@@ -79,7 +85,8 @@ struct ServeSettings {
     private static let names: Set<String> = [
         "store", "listen", "tls-certificate", "tls-key", "keys", "user-token-key", "checkpoint-key", "apns-listen",
         "apns-clients", "behind-proxy",
-        "rate-user", "rate-key", "no-console", "log-users", "dev", "cluster", "stream", "advertise", "monitor",
+        "allow-origin", "rate-user", "rate-key", "no-console", "no-bell", "log-users", "dev", "cluster", "stream",
+        "advertise", "monitor",
         "allow-unsafe-log", "seed", "partitions",
     ]
 
@@ -118,10 +125,15 @@ struct ServeSettings {
         isBehindProxy = try isSet(options.behindProxy, "behind-proxy")
         isDev = try isSet(options.dev, "dev")
         hasConsole = try !isSet(options.noConsole, "no-console")
+        var origins = options.allowOrigin
+        if origins.isEmpty, let names = text(nil, "allow-origin") {
+            origins = names.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        }
         service = ServiceConfiguration(
             directory: store, rateUser: try number(options.rateUser, "rate-user"),
             rateKey: try number(options.rateKey, "rate-key"),
-            logsUsers: try isSet(options.logUsers, "log-users"), isBehindProxy: isBehindProxy)
+            logsUsers: try isSet(options.logUsers, "log-users"), isBehindProxy: isBehindProxy,
+            origins: try AllowedOrigins(origins), hasBell: try !isSet(options.noBell, "no-bell"))
         let given = ClusterOptions(
             cluster: text(options.cluster.cluster, "cluster"), stream: text(options.cluster.stream, "stream"),
             advertise: text(options.cluster.advertise, "advertise"), monitor: text(options.cluster.monitor, "monitor"),
@@ -145,7 +157,9 @@ struct ServeSettings {
                 switch member.value {
                 case .string(let text), .number(let text): text
                 case .bool(let flag): "\(flag)"
-                case .array(let values): values.compactMap(\.string).joined(separator: ":")
+                case .array(let values):
+                    // An origin has colons.
+                    values.compactMap(\.string).joined(separator: member.name == "allow-origin" ? "," : ":")
                 default: throw ConfigurationError("\(path): \(member.name) must be text, a number or a boolean")
                 }
         }
