@@ -4,99 +4,87 @@ import { TrayClient, TrayProblem } from "./client.js";
 export { TrayClient, TrayProblem };
 
 const STRINGS = {
-  en: {
-    title: "Notifications", unseen: "{n} new", count: "{n} unread", nothing: "nothing new", inbox: "Inbox", unread: "Unread",
-    archived: "Archived", close: "Close", back: "Back", markAll: "Mark all as read ({n})",
-    marked: { one: "{n} marked as read.", other: "{n} marked as read." }, undo: "Undo", waiting: "{n} new", loading: "Loading…",
-    emptyInbox: "You have no notifications.", emptyUnread: "You have read everything.", emptyArchived: "Nothing is archived.",
-    end: "That is all.", offline: "Offline. As of {time}.", connecting: "Offline. Trying to connect…",
-    refused: "Your access has expired. Sign in again.", failed: "This could not be loaded.", retry: "Try again", menu: "More for “{title}”",
-    read: "Mark as read", unreadAgain: "Mark as unread", archive: "Archive", unarchive: "Move back to the inbox", snooze: "Snooze",
-    hour: "For 1 hour", evening: "Until this evening", tomorrow: "Until tomorrow", week: "Until next week", date: "Until a date…",
-    until: "Snooze until", set: "Snooze", mute: "Mute this thread", muteCategory: "Mute this category", delete: "Delete",
-    archivedOne: "Archived.", deletedOne: "Deleted.", snoozedOne: "Snoozed.", mutedOne: "Muted.", critical: "Critical",
-    timeSensitive: "Urgent", isUnread: "unread", untitled: "Notification",
-    more: { one: "{n} more notification", other: "{n} more notifications" }, from: "{more} from {names}",
-    others: { one: "{n} other", other: "{n} others" },
-  },
-  de: {
-    title: "Mitteilungen", unseen: "{n} neu", count: "{n} ungelesen", nothing: "nichts Neues", inbox: "Eingang", unread: "Ungelesen",
-    archived: "Archiv", close: "Schließen", back: "Zurück", markAll: "Alle als gelesen markieren ({n})",
-    marked: { one: "{n} als gelesen markiert.", other: "{n} als gelesen markiert." }, undo: "Rückgängig", waiting: "{n} neu", loading: "Lädt …",
-    emptyInbox: "Keine Mitteilungen.", emptyUnread: "Alles gelesen.", emptyArchived: "Nichts archiviert.",
-    end: "Das ist alles.", offline: "Offline. Stand: {time}.", connecting: "Offline. Verbindung wird aufgebaut …",
-    refused: "Der Zugang ist abgelaufen. Bitte neu anmelden.", failed: "Das konnte nicht geladen werden.", retry: "Noch einmal", menu: "Mehr zu „{title}“",
-    read: "Als gelesen markieren", unreadAgain: "Als ungelesen markieren", archive: "Archivieren", unarchive: "Zurück in den Eingang", snooze: "Später",
-    hour: "In 1 Stunde", evening: "Heute Abend", tomorrow: "Morgen", week: "Nächste Woche", date: "Datum …",
-    until: "Wieder zeigen am", set: "Merken", mute: "Thema stummschalten", muteCategory: "Kategorie stummschalten", delete: "Löschen",
-    archivedOne: "Archiviert.", deletedOne: "Gelöscht.", snoozedOne: "Für später gemerkt.", mutedOne: "Stummgeschaltet.", critical: "Kritisch",
-    timeSensitive: "Dringend", isUnread: "ungelesen", untitled: "Mitteilung",
-    more: { one: "{n} weitere Mitteilung", other: "{n} weitere Mitteilungen" }, from: "{more} von {names}",
-    others: { one: "{n} weiteren", other: "{n} weiteren" },
-  },
+	en: {
+		title: "Notifications", unseen: "{n} new", count: "{n} unread", nothing: "nothing new", inbox: "Inbox", unread: "Unread",
+		archived: "Archived", close: "Close", back: "Back", markAll: "Mark all as read ({n})",
+		marked: "{n} marked as read.", done: "Done.", undo: "Undo", waiting: "{n} new", loading: "Loading…",
+		emptyInbox: "You have no notifications.", emptyUnread: "You have read everything.", emptyArchived: "Nothing is archived.",
+		end: "That is all.", offline: "Offline. As of {time}.",
+		refused: "Your access has expired. Sign in again.", failed: "This could not be loaded.", retry: "Try again", menu: "More for “{title}”",
+		read: "Mark as read", unreadAgain: "Mark as unread", archive: "Archive", unarchive: "Move back to the inbox", snooze: "Snooze",
+		hour: "For 1 hour", evening: "Until this evening", tomorrow: "Until tomorrow", week: "Until next week", date: "Until a date…",
+		mute: "Mute this thread", delete: "Delete", critical: "Critical",
+		timeSensitive: "Urgent", isUnread: "unread",
+		more: { one: "{n} more notification", other: "{n} more notifications" }, from: "{more} from {names}",
+		others: { one: "{n} other", other: "{n} others" },
+	},
+	de: {
+		title: "Mitteilungen", unseen: "{n} neu", count: "{n} ungelesen", nothing: "nichts Neues", inbox: "Eingang", unread: "Ungelesen",
+		archived: "Archiv", close: "Schließen", back: "Zurück", markAll: "Alle als gelesen markieren ({n})",
+		marked: "{n} als gelesen markiert.", done: "Erledigt.", undo: "Rückgängig", waiting: "{n} neu", loading: "Lädt …",
+		emptyInbox: "Keine Mitteilungen.", emptyUnread: "Alles gelesen.", emptyArchived: "Nichts archiviert.",
+		end: "Das ist alles.", offline: "Offline. Stand: {time}.",
+		refused: "Der Zugang ist abgelaufen. Bitte neu anmelden.", failed: "Das konnte nicht geladen werden.", retry: "Noch einmal", menu: "Mehr zu „{title}“",
+		read: "Als gelesen markieren", unreadAgain: "Als ungelesen markieren", archive: "Archivieren", unarchive: "Zurück in den Eingang", snooze: "Später",
+		hour: "In 1 Stunde", evening: "Heute Abend", tomorrow: "Morgen", week: "Nächste Woche", date: "Datum …",
+		mute: "Thema stummschalten", delete: "Löschen", critical: "Kritisch",
+		timeSensitive: "Dringend", isUnread: "ungelesen",
+		more: { one: "{n} weitere Mitteilung", other: "{n} weitere Mitteilungen" }, from: "{more} von {names}",
+		others: "{n} weiteren",
+	},
 };
 
 const STYLE = new CSSStyleSheet();
 STYLE.replaceSync(`
 :host { display: inline-block; color-scheme: light dark; font: 14px/1.4 system-ui, sans-serif;
-  --ink: var(--traylog-ink, light-dark(#1b1f24, #e8eaed)); --soft: var(--traylog-soft, light-dark(#59616b, #a9b1ba));
-  --paper: var(--traylog-paper, light-dark(#fff, #1d2125)); --line: var(--traylog-line, light-dark(#d5dae0, #3c434b));
-  --hover: var(--traylog-hover, light-dark(#f2f4f7, #2a3036)); --accent: var(--traylog-accent, light-dark(#0b57d0, #8ab4f8));
-  --badge: var(--traylog-badge, #c5221f); --radius: var(--traylog-radius, 12px) }
+	--tl-ink: light-dark(#1b1f24, #e8eaed); --tl-soft: light-dark(#59616b, #a9b1ba);
+	--tl-paper: light-dark(#fff, #1d2125); --tl-line: light-dark(#d5dae0, #3c434b);
+	--tl-hover: light-dark(#f2f4f7, #2a3036); --tl-accent: light-dark(#0b57d0, #8ab4f8);
+	--tl-badge: #c5221f; --tl-radius: 12px }
 :host([hidden]), [hidden] { display: none !important }
 :host([theme=light]) { color-scheme: light }
 :host([theme=dark]) { color-scheme: dark }
-* { box-sizing: border-box }
 button, input { font: inherit; color: inherit }
-button { background: none; border: 0; border-radius: 6px; padding: 6px 8px; cursor: pointer; min-height: 32px }
-button:hover, article:hover { background: var(--hover) }
-:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px }
-.bell { position: relative; padding: 8px; min-width: 40px; min-height: 40px; color: var(--traylog-bell, inherit); line-height: 0 }
-svg { width: 24px; height: 24px; fill: none; stroke: currentColor; stroke-width: 1.8; stroke-linecap: round; stroke-linejoin: round }
+button { background: none; border: 0; border-radius: 6px; padding: 6px 8px; cursor: pointer }
+button:hover, article:hover { background: var(--tl-hover) }
+:focus-visible { outline: 2px solid var(--tl-accent); outline-offset: -2px }
+.bell { position: relative; padding: 8px; min-width: 40px; min-height: 40px; line-height: 0 }
+svg { width: 24px; height: 24px; fill: none; stroke: currentColor; stroke-width: 1.8 }
 .badge { position: absolute; top: 0; inset-inline-start: 20px; min-width: 18px; padding: 0 5px; border: 1px solid transparent;
-  border-radius: 9px; background: var(--badge); color: #fff; font-size: 11px; line-height: 16px; font-weight: 600 }
-.away { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; margin: 0 }
-[popover] { position: fixed; inset: auto; margin: 0; padding: 0; color: var(--ink); background: var(--paper); text-align: start;
-  border: 1px solid var(--line); border-radius: var(--radius); box-shadow: 0 8px 28px #0004 }
-.panel { width: var(--traylog-width, 400px); max-width: 100vw; height: min(600px, 100dvh); overflow: hidden }
+	border-radius: 9px; background: var(--tl-badge); color: #fff; font-size: 11px; line-height: 16px; font-weight: 600 }
+.away { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); margin: 0 }
+[popover] { position: fixed; inset: auto; margin: 0; padding: 0; color: var(--tl-ink); background: var(--tl-paper); text-align: start;
+	border: 1px solid var(--tl-line); border-radius: var(--tl-radius); box-shadow: 0 8px 28px #0004 }
+.panel { width: var(--tl-width, 400px); max-width: 100vw; height: min(600px, 100dvh); overflow: hidden }
 .panel:popover-open { display: flex; flex-direction: column }
 header, .tabs, .toast, .banner { display: flex; align-items: center; gap: 4px; padding: 8px 12px; flex: none }
-header b { flex: 1; font-size: 16px }
-.tabs { padding-block: 0; border-bottom: 1px solid var(--line); overflow-x: auto }
-[role=tab] { border-radius: 0; border-bottom: 2px solid transparent; white-space: nowrap; color: var(--soft) }
-[role=tab][aria-selected=true] { border-color: var(--accent); color: var(--ink); font-weight: 600 }
-.banner { background: var(--hover); border-bottom: 1px solid var(--line) }
-.banner span, .toast span { flex: 1 }
-.body { flex: 1; overflow: hidden auto; overscroll-behavior: contain }
-.bar { display: flex; justify-content: end; padding: 4px 8px }
-.link { color: var(--accent) }
-.new { position: sticky; top: 6px; z-index: 1; display: block; margin: 6px auto -38px; background: var(--ink); color: var(--paper) }
-.new:hover { background: var(--ink) }
-article { position: relative; display: grid; grid-template-columns: 1fr auto; gap: 2px 8px; padding: 10px 8px 10px 26px; cursor: pointer;
-  padding-inline: 26px 8px; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; content-visibility: auto; contain-intrinsic-size: auto 76px }
-.dot { position: absolute; inset-inline-start: 10px; top: 17px; width: 8px; height: 8px; border: 4px solid var(--accent); border-radius: 50% }
-.title, .text, .meta { grid-column: 1; unicode-bidi: isolate; min-width: 0 }
-.title { white-space: pre-line }
+.tabs { padding-block: 0; border-bottom: 1px solid var(--tl-line); overflow-x: auto }
+[role=tab] { border-radius: 0; border-bottom: 2px solid transparent; white-space: nowrap; color: var(--tl-soft) }
+[role=tab][aria-selected=true] { border-color: var(--tl-accent); color: var(--tl-ink); font-weight: 600 }
+.banner { background: var(--tl-hover); border-bottom: 1px solid var(--tl-line) }
+b, .banner span, .toast span { flex: 1 }
+.body { flex: 1; overflow: hidden auto }
+.bar { text-align: end; padding: 4px }
+.link { color: var(--tl-accent) }
+.new { position: sticky; top: 6px; z-index: 1; display: block; margin: 6px auto -38px; background: var(--tl-ink); color: var(--tl-paper) }
+article { position: relative; display: grid; grid-template-columns: 1fr auto; gap: 2px 8px; cursor: pointer; padding-block: 10px;
+	padding-inline: 26px 8px; border-bottom: 1px solid var(--tl-line); overflow-wrap: anywhere; content-visibility: auto; contain-intrinsic-size: auto 76px }
+.dot { position: absolute; inset-inline-start: 10px; top: 17px; width: 8px; height: 8px; border: 4px solid var(--tl-accent); border-radius: 50% }
+.title, .text, .meta { grid-column: 1; unicode-bidi: isolate; white-space: pre-line }
 .unread .title { font-weight: 600 }
-.text { color: var(--soft); white-space: pre-line; display: -webkit-box; -webkit-line-clamp: 3; -webkit-box-orient: vertical; overflow: hidden }
-.meta { color: var(--soft); font-size: 12px }
-.level { border: 1px solid; border-radius: 4px; padding: 0 4px; margin-inline-end: 6px; font-weight: 600; color: var(--ink) }
-.critical { border-inline-start: 3px solid var(--badge) }
-.timeSensitive { border-inline-start: 3px solid var(--accent) }
+.text { color: var(--tl-soft); display: -webkit-box; -webkit-line-clamp: 3; -webkit-box-orient: vertical; overflow: hidden }
+.meta { color: var(--tl-soft); font-size: 12px }
+.level { border: 1px solid; border-radius: 4px; padding: 0 4px; margin-inline-end: 6px; font-weight: 600; color: var(--tl-ink) }
 .dots { grid-column: 2; grid-row: 1 / 4; align-self: start; min-width: 32px }
 .more { grid-column: 1; justify-self: start; padding-inline: 0 }
-.note { padding: 20px; text-align: center; color: var(--soft); margin: 0 }
-.bone { height: 76px; border-bottom: 1px solid var(--line); padding: 16px 26px }
-.bone::before { content: ""; display: block; height: 12px; width: 70%; border-radius: 6px; background: var(--line); animation: glow 1.4s infinite alternate }
-@keyframes glow { to { opacity: .4 } }
-.toast { border-top: 1px solid var(--line) }
+.note { padding: 20px; text-align: center; color: var(--tl-soft); margin: 0 }
+.bone { height: 76px; border-bottom: 1px solid var(--tl-line); padding: 16px 26px }
+.bone::before { content: ""; display: block; height: 12px; width: 70%; border-radius: 6px; background: var(--tl-line) }
+.toast { border-top: 1px solid var(--tl-line) }
 .menu { padding: 4px; min-width: 200px; max-width: 96vw }
 .menu button { display: block; width: 100%; text-align: start }
 .menu label { display: block; padding: 8px }
 @media (max-width: 479px) { .panel { inset: 0 !important; width: 100%; max-width: none; height: 100%; max-height: none !important; border: 0; border-radius: 0 } }
-@media (prefers-reduced-motion: reduce) { .bone::before { animation: none } }
-@media (forced-colors: active) { .badge { border-color: ButtonText } .dot { border-color: Highlight; forced-color-adjust: none }
-  [role=tab][aria-selected=true] { border-color: Highlight } }
 `);
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -105,711 +93,674 @@ const UNDO_TIME = 10_000;
 const LOADING_TIME = 6_000;
 const UNITS = [["year", 31_536_000], ["month", 2_592_000], ["week", 604_800], ["day", 86_400], ["hour", 3600], ["minute", 60]];
 
-/** An element; children that are strings become text. */
 function h(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (typeof value === "function") made.addEventListener(key, value);
-    else if (value === true) made.setAttribute(key, "");
-    else if (value != null && value !== false) made.setAttribute(key, value);
-  }
-  made.append(...children.flat().filter((child) => child != null && child !== false));
-  return made;
+	const made = document.createElement(name);
+	for (const [key, value] of Object.entries(attributes)) {
+		if (typeof value === "function") made.addEventListener(key, value);
+		else if (value === true) made.setAttribute(key, "");
+		else if (value != null && value !== false) made.setAttribute(key, value);
+	}
+	made.append(...children.flat().filter((child) => child != null && child !== false));
+	return made;
 }
+
+const button = (click, attributes, ...children) => h("button", { type: "button", click, ...attributes }, ...children);
 
 function drawing() {
-  const svg = document.createElementNS(SVG, "svg");
-  const path = document.createElementNS(SVG, "path");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("aria-hidden", "true");
-  path.setAttribute("d", PATH);
-  svg.append(path);
-  return svg;
+	const svg = document.createElementNS(SVG, "svg");
+	const path = document.createElementNS(SVG, "path");
+	svg.setAttribute("viewBox", "0 0 24 24");
+	svg.setAttribute("aria-hidden", "true");
+	path.setAttribute("d", PATH);
+	svg.append(path);
+	return svg;
 }
 
-/** Where an item's link leads; null when it is not to be followed. */
-export function safeLink(url, origins = []) {
-  if (typeof url !== "string" || /[\u0000-\u0020\u007f-\u009f\\]/.test(url)) return null;
-  if (/^\/(?!\/)/.test(url)) {
-    const link = URL.canParse(url, location.origin) && new URL(url, location.origin);
-    return link && link.origin === location.origin ? link.href : null;
-  }
-  if (!/^https:\/\/[^/?#@]+([/?#]|$)/i.test(url) || !URL.canParse(url)) return null;
-  const link = new URL(url);
-  return origins.includes(link.origin) ? link.href : null;
+function safeLink(url, origins = []) {
+	if (typeof url !== "string" || /[\u0000-\u0020\u007f-\u009f\\]/.test(url)) return null;
+	if (/^\/(?!\/)/.test(url)) {
+		origins = [location.origin];
+	} else if (!/^https:\/\/[^/?#@]+([/?#]|$)/i.test(url)) return null;
+	const link = URL.parse(url, location.origin);
+	return origins.includes(link?.origin) ? link.href : null;
 }
 
-function evening(days, hour) {
-  const moment = new Date();
-  moment.setDate(moment.getDate() + days);
-  moment.setHours(hour, 0, 0, 0);
-  return moment;
+function steps(event, elements, from, next = "ArrowDown", last = "ArrowUp") {
+	const at = elements.indexOf(from);
+	const to = { [next]: at + 1, [last]: at - 1, PageDown: at + 5, PageUp: at - 5, Home: 0, End: Infinity }[event.key];
+	if (to !== undefined) event.preventDefault();
+	return to !== undefined && elements[Math.max(0, Math.min(to, elements.length - 1))];
 }
 
-/** The newest item of each thread, as a list like that of `TrayClient.inbox`. */
+function dayAt(days, hour) {
+	const moment = new Date();
+	moment.setDate(moment.getDate() + days);
+	moment.setHours(hour, 0, 0, 0);
+	return moment;
+}
+
 class Groups {
-  items = [];
-  end = false;
-  waiting = 0;
-  asOf = 0;
-  #client;
-  #done;
-  #cursor;
+	items = [];
+	end = false;
+	waiting = 0;
+	asOf = 0;
+	#client;
+	#done;
+	#cursor;
 
-  constructor(client, done) {
-    this.#client = client;
-    this.#done = done;
-  }
+	constructor(client, done) {
+		this.#client = client;
+		this.#done = done;
+	}
 
-  async #load(cursor) {
-    const page = await this.#client.threads({ limit: 50, cursor });
-    const fresh = page.threads.map(({ newest, more, names }) => ({ ...newest, group: { more, names } }));
-    this.items = cursor ? [...this.items, ...fresh] : fresh;
-    this.#cursor = page.next;
-    this.end = !page.next;
-    this.asOf = page.asOf;
-    this.#done();
-  }
+	async #load(cursor) {
+		const page = await this.#client.threads({ limit: 50, cursor });
+		const fresh = page.threads.map(({ newest, more, names }) => ({ ...newest, group: { more, names } }));
+		this.items = cursor ? [...this.items, ...fresh] : fresh;
+		this.#cursor = page.next;
+		this.end = !page.next;
+		this.asOf = page.asOf;
+		this.#done();
+	}
 
-  loadMore() {
-    return this.end ? Promise.resolve() : this.#load(this.#cursor);
-  }
+	loadMore() {
+		return this.end ? Promise.resolve() : this.#load(this.#cursor);
+	}
 
-  refresh() {
-    return this.#load();
-  }
+	refresh() {
+		return this.#load();
+	}
 
-  close() {}
+	close() {}
 }
 
 class TraylogBell extends HTMLElement {
-  static observedAttributes = ["server", "user", "token-url", "lang", "count", "tabs", "group", "badge", "page-title"];
+	static observedAttributes = ["server", "user", "token-url", "lang", "count", "tabs", "group", "badge", "page-title"];
 
-  /** A function that makes the element of an item; null for the own looks. */
-  renderItem = null;
-  #root = this.attachShadow({ mode: "open" });
-  #parts = {};
-  #given = null;
-  #token = null;
-  #own = {};
-  #client = null;
-  #watch = null;
-  #tab = 0;
-  #thread;
-  #list = null;
-  #nodes = new Map();
-  #active = 0;
-  #failed = null;
-  #isLoading = false;
-  #wantsSee = false;
-  #asOf = null;
-  #told = 0;
-  #timers = {};
-  #title = "";
-  #frame = 0;
+	renderItem = null;
+	#root = this.attachShadow({ mode: "open" });
+	#parts = {};
+	#given = null;
+	#own = {};
+	#client = null;
+	#watch = null;
+	#tab = 0;
+	#thread;
+	#list = null;
+	#nodes = new Map();
+	#active = 0;
+	#failed = null;
+	#isLoading = false;
+	#wantsSee = false;
+	#asOf = null;
+	#told = 0;
+	#timers = {};
+	#title = "";
+	#frame = 0;
 
-  /** The client that the bell shows: an own one, or the one that it made of its attributes. */
-  get client() {
-    return this.#client;
-  }
+	get client() {
+		return this.#client;
+	}
 
-  set client(client) {
-    this.#given = client;
-    this.#restart();
-  }
+	set client(client) {
+		this.#given = client;
+		this.#restart();
+	}
 
-  /** A token or a function that returns one, instead of `token-url`. */
-  set token(token) {
-    this.#token = token;
-    this.#restart();
-  }
+	set strings(strings) {
+		this.#own = strings ?? {};
+		this.#build();
+	}
 
-  get token() {
-    return this.#token;
-  }
+	get strings() {
+		return { ...STRINGS.en, ...STRINGS[this.#lang.split("-")[0]], ...this.#own };
+	}
 
-  /** Texts that replace the bell's own, by their names. */
-  set strings(strings) {
-    this.#own = strings ?? {};
-    this.#build();
-  }
+	get #lang() {
+		return this.closest("[lang]")?.lang || document.documentElement.lang || "en";
+	}
 
-  get strings() {
-    const [language] = this.#lang.split("-");
-    return { ...STRINGS.en, ...STRINGS[language], ...this.#own };
-  }
+	connectedCallback() {
+		this.#root.adoptedStyleSheets = [STYLE];
+		this.#build();
+		this.#restart();
+	}
 
-  get #lang() {
-    return this.closest("[lang]")?.lang || document.documentElement.lang || "en";
-  }
+	disconnectedCallback() {
+		this.#end();
+		for (const timer of Object.values(this.#timers)) clearTimeout(timer);
+		this.#entitle(0);
+	}
 
-  connectedCallback() {
-    this.#root.adoptedStyleSheets = [STYLE];
-    this.#build();
-    this.#restart();
-  }
+	attributeChangedCallback(name, old, value) {
+		if (!this.isConnected || old === value || !this.#parts.button) return;
+		if (["server", "user", "token-url"].includes(name)) this.#restart();
+		else this.#build();
+	}
 
-  disconnectedCallback() {
-    this.#end();
-    for (const timer of Object.values(this.#timers)) clearTimeout(timer);
-    this.#entitle(0);
-  }
+	open() {
+		this.#parts.panel?.showPopover();
+	}
 
-  attributeChangedCallback(name, old, value) {
-    if (!this.isConnected || old === value || !this.#parts.button) return;
-    if (["server", "user", "token-url"].includes(name)) this.#restart();
-    else this.#build();
-  }
+	close() {
+		this.#parts.panel?.hidePopover();
+	}
 
-  /** Opens the panel. */
-  open() {
-    this.#parts.panel?.showPopover();
-  }
+	#end() {
+		this.#watch?.abort();
+		if (this.#client && this.#client !== this.#given) this.#client.stop();
+		this.#list?.close();
+		this.#client = this.#list = null;
+	}
 
-  /** Closes the panel. */
-  close() {
-    this.#parts.panel?.hidePopover();
-  }
+	#restart() {
+		if (!this.isConnected) return;
+		this.#end();
+		const server = this.getAttribute("server");
+		const url = this.getAttribute("token-url");
+		if (!this.#given && !(server && url)) return;
+		this.#client = this.#given ?? new TrayClient({
+			server, user: this.getAttribute("user"), token: () => this.#ask(url),
+		});
+		this.#watch = new AbortController();
+		const { signal } = this.#watch;
+		this.#client.addEventListener("tray", () => this.#onTray(), { signal });
+		this.#client.addEventListener("state", () => this.#onState(), { signal });
+		this.#client.addEventListener("items", ({ detail }) => detail === this.#list && this.#draw(), { signal });
+		this.#client.addEventListener("problem", ({ detail }) => this.#toast(detail.detail), { signal });
+		this.#client.start();
+		this.#onTray();
+		if (this.#isOpen) this.#select(this.#tab);
+	}
 
-  // The client.
+	async #ask(url) {
+		const answer = await fetch(url, {
+			credentials: "same-origin", cache: "no-store", signal: AbortSignal.timeout(15_000),
+		});
+		if (!answer.ok) throw new TrayProblem({ status: answer.status, error: "tokenRefused" });
+		return (await answer.json()).token;
+	}
 
-  #end() {
-    this.#watch?.abort();
-    if (this.#client && this.#client !== this.#given) this.#client.stop();
-    this.#list?.close();
-    this.#client = this.#list = null;
-  }
+	#say(name, values = {}) {
+		let text = this.strings[name] ?? "";
+		if (typeof text === "object") text = text[new Intl.PluralRules(this.#lang).select(values.n)] ?? text.other;
+		return text.replace(/\{(\w+)\}/g, (_, key) => values[key] ?? "");
+	}
 
-  #restart() {
-    if (!this.isConnected) return;
-    this.#end();
-    const server = this.getAttribute("server");
-    const url = this.getAttribute("token-url");
-    if (!this.#given && !(server && (url || this.#token))) return;
-    this.#client = this.#given ?? new TrayClient({
-      server, user: this.getAttribute("user"), token: this.#token ?? (() => this.#ask(url)),
-    });
-    this.#watch = new AbortController();
-    const { signal } = this.#watch;
-    this.#client.addEventListener("tray", () => this.#onTray(), { signal });
-    this.#client.addEventListener("state", () => this.#onState(), { signal });
-    this.#client.addEventListener("items", ({ detail }) => detail === this.#list && this.#draw(), { signal });
-    this.#client.addEventListener("problem", ({ detail }) => this.#toast(detail.detail), { signal });
-    this.#client.start();
-    this.#onTray();
-    if (this.#isOpen) this.#select(this.#tab);
-  }
+	#relative(moment) {
+		const seconds = (moment - Date.now()) / 1000;
+		const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 60];
+		return new Intl.RelativeTimeFormat(this.#lang, { numeric: "auto" }).format(Math.trunc(seconds / size), unit);
+	}
 
-  async #ask(url) {
-    const answer = await fetch(url, {
-      credentials: "same-origin", cache: "no-store", headers: { Accept: "application/json" }, signal: AbortSignal.timeout(15_000),
-    });
-    if (!answer.ok) throw new TrayProblem({ status: answer.status, error: "tokenRefused" });
-    return (await answer.json()).token;
-  }
+	#summary({ more, names = [] }) {
+		const said = this.#say("more", { n: more });
+		if (!names.length) return said;
+		const shown = names.length > 3 ? [...names.slice(0, 2), this.#say("others", { n: names.length - 2 })] : names;
+		return this.#say("from", { more: said, names: new Intl.ListFormat(this.#lang.replace(/^en\b.*/, "en-GB")).format(shown) });
+	}
 
-  // Words.
+	get #isOpen() {
+		return this.#parts.panel?.matches(":popover-open") ?? false;
+	}
 
-  #say(name, values = {}) {
-    let text = this.strings[name] ?? "";
-    if (typeof text === "object") text = text[new Intl.PluralRules(this.#lang).select(values.n)] ?? text.other;
-    return text.replace(/\{(\w+)\}/g, (_, key) => values[key] ?? "");
-  }
+	get #tabs() {
+		const own = (this.getAttribute("tabs") ?? "").split(";").filter((text) => text.includes(":")).map((text) => {
+			const [label, names] = text.split(/:(.*)/s);
+			return { label: label.trim(), filter: { category: names.split(",").map((name) => name.trim()).filter(Boolean) } };
+		});
+		return [
+			{ label: this.#say("inbox"), empty: "emptyInbox", filter: {} },
+			{ label: this.#say("unread"), empty: "emptyUnread", filter: { unread: true } },
+			{ label: this.#say("archived"), empty: "emptyArchived", filter: { view: "archived" } },
+			...own,
+		];
+	}
 
-  #relative(moment) {
-    const seconds = (moment - Date.now()) / 1000;
-    const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 60];
-    return new Intl.RelativeTimeFormat(this.#lang, { numeric: "auto" }).format(Math.trunc(seconds / size), unit);
-  }
+	#build() {
+		if (!this.isConnected) return;
+		const wasOpen = this.#isOpen;
+		const p = (this.#parts = {});
+		p.badge = h("span", { class: "badge", part: "badge", "aria-hidden": "true" });
+		p.button = button(null, { class: "bell", part: "button", "aria-haspopup": "dialog", "aria-expanded": "false" },
+			h("slot", { name: "icon" }, drawing()), p.badge);
+		p.live = h("p", { class: "away", role: "status" });
+		p.tabs = h("div", { class: "tabs", part: "tabs", role: "tablist", "aria-label": this.#say("title"), keydown: (event) => this.#turn(event) },
+			this.#tabs.map((tab, index) => button(() => this.#select(index), {
+				role: "tab", part: "tab", id: `tab${index}`, "aria-controls": "body" }, tab.label)));
+		p.banner = h("div", { class: "banner", part: "banner", hidden: true });
+		p.fresh = button(() => this.#showNew(), { class: "new", part: "new", hidden: true });
+		p.back = button(() => this.#openThread(), { class: "link", hidden: true }, this.#say("back"));
+		p.all = button(() => this.#markAll(), { class: "link", part: "mark-all" });
+		p.feed = h("div", { role: "feed", part: "list", "aria-label": this.#say("title"), keydown: (event) => this.#move(event) });
+		p.note = h("div", { part: "note" });
+		p.body = h("div", { class: "body", id: "body", role: "tabpanel", scroll: () => this.#scrolled() },
+			p.fresh, h("div", { class: "bar" }, p.back, p.all), p.feed, p.note);
+		p.toast = h("div", { class: "toast", part: "toast", role: "status", hidden: true });
+		p.menu = h("div", { class: "menu", part: "menu", popover: "auto", role: "menu", keydown: (event) => this.#step(event) });
+		p.panel = h("div", {
+			class: "panel", part: "panel", role: "dialog", popover: "auto", "aria-labelledby": "name", tabindex: "-1",
+			beforetoggle: (event) => event.target === p.panel && this.#toggled(event.newState === "open"),
+			toggle: (event) => event.target === p.panel && event.newState === "open" && (this.#place(), this.#selected.focus()),
+		}, h("header", { part: "header" }, h("b", { id: "name" }, this.#say("title")),
+			button(() => this.close(), { "aria-label": this.#say("close") }, "✕")),
+		p.tabs, p.banner, p.body, p.toast, p.menu);
+		p.button.popoverTargetElement = p.panel;
+		this.#nodes.clear();
+		this.#root.replaceChildren(p.button, p.panel, p.live);
+		this.#onTray();
+		if (wasOpen) this.open();
+	}
 
-  #summary({ more, names = [] }) {
-    const said = this.#say("more", { n: more });
-    if (!names.length) return said;
-    const shown = names.length > 3 ? [...names.slice(0, 2), this.#say("others", { n: names.length - 2 })] : names;
-    return this.#say("from", { more: said, names: new Intl.ListFormat(this.#lang).format(shown) });
-  }
+	#toggled(isOpen) {
+		const p = this.#parts;
+		p.button.setAttribute("aria-expanded", String(isOpen));
+		clearInterval(this.#timers.clock);
+		if (!isOpen) {
+			removeEventListener("resize", this.#place);
+			return;
+		}
+		addEventListener("resize", this.#place);
+		this.#timers.clock = setInterval(() => this.#tick(), 30_000);
+		this.#thread = undefined;
+		this.#select(this.#tab);
+		this.#onState();
+		this.#wantsSee = !this.#client?.tray;
+		if (!this.#wantsSee) this.#try(this.#client?.see());
+	}
 
-  // The frame.
+	get #isRtl() {
+		return getComputedStyle(this).direction === "rtl";
+	}
 
-  get #isOpen() {
-    return this.#parts.panel?.matches(":popover-open") ?? false;
-  }
+	// Puts a popover where its button ends, within the page: the button's lower edge.
+	#align(popover, button) {
+		const { left, right, bottom } = button.getBoundingClientRect();
+		const width = popover.offsetWidth;
+		const start = this.#isRtl ? left : right - width;
+		popover.style.left = `${Math.max(0, Math.min(start, document.documentElement.clientWidth - width))}px`;
+		return bottom;
+	}
 
-  get #tabs() {
-    const own = (this.getAttribute("tabs") ?? "").split(";").filter((text) => text.includes(":")).map((text) => {
-      const [label, names] = text.split(/:(.*)/s);
-      return { label: label.trim(), filter: { category: names.split(",").map((name) => name.trim()).filter(Boolean) } };
-    });
-    return [
-      { label: this.#say("inbox"), empty: "emptyInbox", filter: {} },
-      { label: this.#say("unread"), empty: "emptyUnread", filter: { unread: true } },
-      { label: this.#say("archived"), empty: "emptyArchived", filter: { view: "archived" } },
-      ...own,
-    ];
-  }
+	#place = () => {
+		const { button, panel } = this.#parts;
+		const bottom = this.#align(panel, button) + 6;
+		const isBelow = bottom < innerHeight * 0.6;
+		const space = isBelow ? bottom : innerHeight - bottom + 12 + button.offsetHeight;
+		panel.style.top = isBelow ? `${space}px` : "auto";
+		panel.style.bottom = isBelow ? "auto" : `${space}px`;
+		panel.style.maxHeight = `${innerHeight - space - 8}px`;
+	};
 
-  #build() {
-    if (!this.isConnected) return;
-    const wasOpen = this.#isOpen;
-    const click = (work) => ({ type: "button", click: work });
-    const p = (this.#parts = {});
-    p.badge = h("span", { class: "badge", part: "badge", "aria-hidden": "true" });
-    p.button = h("button", { type: "button", class: "bell", part: "button", "aria-haspopup": "dialog", "aria-expanded": "false" },
-      h("slot", { name: "icon" }, drawing()), p.badge);
-    p.live = h("p", { class: "away", role: "status" });
-    p.tabs = h("div", { class: "tabs", part: "tabs", role: "tablist", "aria-label": this.#say("title"), keydown: (event) => this.#turn(event) },
-      this.#tabs.map((tab, index) => h("button", {
-        ...click(() => this.#select(index)), role: "tab", part: "tab", id: `tab${index}`, "aria-controls": "body" }, tab.label)));
-    p.banner = h("div", { class: "banner", part: "banner", hidden: true });
-    p.fresh = h("button", { ...click(() => this.#showNew()), class: "new", part: "new", hidden: true });
-    p.back = h("button", { ...click(() => this.#openThread()), class: "link", hidden: true }, this.#say("back"));
-    p.all = h("button", { ...click(() => this.#markAll()), class: "link", part: "mark-all" });
-    p.feed = h("div", { role: "feed", part: "list", "aria-label": this.#say("title"), keydown: (event) => this.#move(event) });
-    p.note = h("div", { part: "note" });
-    p.body = h("div", { class: "body", id: "body", role: "tabpanel", scroll: () => this.#scrolled() },
-      p.fresh, h("div", { class: "bar" }, p.back, p.all), p.feed, p.note);
-    p.toast = h("div", { class: "toast", part: "toast", role: "status", hidden: true });
-    p.menu = h("div", { class: "menu", part: "menu", popover: "auto", role: "menu", keydown: (event) => this.#step(event) });
-    p.panel = h("div", {
-      class: "panel", part: "panel", role: "dialog", popover: "auto", "aria-labelledby": "name", tabindex: "-1",
-      beforetoggle: (event) => event.target === p.panel && this.#toggled(event.newState === "open"),
-      toggle: (event) => event.target === p.panel && event.newState === "open" && this.#selected.focus(),
-      focusout: ({ relatedTarget: to }) => to && to !== p.button && !p.panel.contains(to) && !this.#root.contains(to) && this.close(),
-    }, h("header", { part: "header" }, h("b", { id: "name" }, this.#say("title")),
-      h("button", { ...click(() => this.close()), "aria-label": this.#say("close") }, "✕")),
-    p.tabs, p.banner, p.body, p.toast, p.menu);
-    p.button.popoverTargetElement = p.panel;
-    this.#nodes.clear();
-    this.#root.replaceChildren(p.button, p.panel, p.live);
-    this.#onTray();
-    if (wasOpen) this.open();
-  }
+	get #selected() {
+		return this.#parts.tabs.children[this.#tab];
+	}
 
-  #toggled(isOpen) {
-    const p = this.#parts;
-    p.button.setAttribute("aria-expanded", String(isOpen));
-    clearInterval(this.#timers.clock);
-    if (!isOpen) {
-      removeEventListener("resize", this.#place);
-      return;
-    }
-    this.#place();
-    addEventListener("resize", this.#place);
-    this.#timers.clock = setInterval(() => this.#tick(), 30_000);
-    this.#thread = undefined;
-    this.#select(this.#tab);
-    this.#onState();
-    this.#wantsSee = !this.#client?.tray;
-    if (!this.#wantsSee) this.#try(this.#client?.see());
-  }
+	#select(index) {
+		this.#tab = Math.min(index, this.#tabs.length - 1);
+		[...this.#parts.tabs.children].forEach((tab, at) => {
+			tab.setAttribute("aria-selected", String(at === this.#tab));
+			tab.tabIndex = at === this.#tab ? 0 : -1;
+		});
+		this.#parts.body.setAttribute("aria-labelledby", this.#selected.id);
+		this.#open();
+	}
 
-  #place = () => {
-    const { button, panel } = this.#parts;
-    const { style } = panel;
-    const box = button.getBoundingClientRect();
-    const [wide, high] = [document.documentElement.clientWidth, innerHeight];
-    const width = Math.min(parseFloat(getComputedStyle(panel).width) || 400, wide);
-    const start = getComputedStyle(this).direction === "rtl" ? box.left : box.right - width;
-    const isBelow = box.bottom < high * 0.6;
-    style.left = `${Math.max(0, Math.min(start, wide - width - 8))}px`;
-    style.top = isBelow ? `${Math.max(8, box.bottom + 6)}px` : "auto";
-    style.bottom = isBelow ? "auto" : `${Math.max(8, high - box.top + 6)}px`;
-    style.maxHeight = `${isBelow ? high - Math.max(8, box.bottom) - 14 : box.top - 14}px`;
-  };
+	#turn(event) {
+		const tabs = [...this.#parts.tabs.children];
+		const [next, last] = this.#isRtl ? ["ArrowLeft", "ArrowRight"] : ["ArrowRight", "ArrowLeft"];
+		const to = steps(event, tabs, this.#selected, next, last);
+		if (!to) return;
+		this.#select(tabs.indexOf(to));
+		to.focus();
+	}
 
-  get #selected() {
-    return this.#parts.tabs.children[this.#tab];
-  }
+	#openThread(thread) {
+		this.#thread = thread;
+		this.#open();
+		this.#selected.focus();
+	}
 
-  #select(index) {
-    this.#tab = Math.min(index, this.#tabs.length - 1);
-    [...this.#parts.tabs.children].forEach((tab, at) => {
-      tab.setAttribute("aria-selected", String(at === this.#tab));
-      tab.tabIndex = at === this.#tab ? 0 : -1;
-    });
-    this.#parts.body.setAttribute("aria-labelledby", this.#selected.id);
-    this.#open();
-  }
+	#open() {
+		this.#list?.close();
+		this.#list = null;
+		this.#active = 0;
+		this.#failed = null;
+		this.#nodes.clear();
+		this.#parts.feed.replaceChildren();
+		this.#parts.body.scrollTop = 0;
+		if (this.#client) {
+			const { filter } = this.#tabs[this.#tab];
+			const isGrouped = this.hasAttribute("group") && this.#tab === 0;
+			if (isGrouped && this.#thread === undefined) this.#list = new Groups(this.#client, () => this.#draw());
+			else this.#list = this.#client.inbox({ pageSize: 30, ...filter, ...(isGrouped && { thread: this.#thread }) });
+			this.#load();
+		}
+		this.#draw();
+	}
 
-  #turn(event) {
-    const size = this.#tabs.length;
-    const forward = getComputedStyle(this).direction === "rtl" ? -1 : 1;
-    const to = { ArrowRight: this.#tab + forward, ArrowLeft: this.#tab - forward, Home: 0, End: size - 1 }[event.key];
-    if (to === undefined) return;
-    event.preventDefault();
-    this.#select((to + size) % size);
-    this.#selected.focus();
-  }
+	async #load(isAnew = false) {
+		const list = this.#list;
+		if (!list || this.#isLoading === list) return;
+		this.#isLoading = list;
+		this.#failed = null;
+		clearTimeout(this.#timers.loading);
+		this.#timers.loading = setTimeout(() => {
+			if (this.#isLoading !== list || list.asOf) return;
+			this.#failed = new TrayProblem();
+			this.#draw();
+		}, LOADING_TIME);
+		try {
+			await (isAnew ? list.refresh() : list.loadMore());
+		} catch (problem) {
+			if (list === this.#list) this.#failed = problem;
+		}
+		if (list !== this.#list) return;
+		this.#isLoading = false;
+		this.#draw();
+	}
 
-  // The list.
+	#draw() {
+		this.#frame ||= requestAnimationFrame(() => {
+			this.#frame = 0;
+			this.#drawList();
+		});
+	}
 
-  #openThread(thread) {
-    this.#thread = thread;
-    this.#open();
-    this.#selected.focus();
-  }
+	#drawList() {
+		const { feed, note, fresh, back, body } = this.#parts;
+		const list = this.#list;
+		const items = list?.items ?? [];
+		const wanted = new Set(items.map((item) => item.seq));
+		const focused = feed.contains(this.#root.activeElement) ? this.#root.activeElement.closest("article") : null;
+		const place = focused ? [...feed.children].indexOf(focused) : 0;
+		for (const [seq, { node }] of this.#nodes) {
+			if (wanted.has(seq)) continue;
+			node.remove();
+			this.#nodes.delete(seq);
+		}
+		let at = feed.firstChild;
+		items.forEach((item, index) => {
+			const node = this.#node(item);
+			if (node === at) at = at.nextSibling;
+			else feed.insertBefore(node, at);
+			node.setAttribute("aria-posinset", index + 1);
+			node.setAttribute("aria-setsize", list.end ? items.length : -1);
+		});
+		feed.hidden = !items.length;
+		back.hidden = this.#thread === undefined;
+		fresh.hidden = !list?.waiting;
+		fresh.textContent = this.#say("waiting", { n: list?.waiting });
+		if (focused && !focused.isConnected) this.#focus(feed.children[Math.min(place, feed.children.length - 1)] ?? this.#selected);
+		else this.#rove();
+		note.replaceChildren(...this.#notes(list, items));
+		if (list?.asOf && !list.end && !this.#failed && body.scrollHeight <= body.clientHeight + 200) this.#load();
+	}
 
-  #open() {
-    this.#list?.close();
-    this.#list = null;
-    this.#active = 0;
-    this.#failed = null;
-    this.#nodes.clear();
-    this.#parts.feed.replaceChildren();
-    this.#parts.body.scrollTop = 0;
-    if (this.#client) {
-      const { filter } = this.#tabs[this.#tab];
-      const isGrouped = this.hasAttribute("group") && this.#tab === 0;
-      if (isGrouped && this.#thread === undefined) this.#list = new Groups(this.#client, () => this.#draw());
-      else this.#list = this.#client.inbox({ pageSize: 30, ...filter, ...(isGrouped && { thread: this.#thread }) });
-      this.#load();
-    }
-    this.#draw();
-  }
+	#notes(list, items) {
+		const text = (name) => h("p", { class: "note" }, this.#say(name));
+		if (this.#failed) {
+			const isRefused = this.#client?.state === "refused";
+			return [text(isRefused ? "refused" : "failed"), h("p", { class: "note" }, this.#again())];
+		}
+		if (list && !list.asOf) {
+			return [h("p", { class: "away" }, this.#say("loading")), ...[1, 2, 3].map(() => h("div", { class: "bone", "aria-hidden": "true" }))];
+		}
+		if (items.length) return list.end ? [text("end")] : [];
+		return [h("slot", { name: "empty" }, text(this.#tabs[this.#tab].empty ?? "emptyInbox"))];
+	}
 
-  async #load(isAnew = false) {
-    const list = this.#list;
-    if (!list || this.#isLoading === list) return;
-    this.#isLoading = list;
-    this.#failed = null;
-    clearTimeout(this.#timers.loading);
-    this.#timers.loading = setTimeout(() => {
-      if (this.#isLoading !== list || list.asOf) return;
-      this.#failed = new TrayProblem();
-      this.#draw();
-    }, LOADING_TIME);
-    try {
-      await (isAnew ? list.refresh() : list.loadMore());
-    } catch (problem) {
-      if (list === this.#list) this.#failed = problem;
-    }
-    if (list !== this.#list) return;
-    this.#isLoading = false;
-    this.#draw();
-  }
+	#again() {
+		return button(() => {
+			this.#client?.retry();
+			this.#isLoading = false;
+			this.#load(Boolean(this.#list?.asOf));
+			this.#draw();
+		}, { class: "link" }, this.#say("retry"));
+	}
 
-  #draw() {
-    this.#frame ||= requestAnimationFrame(() => {
-      this.#frame = 0;
-      this.#drawList();
-    });
-  }
+	#node(item) {
+		const known = this.#nodes.get(item.seq);
+		if (known?.item === item) return known.node;
+		const node = known?.node ?? h("article", {
+			tabindex: "-1", part: "item",
+			click: (event) => event.composedPath().some((part) => part.localName === "button" || part.localName === "a") || this.#visit(item.seq),
+		});
+		const hadFocus = node !== this.#root.activeElement && node.contains(this.#root.activeElement);
+		const title = item.title || item.body?.split("\n")[0] || this.#say("title");
+		const level = ["critical", "timeSensitive"].includes(item.level) ? item.level : "";
+		node.className = `${item.read ? "" : "unread"} ${level}`;
+		node.setAttribute("aria-labelledby", `title${item.seq}`);
+		const moment = new Date(item.occurredAt ?? item.recordedAt);
+		const drawn = this.renderItem?.(item);
+		const dots = button((event) => this.#openMenu(item.seq, event.currentTarget), {
+			class: "dots", part: "menu-button", "aria-haspopup": "menu", "aria-label": this.#say("menu", { title }), tabindex: "-1",
+		}, "⋯");
+		node.replaceChildren(...[
+			!item.read && h("span", { class: "dot", "aria-hidden": "true" }),
+			h("div", { class: drawn ? "away" : "title", part: "title", id: `title${item.seq}`, dir: "auto" }, title),
+			drawn ?? [
+				item.title && item.body && h("div", { class: "text", part: "body", dir: "auto" }, item.body),
+				h("div", { class: "meta", part: "meta" },
+					level && h("span", { class: "level", part: "level" }, this.#say(level)),
+					h("time", { datetime: moment.toISOString(), title: moment.toLocaleString(this.#lang) }, this.#relative(moment)),
+					!item.read && h("span", { class: "away" }, ` ${this.#say("isUnread")}`)),
+			],
+			item.group?.more > 0 && button(() => this.#openThread(item.thread ?? null), { class: "link more", part: "more" }, this.#summary(item.group)),
+			dots,
+		].flat().filter(Boolean));
+		this.#nodes.set(item.seq, { item, node });
+		if (hadFocus) dots.focus();
+		return node;
+	}
 
-  #drawList() {
-    const { feed, note, fresh, back, body } = this.#parts;
-    const list = this.#list;
-    const items = list?.items ?? [];
-    const wanted = new Set(items.map((item) => item.seq));
-    const focused = feed.contains(this.#root.activeElement) ? this.#root.activeElement.closest("article") : null;
-    const place = focused ? [...feed.children].indexOf(focused) : 0;
-    for (const [seq, { node }] of this.#nodes) {
-      if (wanted.has(seq)) continue;
-      node.remove();
-      this.#nodes.delete(seq);
-    }
-    let at = feed.firstChild;
-    items.forEach((item, index) => {
-      const node = this.#node(item);
-      if (node === at) at = at.nextSibling;
-      else feed.insertBefore(node, at);
-      node.setAttribute("aria-posinset", index + 1);
-      node.setAttribute("aria-setsize", list.end ? items.length : -1);
-    });
-    feed.hidden = !items.length;
-    back.hidden = this.#thread === undefined;
-    fresh.hidden = !list?.waiting;
-    fresh.textContent = this.#say("waiting", { n: list?.waiting });
-    if (focused && !focused.isConnected) this.#focus(feed.children[Math.min(place, feed.children.length - 1)] ?? this.#selected);
-    else this.#rove();
-    note.replaceChildren(...this.#notes(list, items));
-    if (list?.asOf && !list.end && !this.#failed && body.scrollHeight <= body.clientHeight + 200) this.#load();
-  }
+	#tick() {
+		for (const time of this.#parts.feed.querySelectorAll("time")) time.textContent = this.#relative(new Date(time.dateTime));
+	}
 
-  #notes(list, items) {
-    const text = (name) => h("p", { class: "note" }, this.#say(name));
-    if (this.#failed) {
-      const isRefused = this.#client?.state === "refused";
-      return [text(isRefused ? "refused" : "failed"), h("p", { class: "note" }, this.#again())];
-    }
-    if (list && !list.asOf) {
-      return [h("p", { class: "away" }, this.#say("loading")), ...[1, 2, 3].map(() => h("div", { class: "bone", "aria-hidden": "true" }))];
-    }
-    if (items.length) return list.end ? [text("end")] : [];
-    return [h("slot", { name: "empty" }, text(this.#tabs[this.#tab].empty ?? "emptyInbox"))];
-  }
+	#scrolled() {
+		const { body } = this.#parts;
+		if (!this.#list) return;
+		this.#list.hold = body.scrollTop > 40;
+		if (!this.#list.hold && this.#list.waiting) this.#list.showNew();
+		if (this.#list.asOf && !this.#failed && body.scrollTop + body.clientHeight * 2 > body.scrollHeight && !this.#list.end) this.#load();
+	}
 
-  #again() {
-    return h("button", { type: "button", class: "link", click: () => {
-      this.#client?.retry();
-      this.#isLoading = false;
-      this.#load(Boolean(this.#list?.asOf));
-      this.#draw();
-    } }, this.#say("retry"));
-  }
+	#showNew() {
+		this.#parts.body.scrollTop = 0;
+		this.#list.hold = false;
+		this.#list.showNew();
+		this.#drawList();
+		this.#focus(this.#parts.feed.firstChild);
+	}
 
-  #node(item) {
-    const known = this.#nodes.get(item.seq);
-    if (known?.item === item) return known.node;
-    const node = known?.node ?? h("article", {
-      tabindex: "-1", part: "item",
-      click: (event) => event.composedPath().some((part) => part.localName === "button" || part.localName === "a") || this.#visit(item.seq),
-    });
-    const hadFocus = node !== this.#root.activeElement && node.contains(this.#root.activeElement);
-    const title = item.title || item.body?.split("\n")[0] || this.#say("untitled");
-    const level = ["critical", "timeSensitive"].includes(item.level) ? item.level : "";
-    node.className = `${item.read ? "" : "unread"} ${level}`;
-    node.setAttribute("aria-labelledby", `title${item.seq}`);
-    const moment = new Date(item.occurredAt ?? item.recordedAt);
-    const drawn = this.renderItem?.(item);
-    const dots = h("button", {
-      type: "button", class: "dots", part: "menu-button", "aria-haspopup": "menu", "aria-label": this.#say("menu", { title }), tabindex: "-1",
-      click: (event) => this.#openMenu(item.seq, event.currentTarget),
-    }, "⋯");
-    node.replaceChildren(...[
-      !item.read && h("span", { class: "dot", "aria-hidden": "true" }),
-      h("div", { class: drawn ? "away" : "title", part: "title", id: `title${item.seq}`, dir: "auto" }, title),
-      drawn ?? [
-        item.title && item.body && h("div", { class: "text", part: "body", dir: "auto" }, item.body),
-        h("div", { class: "meta", part: "meta" },
-          level && h("span", { class: "level", part: "level" }, this.#say(level)),
-          h("time", { datetime: moment.toISOString(), title: moment.toLocaleString(this.#lang) }, this.#relative(moment)),
-          !item.read && h("span", { class: "away" }, ` ${this.#say("isUnread")}`)),
-      ],
-      item.group?.more > 0 && h("button", {
-        type: "button", class: "link more", part: "more", click: () => this.#openThread(item.thread ?? null) }, this.#summary(item.group)),
-      dots,
-    ].flat().filter(Boolean));
-    this.#nodes.set(item.seq, { item, node });
-    if (hadFocus) dots.focus();
-    return node;
-  }
+	// One article, and its menu button, is in the order of Tab.
+	#rove() {
+		const articles = [...this.#parts.feed.children];
+		const active = this.#nodes.get(this.#active)?.node ?? articles[0];
+		for (const node of articles) {
+			const index = node === active ? 0 : -1;
+			if (node.tabIndex === index) continue;
+			node.tabIndex = index;
+			for (const button of node.querySelectorAll(":scope > button")) button.tabIndex = index;
+		}
+	}
 
-  #tick() {
-    for (const time of this.#parts.feed.querySelectorAll("time")) time.textContent = this.#relative(new Date(time.dateTime));
-  }
+	#focus(node) {
+		for (const [seq, known] of this.#nodes) if (known.node === node) this.#active = seq;
+		this.#rove();
+		node?.focus();
+	}
 
-  #scrolled() {
-    const { body } = this.#parts;
-    if (!this.#list) return;
-    this.#list.hold = body.scrollTop > 40;
-    if (!this.#list.hold && this.#list.waiting) this.#list.showNew();
-    if (this.#list.asOf && !this.#failed && body.scrollTop + body.clientHeight * 2 > body.scrollHeight && !this.#list.end) this.#load();
-  }
+	#move(event) {
+		const node = event.target.closest("article");
+		const articles = [...this.#parts.feed.children];
+		if (event.key === "Enter" && event.target === node) {
+			event.preventDefault();
+			for (const [seq, known] of this.#nodes) if (known.node === node) this.#visit(seq);
+			return;
+		}
+		const to = steps(event, articles, node);
+		if (to) this.#focus(to);
+	}
 
-  #showNew() {
-    this.#parts.body.scrollTop = 0;
-    this.#list.hold = false;
-    this.#list.showNew();
-    this.#drawList();
-    this.#focus(this.#parts.feed.firstChild);
-  }
+	#item(seq) {
+		return this.#nodes.get(seq)?.item;
+	}
 
-  // One article, and its menu button, is in the order of Tab.
-  #rove() {
-    const articles = [...this.#parts.feed.children];
-    const active = this.#nodes.get(this.#active)?.node ?? articles[0];
-    for (const node of articles) {
-      const index = node === active ? 0 : -1;
-      if (node.tabIndex === index) continue;
-      node.tabIndex = index;
-      for (const button of node.querySelectorAll(":scope > button")) button.tabIndex = index;
-    }
-  }
+	async #try(promise) {
+		const result = await Promise.resolve(promise).catch(() => null);
+		if (result && this.#list instanceof Groups) this.#list.refresh().catch(() => {});
+		return result;
+	}
 
-  #focus(node) {
-    for (const [seq, known] of this.#nodes) if (known.node === node) this.#active = seq;
-    this.#rove();
-    node?.focus();
-  }
+	async #visit(seq) {
+		const { group, ...item } = this.#item(seq);
+		const marked = item.read ? null : this.#try(this.#client.mark("read", seq));
+		const isOn = this.dispatchEvent(new CustomEvent("traylog-open", { bubbles: true, composed: true, cancelable: true, detail: item }));
+		const link = isOn && safeLink(item.data?.url, (this.getAttribute("link-origins") ?? "").split(/\s+/));
+		if (!link) return;
+		await Promise.race([marked, new Promise((go) => setTimeout(go, 1000))]);
+		location.assign(link);
+	}
 
-  #move(event) {
-    const node = event.target.closest("article");
-    const articles = [...this.#parts.feed.children];
-    const at = articles.indexOf(node);
-    if (event.key === "Enter" && event.target === node) {
-      event.preventDefault();
-      for (const [seq, known] of this.#nodes) if (known.node === node) this.#visit(seq);
-      return;
-    }
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + 5, PageUp: at - 5, Home: 0, End: articles.length - 1 }[event.key];
-    if (to === undefined) return;
-    event.preventDefault();
-    this.#focus(articles[Math.max(0, Math.min(to, articles.length - 1))]);
-  }
+	async #markAll() {
+		const n = this.#client.tray.unread;
+		const result = await this.#try(this.#client.markAll("read"));
+		if (result?.seq) this.#toast(this.#say("marked", { n }), () => this.#client.undo(result.seq));
+	}
 
-  // What one does.
+	#toast(text, undo) {
+		const { toast } = this.#parts;
+		clearTimeout(this.#timers.toast);
+		const hide = () => {
+			const hadFocus = toast.contains(this.#root.activeElement);
+			toast.hidden = true;
+			if (hadFocus) this.#selected.focus();
+		};
+		toast.hidden = false;
+		toast.replaceChildren(h("span", {}, text));
+		if (undo) toast.append(button(() => (hide(), this.#try(undo())), { class: "link", part: "undo" }, this.#say("undo")));
+		this.#timers.toast = setTimeout(hide, UNDO_TIME);
+	}
 
-  #item(seq) {
-    return this.#nodes.get(seq)?.item;
-  }
+	#openMenu(seq, opener) {
+		const item = this.#item(seq);
+		const { menu } = this.#parts;
+		const { client } = this;
+		const act = async (work, undo) => {
+			const result = await this.#try(work);
+			if (result?.seq && undo) this.#toast(this.#say("done"), () => undo(result.seq));
+		};
+		const mark = (as, canUndo) => () => act(client.mark(as, seq), canUndo && ((event) => client.undo(event)));
+		const snooze = (until) => () => act(client.snooze(seq, until), () => client.wake(seq));
+		const { thread } = item;
+		const mute = () => act(client.mute({ thread }), () => client.unmute({ thread }));
+		const pick = () => {
+			const input = h("input", { type: "datetime-local" });
+			const done = () => new Date(input.value) > new Date() && (close(), snooze(new Date(input.value))());
+			menu.setAttribute("role", "group");
+			menu.replaceChildren(h("label", {}, this.#say("date"), " ", input), button(done, {}, this.#say("snooze")));
+			input.focus();
+		};
+		const close = () => {
+			menu.hidePopover();
+			opener.focus();
+		};
+		const show = (entries) => {
+			menu.replaceChildren(...entries.filter(Boolean).map(([name, work, stays]) => button(() => (stays || close(), work()), {
+				role: "menuitem", part: "menu-item", tabindex: "-1" }, this.#say(name))));
+			menu.firstChild.focus();
+		};
+		const later = () => show([
+			["hour", () => snooze(new Date(Date.now() + 3_600_000))()],
+			new Date().getHours() < 18 && ["evening", snooze(dayAt(0, 18))],
+			["tomorrow", snooze(dayAt(1, 9))],
+			["week", snooze(dayAt(((8 - new Date().getDay()) % 7) || 7, 9))],
+			["date", pick, true],
+		]);
+		menu.setAttribute("role", "menu");
+		menu.setAttribute("aria-label", opener.getAttribute("aria-label"));
+		menu.showPopover();
+		show([
+			item.read ? ["unreadAgain", mark("unread")] : ["read", mark("read")],
+			item.archived ? ["unarchive", mark("unarchived")] : ["archive", mark("archived", true)],
+			["snooze", later, true],
+			thread && ["mute", mute],
+			["delete", mark("deleted", true)],
+		]);
+		const bottom = this.#align(menu, opener);
+		menu.style.top = `${Math.max(0, Math.min(bottom, innerHeight - menu.offsetHeight))}px`;
+	}
 
-  /** Waits for a write; the client tells what went wrong. */
-  async #try(promise) {
-    const result = await Promise.resolve(promise).catch(() => null);
-    if (result && this.#list instanceof Groups) this.#list.refresh().catch(() => {});
-    return result;
-  }
+	#step(event) {
+		const entries = [...this.#parts.menu.querySelectorAll("[role=menuitem]")];
+		event.stopPropagation();
+		if (event.key === "Tab" && entries.length) this.#parts.menu.hidePopover();
+		const to = steps(event, entries, this.#root.activeElement);
+		if (to) to.focus();
+	}
 
-  async #visit(seq) {
-    const { group, ...item } = this.#item(seq);
-    const marked = item.read ? null : this.#try(this.#client.mark("read", seq));
-    const isOn = this.dispatchEvent(new CustomEvent("traylog-open", { bubbles: true, composed: true, cancelable: true, detail: item }));
-    const link = isOn && safeLink(item.data?.url, (this.getAttribute("link-origins") ?? "").split(/\s+/));
-    if (!link) return;
-    await Promise.race([marked, new Promise((go) => setTimeout(go, 1000))]);
-    location.assign(link);
-  }
+	#onTray() {
+		const p = this.#parts;
+		const tray = this.#client?.tray;
+		if (!p.button) return;
+		const isUnread = this.getAttribute("count") === "unread";
+		const n = (isUnread ? tray?.unread : tray?.unseen) ?? 0;
+		const said = n ? this.#say(isUnread ? "count" : "unseen", { n }) : this.#say("nothing");
+		p.badge.hidden = !n;
+		p.badge.textContent = n > 999 ? "999+" : n || "";
+		p.button.setAttribute("aria-label", `${this.#say("title")}, ${said}`);
+		this.#tabs.forEach(({ label, filter }, index) => {
+			const names = [filter.category ?? []].flat();
+			const count = filter.unread ? tray?.unread : names.reduce((sum, name) => sum + (tray?.categories[name]?.unread ?? 0), 0);
+			p.tabs.children[index].textContent = count ? `${label} ${count}` : label;
+		});
+		p.all.hidden = !tray?.unread;
+		p.all.textContent = this.#say("markAll", { n: tray?.unread });
+		this.#entitle(n);
+		if (!tray) return;
+		this.#asOf = new Date();
+		this.#tell(n);
+		if (this.#wantsSee && this.#isOpen) {
+			this.#wantsSee = false;
+			this.#try(this.#client.see());
+		}
+		if (this.#isOpen && this.#list instanceof Groups) {
+			clearTimeout(this.#timers.groups);
+			this.#timers.groups = setTimeout(() => this.#load(true), 300);
+		}
+	}
 
-  async #markAll() {
-    const n = this.#client.tray.unread;
-    const result = await this.#try(this.#client.markAll("read"));
-    if (result?.seq) this.#toast(this.#say("marked", { n }), () => this.#client.undo(result.seq));
-  }
+	#tell(n) {
+		if (n > this.#told) {
+			this.#timers.tell ??= setTimeout(() => {
+				this.#timers.tell = undefined;
+				this.#parts.live.textContent = this.#parts.button.getAttribute("aria-label");
+			}, 1500);
+		}
+		this.#told = n;
+	}
 
-  #toast(text, undo) {
-    const { toast } = this.#parts;
-    clearTimeout(this.#timers.toast);
-    const hide = () => {
-      const hadFocus = toast.contains(this.#root.activeElement);
-      toast.hidden = true;
-      if (hadFocus) this.#selected.focus();
-    };
-    toast.hidden = false;
-    toast.replaceChildren(h("span", {}, text));
-    if (undo) toast.append(h("button", { type: "button", class: "link", part: "undo", click: () => (hide(), this.#try(undo())) }, this.#say("undo")));
-    this.#timers.toast = setTimeout(hide, UNDO_TIME);
-  }
+	#entitle(n) {
+		if (this.hasAttribute("badge")) navigator.setAppBadge?.(n).catch(() => {});
+		if (!this.hasAttribute("page-title") && !this.#title) return;
+		const plain = document.title.startsWith(this.#title) ? document.title.slice(this.#title.length) : document.title;
+		this.#title = n && this.hasAttribute("page-title") ? `(${n}) ` : "";
+		if (document.title !== this.#title + plain) document.title = this.#title + plain;
+	}
 
-  #openMenu(seq, button) {
-    const item = this.#item(seq);
-    const { menu } = this.#parts;
-    const { client } = this;
-    const mark = (as, said) => async () => {
-      const result = await this.#try(client.mark(as, seq));
-      if (said && result?.seq) this.#toast(this.#say(said), () => client.undo(result.seq));
-    };
-    const snooze = (until) => async () => {
-      if (await this.#try(client.snooze(seq, until))) this.#toast(this.#say("snoozedOne"), () => client.wake(seq));
-    };
-    const what = item.thread !== undefined ? { thread: item.thread } : { category: item.category };
-    const mute = async () => {
-      if (await this.#try(client.mute(what))) this.#toast(this.#say("mutedOne"), () => client.unmute(what));
-    };
-    const pick = () => {
-      const input = h("input", { type: "datetime-local" });
-      const done = () => new Date(input.value) > new Date() && (close(), snooze(new Date(input.value))());
-      menu.setAttribute("role", "group");
-      menu.replaceChildren(h("label", {}, this.#say("until"), " ", input), h("button", { type: "button", click: done }, this.#say("set")));
-      input.focus();
-    };
-    const close = () => {
-      menu.hidePopover();
-      button.focus();
-    };
-    const show = (entries) => {
-      menu.replaceChildren(...entries.filter(Boolean).map(([name, work, stays]) => h("button", {
-        type: "button", role: "menuitem", part: "menu-item", tabindex: "-1", "aria-haspopup": stays && "menu",
-        click: () => (stays || close(), work()) }, this.#say(name))));
-      menu.firstChild.focus();
-    };
-    const later = () => show([
-      ["hour", () => snooze(new Date(Date.now() + 3_600_000))()],
-      new Date().getHours() < 18 && ["evening", snooze(evening(0, 18))],
-      ["tomorrow", snooze(evening(1, 9))],
-      ["week", snooze(evening(((8 - new Date().getDay()) % 7) || 7, 9))],
-      ["date", pick, true],
-    ]);
-    menu.setAttribute("role", "menu");
-    menu.setAttribute("aria-label", button.getAttribute("aria-label"));
-    menu.showPopover();
-    show([
-      item.read ? ["unreadAgain", mark("unread")] : ["read", mark("read")],
-      item.archived ? ["unarchive", mark("unarchived")] : ["archive", mark("archived", "archivedOne")],
-      ["snooze", later, true],
-      (what.thread ?? what.category) && [what.thread ? "mute" : "muteCategory", mute],
-      ["delete", mark("deleted", "deletedOne")],
-    ]);
-    const box = button.getBoundingClientRect();
-    const [wide, high] = [document.documentElement.clientWidth, innerHeight];
-    const start = getComputedStyle(this).direction === "rtl" ? box.left : box.right - menu.offsetWidth;
-    menu.style.left = `${Math.max(4, Math.min(start, wide - menu.offsetWidth - 4))}px`;
-    menu.style.top = `${Math.max(4, Math.min(box.bottom, high - menu.offsetHeight - 4))}px`;
-  }
-
-  #step(event) {
-    const entries = [...this.#parts.menu.querySelectorAll("[role=menuitem]")];
-    const at = entries.indexOf(this.#root.activeElement);
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
-    event.stopPropagation();
-    if (event.key === "Tab" && entries.length) this.#parts.menu.hidePopover();
-    if (to === undefined || !entries.length) return;
-    event.preventDefault();
-    entries.at(to % entries.length).focus();
-  }
-
-  // What is known.
-
-  #onTray() {
-    const p = this.#parts;
-    const tray = this.#client?.tray;
-    if (!p.button) return;
-    const isUnread = this.getAttribute("count") === "unread";
-    const n = (isUnread ? tray?.unread : tray?.unseen) ?? 0;
-    const said = n ? this.#say(isUnread ? "count" : "unseen", { n }) : this.#say("nothing");
-    p.badge.hidden = !n;
-    p.badge.textContent = n > 999 ? "999+" : n || "";
-    p.button.setAttribute("aria-label", `${this.#say("title")}, ${said}`);
-    this.#tabs.forEach(({ label, filter }, index) => {
-      const names = [filter.category ?? []].flat();
-      const count = filter.unread ? tray?.unread : names.reduce((sum, name) => sum + (tray?.categories[name]?.unread ?? 0), 0);
-      p.tabs.children[index].textContent = count ? `${label} ${count}` : label;
-    });
-    p.all.hidden = !tray?.unread;
-    p.all.textContent = this.#say("markAll", { n: tray?.unread });
-    this.#entitle(n);
-    if (!tray) return;
-    this.#asOf = new Date();
-    this.#tell(n);
-    if (this.#wantsSee && this.#isOpen) {
-      this.#wantsSee = false;
-      this.#try(this.#client.see());
-    }
-    if (this.#isOpen && this.#list instanceof Groups) {
-      clearTimeout(this.#timers.groups);
-      this.#timers.groups = setTimeout(() => this.#load(true), 300);
-    }
-  }
-
-  /** Says the number once after it grew, not at each event. */
-  #tell(n) {
-    if (n > this.#told) {
-      this.#timers.tell ??= setTimeout(() => {
-        this.#timers.tell = undefined;
-        this.#parts.live.textContent = this.#parts.button.getAttribute("aria-label");
-      }, 1500);
-    }
-    this.#told = n;
-  }
-
-  #entitle(n) {
-    if (this.hasAttribute("badge")) navigator.setAppBadge?.(n).catch(() => {});
-    if (!this.hasAttribute("page-title") && !this.#title) return;
-    const plain = document.title.startsWith(this.#title) ? document.title.slice(this.#title.length) : document.title;
-    this.#title = n && this.hasAttribute("page-title") ? `(${n}) ` : "";
-    if (document.title !== this.#title + plain) document.title = this.#title + plain;
-  }
-
-  #onState() {
-    const { banner } = this.#parts;
-    const state = this.#client?.state;
-    if (!banner) return;
-    banner.hidden = state !== "offline" && state !== "refused";
-    const time = this.#asOf?.toLocaleTimeString(this.#lang, { hour: "2-digit", minute: "2-digit" });
-    const text = state === "refused" ? this.#say("refused") : time ? this.#say("offline", { time }) : this.#say("connecting");
-    banner.replaceChildren(h("span", {}, text), this.#again());
-    if (state === "live" && this.#isOpen && this.#failed) this.#load(Boolean(this.#list?.asOf));
-    this.#draw();
-  }
+	#onState() {
+		const { banner } = this.#parts;
+		const state = this.#client?.state;
+		if (!banner) return;
+		banner.hidden = state !== "offline" && state !== "refused";
+		const time = this.#asOf?.toLocaleTimeString(this.#lang, { hour: "2-digit", minute: "2-digit" });
+		const text = state === "refused" ? this.#say("refused") : this.#say("offline", { time: time ?? "–" });
+		banner.replaceChildren(h("span", {}, text), this.#again());
+		if (state === "live" && this.#isOpen && this.#failed) this.#load(Boolean(this.#list?.asOf));
+		this.#draw();
+	}
 }
 
 customElements.get("traylog-bell") ?? customElements.define("traylog-bell", TraylogBell);
