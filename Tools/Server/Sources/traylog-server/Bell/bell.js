@@ -6,31 +6,25 @@ export { TrayClient, TrayProblem };
 const STRINGS = {
 	en: {
 		title: "Notifications", unseen: "{n} new", count: "{n} unread", nothing: "nothing new", inbox: "Inbox", unread: "Unread",
-		archived: "Archived", close: "Close", back: "Back", markAll: "Mark all as read ({n})",
-		marked: "{n} marked as read.", done: "Done.", undo: "Undo", waiting: "{n} new", loading: "Loading…",
-		emptyInbox: "You have no notifications.", emptyUnread: "You have read everything.", emptyArchived: "Nothing is archived.",
-		end: "That is all.", offline: "Offline. As of {time}.",
-		refused: "Your access has expired. Sign in again.", failed: "This could not be loaded.", retry: "Try again", menu: "More for “{title}”",
-		read: "Mark as read", unreadAgain: "Mark as unread", archive: "Archive", unarchive: "Move back to the inbox", snooze: "Snooze",
-		hour: "For 1 hour", evening: "Until this evening", tomorrow: "Until tomorrow", week: "Until next week", date: "Until a date…",
-		mute: "Mute this thread", delete: "Delete", critical: "Critical",
-		timeSensitive: "Urgent", isUnread: "unread",
-		more: { one: "{n} more notification", other: "{n} more notifications" }, from: "{more} from {names}",
-		others: { one: "{n} other", other: "{n} others" },
+		archived: "Archived", close: "Close", back: "Back", markAll: "Mark all as read ({n})", marked: "{n} marked as read.",
+		done: "Done.", undo: "Undo", loading: "Loading…", empty: "Nothing here yet.", emptyUnread: "Everything is read.",
+		end: "That is all.", offline: "Offline. As of {time}.", refused: "Your access expired. Sign in again.",
+		failed: "Loading failed.", retry: "Try again", menu: "More: {title}", read: "Mark as read", unreadAgain: "Mark as unread",
+		archive: "Archive", unarchive: "Unarchive", snooze: "Snooze", hour: "1 hour", evening: "This evening", tomorrow: "Tomorrow",
+		week: "Next week", date: "Until a date…", mute: "Mute this thread", delete: "Delete", critical: "Critical",
+		timeSensitive: "Urgent", more: { one: "{n} more notification", other: "{n} more notifications" },
+		by: "{more} from {names}", others: { one: "{n} other", other: "{n} others" },
 	},
 	de: {
 		title: "Mitteilungen", unseen: "{n} neu", count: "{n} ungelesen", nothing: "nichts Neues", inbox: "Eingang", unread: "Ungelesen",
-		archived: "Archiv", close: "Schließen", back: "Zurück", markAll: "Alle als gelesen markieren ({n})",
-		marked: "{n} als gelesen markiert.", done: "Erledigt.", undo: "Rückgängig", waiting: "{n} neu", loading: "Lädt …",
-		emptyInbox: "Keine Mitteilungen.", emptyUnread: "Alles gelesen.", emptyArchived: "Nichts archiviert.",
-		end: "Das ist alles.", offline: "Offline. Stand: {time}.",
-		refused: "Der Zugang ist abgelaufen. Bitte neu anmelden.", failed: "Das konnte nicht geladen werden.", retry: "Noch einmal", menu: "Mehr zu „{title}“",
-		read: "Als gelesen markieren", unreadAgain: "Als ungelesen markieren", archive: "Archivieren", unarchive: "Zurück in den Eingang", snooze: "Später",
-		hour: "In 1 Stunde", evening: "Heute Abend", tomorrow: "Morgen", week: "Nächste Woche", date: "Datum …",
-		mute: "Thema stummschalten", delete: "Löschen", critical: "Kritisch",
-		timeSensitive: "Dringend", isUnread: "ungelesen",
-		more: { one: "{n} weitere Mitteilung", other: "{n} weitere Mitteilungen" }, from: "{more} von {names}",
-		others: "{n} weiteren",
+		archived: "Archiv", close: "Schließen", back: "Zurück", markAll: "Alle als gelesen markieren ({n})", marked: "{n} als gelesen markiert.",
+		done: "Erledigt.", undo: "Rückgängig", loading: "Lädt …", empty: "Noch nichts da.", emptyUnread: "Alles ist gelesen.",
+		end: "Das ist alles.", offline: "Offline. Stand: {time}.", refused: "Zugang abgelaufen. Bitte neu anmelden.",
+		failed: "Laden misslungen.", retry: "Noch einmal", menu: "Mehr: {title}", read: "Als gelesen markieren", unreadAgain: "Als ungelesen markieren",
+		archive: "Archivieren", unarchive: "Zurückholen", snooze: "Später", hour: "1 Stunde", evening: "Heute Abend", tomorrow: "Morgen",
+		week: "Nächste Woche", date: "Bis zum …", mute: "Thema stummschalten", delete: "Löschen", critical: "Kritisch",
+		timeSensitive: "Dringend", more: { one: "{n} weitere Mitteilung", other: "{n} weitere Mitteilungen" },
+		by: "{more} von {names}", others: "{n} weiteren",
 	},
 };
 
@@ -52,7 +46,7 @@ button:hover, article:hover { background: var(--tl-hover) }
 svg { width: 24px; height: 24px; fill: none; stroke: currentColor; stroke-width: 1.8 }
 .badge { position: absolute; top: 0; inset-inline-start: 20px; min-width: 18px; padding: 0 5px; border: 1px solid transparent;
 	border-radius: 9px; background: var(--tl-badge); color: #fff; font-size: 11px; line-height: 16px; font-weight: 600 }
-.away { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); margin: 0 }
+.away { position: absolute; width: 1px; height: 1px; overflow: hidden; margin: 0; opacity: 0 }
 [popover] { position: fixed; inset: auto; margin: 0; padding: 0; color: var(--tl-ink); background: var(--tl-paper); text-align: start;
 	border: 1px solid var(--tl-line); border-radius: var(--tl-radius); box-shadow: 0 8px 28px #0004 }
 .panel { width: var(--tl-width, 400px); max-width: 100vw; height: min(600px, 100dvh); overflow: hidden }
@@ -78,10 +72,9 @@ article { position: relative; display: grid; grid-template-columns: 1fr auto; ga
 .dots { grid-column: 2; grid-row: 1 / 4; align-self: start; min-width: 32px }
 .more { grid-column: 1; justify-self: start; padding-inline: 0 }
 .note { padding: 20px; text-align: center; color: var(--tl-soft); margin: 0 }
-.bone { height: 76px; border-bottom: 1px solid var(--tl-line); padding: 16px 26px }
-.bone::before { content: ""; display: block; height: 12px; width: 70%; border-radius: 6px; background: var(--tl-line) }
+.bone { height: 12px; margin: 32px 26px; border-radius: 6px; background: var(--tl-line) }
 .toast { border-top: 1px solid var(--tl-line) }
-.menu { padding: 4px; min-width: 200px; max-width: 96vw }
+.menu { padding: 4px; min-width: 200px }
 .menu button { display: block; width: 100%; text-align: start }
 .menu label { display: block; padding: 8px }
 @media (max-width: 479px) { .panel { inset: 0 !important; width: 100%; max-width: none; height: 100%; max-height: none !important; border: 0; border-radius: 0 } }
@@ -268,6 +261,7 @@ class TraylogBell extends HTMLElement {
 		this.#client.addEventListener("state", () => this.#onState(), { signal });
 		this.#client.addEventListener("items", ({ detail }) => detail === this.#list && this.#draw(), { signal });
 		this.#client.addEventListener("problem", ({ detail }) => this.#toast(detail.detail), { signal });
+		addEventListener("resize", () => this.#isOpen && this.#place(), { signal });
 		this.#client.start();
 		this.#onTray();
 		if (this.#isOpen) this.#select(this.#tab);
@@ -277,7 +271,7 @@ class TraylogBell extends HTMLElement {
 		const answer = await fetch(url, {
 			credentials: "same-origin", cache: "no-store", signal: AbortSignal.timeout(15_000),
 		});
-		if (!answer.ok) throw new TrayProblem({ status: answer.status, error: "tokenRefused" });
+		if (!answer.ok) throw new TrayProblem({ status: answer.status });
 		return (await answer.json()).token;
 	}
 
@@ -297,7 +291,7 @@ class TraylogBell extends HTMLElement {
 		const said = this.#say("more", { n: more });
 		if (!names.length) return said;
 		const shown = names.length > 3 ? [...names.slice(0, 2), this.#say("others", { n: names.length - 2 })] : names;
-		return this.#say("from", { more: said, names: new Intl.ListFormat(this.#lang.replace(/^en\b.*/, "en-GB")).format(shown) });
+		return this.#say("by", { more: said, names: new Intl.ListFormat(this.#lang.replace(/^en\b.*/, "en-GB")).format(shown) });
 	}
 
 	get #isOpen() {
@@ -310,9 +304,9 @@ class TraylogBell extends HTMLElement {
 			return { label: label.trim(), filter: { category: names.split(",").map((name) => name.trim()).filter(Boolean) } };
 		});
 		return [
-			{ label: this.#say("inbox"), empty: "emptyInbox", filter: {} },
+			{ label: this.#say("inbox"), filter: {} },
 			{ label: this.#say("unread"), empty: "emptyUnread", filter: { unread: true } },
-			{ label: this.#say("archived"), empty: "emptyArchived", filter: { view: "archived" } },
+			{ label: this.#say("archived"), filter: { view: "archived" } },
 			...own,
 		];
 	}
@@ -329,7 +323,7 @@ class TraylogBell extends HTMLElement {
 			this.#tabs.map((tab, index) => button(() => this.#select(index), {
 				role: "tab", part: "tab", id: `tab${index}`, "aria-controls": "body" }, tab.label)));
 		p.banner = h("div", { class: "banner", part: "banner", hidden: true });
-		p.fresh = button(() => this.#showNew(), { class: "new", part: "new", hidden: true });
+		p.fresh = button(() => this.#showNew(), { class: "new", hidden: true });
 		p.back = button(() => this.#openThread(), { class: "link", hidden: true }, this.#say("back"));
 		p.all = button(() => this.#markAll(), { class: "link", part: "mark-all" });
 		p.feed = h("div", { role: "feed", part: "list", "aria-label": this.#say("title"), keydown: (event) => this.#move(event) });
@@ -341,7 +335,11 @@ class TraylogBell extends HTMLElement {
 		p.panel = h("div", {
 			class: "panel", part: "panel", role: "dialog", popover: "auto", "aria-labelledby": "name", tabindex: "-1",
 			beforetoggle: (event) => event.target === p.panel && this.#toggled(event.newState === "open"),
-			toggle: (event) => event.target === p.panel && event.newState === "open" && (this.#place(), this.#selected.focus()),
+			toggle: ({ target, newState }) => {
+				if (target !== p.panel) return;
+				if (newState === "open") this.#place(), this.#selected.focus();
+				else if ([this, document.body].includes(document.activeElement)) p.button.focus();
+			},
 		}, h("header", { part: "header" }, h("b", { id: "name" }, this.#say("title")),
 			button(() => this.close(), { "aria-label": this.#say("close") }, "✕")),
 		p.tabs, p.banner, p.body, p.toast, p.menu);
@@ -356,12 +354,10 @@ class TraylogBell extends HTMLElement {
 		const p = this.#parts;
 		p.button.setAttribute("aria-expanded", String(isOpen));
 		clearInterval(this.#timers.clock);
-		if (!isOpen) {
-			removeEventListener("resize", this.#place);
-			return;
-		}
-		addEventListener("resize", this.#place);
-		this.#timers.clock = setInterval(() => this.#tick(), 30_000);
+		if (!isOpen) return;
+		this.#timers.clock = setInterval(() => {
+			for (const time of p.feed.querySelectorAll("time")) time.textContent = this.#relative(new Date(time.dateTime));
+		}, 30_000);
 		this.#thread = undefined;
 		this.#select(this.#tab);
 		this.#onState();
@@ -373,7 +369,6 @@ class TraylogBell extends HTMLElement {
 		return getComputedStyle(this).direction === "rtl";
 	}
 
-	// Puts a popover where its button ends, within the page: the button's lower edge.
 	#align(popover, button) {
 		const { left, right, bottom } = button.getBoundingClientRect();
 		const width = popover.offsetWidth;
@@ -382,7 +377,7 @@ class TraylogBell extends HTMLElement {
 		return bottom;
 	}
 
-	#place = () => {
+	#place() {
 		const { button, panel } = this.#parts;
 		const bottom = this.#align(panel, button) + 6;
 		const isBelow = bottom < innerHeight * 0.6;
@@ -390,7 +385,7 @@ class TraylogBell extends HTMLElement {
 		panel.style.top = isBelow ? `${space}px` : "auto";
 		panel.style.bottom = isBelow ? "auto" : `${space}px`;
 		panel.style.maxHeight = `${innerHeight - space - 8}px`;
-	};
+	}
 
 	get #selected() {
 		return this.#parts.tabs.children[this.#tab];
@@ -480,17 +475,15 @@ class TraylogBell extends HTMLElement {
 			this.#nodes.delete(seq);
 		}
 		let at = feed.firstChild;
-		items.forEach((item, index) => {
+		for (const item of items) {
 			const node = this.#node(item);
 			if (node === at) at = at.nextSibling;
 			else feed.insertBefore(node, at);
-			node.setAttribute("aria-posinset", index + 1);
-			node.setAttribute("aria-setsize", list.end ? items.length : -1);
-		});
+		}
 		feed.hidden = !items.length;
 		back.hidden = this.#thread === undefined;
 		fresh.hidden = !list?.waiting;
-		fresh.textContent = this.#say("waiting", { n: list?.waiting });
+		fresh.textContent = this.#say("unseen", { n: list?.waiting });
 		if (focused && !focused.isConnected) this.#focus(feed.children[Math.min(place, feed.children.length - 1)] ?? this.#selected);
 		else this.#rove();
 		note.replaceChildren(...this.#notes(list, items));
@@ -507,7 +500,7 @@ class TraylogBell extends HTMLElement {
 			return [h("p", { class: "away" }, this.#say("loading")), ...[1, 2, 3].map(() => h("div", { class: "bone", "aria-hidden": "true" }))];
 		}
 		if (items.length) return list.end ? [text("end")] : [];
-		return [h("slot", { name: "empty" }, text(this.#tabs[this.#tab].empty ?? "emptyInbox"))];
+		return [h("slot", { name: "empty" }, text(this.#tabs[this.#tab].empty ?? "empty"))];
 	}
 
 	#again() {
@@ -534,7 +527,7 @@ class TraylogBell extends HTMLElement {
 		const moment = new Date(item.occurredAt ?? item.recordedAt);
 		const drawn = this.renderItem?.(item);
 		const dots = button((event) => this.#openMenu(item.seq, event.currentTarget), {
-			class: "dots", part: "menu-button", "aria-haspopup": "menu", "aria-label": this.#say("menu", { title }), tabindex: "-1",
+			class: "dots", "aria-haspopup": "menu", "aria-label": this.#say("menu", { title }), tabindex: "-1",
 		}, "⋯");
 		node.replaceChildren(...[
 			!item.read && h("span", { class: "dot", "aria-hidden": "true" }),
@@ -544,18 +537,14 @@ class TraylogBell extends HTMLElement {
 				h("div", { class: "meta", part: "meta" },
 					level && h("span", { class: "level", part: "level" }, this.#say(level)),
 					h("time", { datetime: moment.toISOString(), title: moment.toLocaleString(this.#lang) }, this.#relative(moment)),
-					!item.read && h("span", { class: "away" }, ` ${this.#say("isUnread")}`)),
+					!item.read && h("span", { class: "away" }, ` ${this.#say("unread")}`)),
 			],
-			item.group?.more > 0 && button(() => this.#openThread(item.thread ?? null), { class: "link more", part: "more" }, this.#summary(item.group)),
+			item.group?.more > 0 && button(() => this.#openThread(item.thread ?? null), { class: "link more" }, this.#summary(item.group)),
 			dots,
 		].flat().filter(Boolean));
 		this.#nodes.set(item.seq, { item, node });
 		if (hadFocus) dots.focus();
 		return node;
-	}
-
-	#tick() {
-		for (const time of this.#parts.feed.querySelectorAll("time")) time.textContent = this.#relative(new Date(time.dateTime));
 	}
 
 	#scrolled() {

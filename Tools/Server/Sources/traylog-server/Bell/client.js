@@ -1,4 +1,4 @@
-// A person's tray in a web page: its number, its items, its marks. Draws nothing; bell.js does.
+// A person's tray in a web page: its number, its items, its marks.
 
 const FIRST_WAIT = 1000;
 const LONGEST_WAIT = 30_000;
@@ -250,8 +250,6 @@ export class TrayClient extends EventTarget {
 		this.#life?.abort();
 		this.#channel?.close();
 		this.#life = this.#turn = this.#channel = null;
-		this.#recent = [];
-		this.#lastEvent = null;
 		this.#become("connecting");
 	}
 
@@ -611,11 +609,10 @@ export class TrayClient extends EventTarget {
 				if (done) return;
 				clearTimeout(timer);
 				timer = setTimeout(abort, SILENCE);
-				const blocks = (text + value).split(/\r?\n\r?\n/);
+				const blocks = (text + value).split("\n\n");
 				text = blocks.pop();
 				for (const block of blocks) {
 					const { event, id, data } = fields(block);
-					if (!event) continue;
 					if (event === "end") return;
 					if (id) this.#lastEvent = id;
 					if (event === "items") this.#tell({ items: JSON.parse(data) });
@@ -633,11 +630,4 @@ export class TrayClient extends EventTarget {
 	}
 }
 
-function fields(block) {
-	const found = {};
-	for (const line of block.split(/\r?\n/)) {
-		const [, name, value] = /^([a-z]+): ?(.*)$/.exec(line) ?? [];
-		if (name) found[name] = found[name] === undefined ? value : `${found[name]}\n${value}`;
-	}
-	return found;
-}
+const fields = (block) => Object.fromEntries(block.split("\n").map((line) => line.split(/: (.*)/)));
