@@ -260,6 +260,25 @@ class BellTest(BellCase):
         self.browser.size(1440)
 
 
+class GuideTest(BellCase):
+    def test_the_plain_samples_of_the_guide_run(self):
+        guide = (pathlib.Path(__file__).parents[3] / "Docs/guides/bell.md").read_text()
+        samples = re.findall(r"^```html\n(.*?)^```", guide, re.M | re.S)
+        self.assertEqual(len(samples), 2)
+        for path, sample in zip(("/element", "/own"), samples):
+            for old, new in (("https://trays.example.org", self.app.url_of_server), ("/session/tray-token", "/token")):
+                sample = sample.replace(old, new)
+            self.app.pages[path] = f"<!doctype html><html lang=en><title>Sample</title>{sample}"
+        self.fill(3)
+        self.browser.open(self.app.page("/element"))
+        self.badge("3")
+        self.browser.open(self.app.page("/own"))
+        self.browser.wait("document.querySelector('#unread').value === '3'")
+        self.browser.wait("document.querySelectorAll('#items li').length === 3")
+        self.fill(1)
+        self.browser.wait("document.querySelectorAll('#items li').length === 4")
+
+
 class TabsTest(BellCase):
     def test_ten_tabs_share_one_stream_and_another_takes_over(self):
         self.fill(1)
