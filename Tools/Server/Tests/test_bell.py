@@ -1,9 +1,12 @@
 """The bell in Chromium, on a page of another origin, against a real server."""
 
 import gzip
+import importlib.util
 import pathlib
+import random
 import re
 import signal
+import threading
 import time
 import unittest
 
@@ -258,6 +261,130 @@ class BellTest(BellCase):
                 if width == 390:
                     self.assertEqual(wide[3], 390)
         self.browser.size(1440)
+
+
+def axe():
+    """The source of axe-core, which a package from PyPI carries; None without it."""
+    found = importlib.util.find_spec("axe_selenium_python")
+    path = found and pathlib.Path(found.origin).parent / "node_modules/axe-core/axe.min.js"
+    return path.read_text() if path and path.exists() else None
+
+
+@unittest.skipIf(axe() is None, "needs the Python package axe-selenium-python")
+class AccessibleTest(BellCase):
+    def check(self, state):
+        found = self.browser.driver.execute_async_script(
+            axe() + ";const done = arguments[0]; axe.run({ resultTypes: ['violations'] }).then((result) =>"
+            "done(result.violations.map((one) => [one.id, one.nodes[0].html])), (error) => done(String(error)))")
+        self.assertEqual(found, [], state)
+
+    def test_axe_finds_nothing_in_any_state(self):
+        self.addCleanup(lambda: self.browser.scheme("light"))
+        for scheme in ("light", "dark"):
+            self.browser.scheme(scheme)
+            self.app.refuses = False
+            self.show()
+            self.check("closed")
+            self.open_panel()
+            self.check("opening")
+            self.fill(3, thread="t", level="critical")
+            self.browser.wait(f"{ROOT}.querySelectorAll('article').length >= 3")
+            self.check("full")
+            self.browser.run(f"{ROOT}.querySelector('.dots').click()")
+            self.check("menu")
+            self.browser.run(f"{ROOT}.querySelectorAll('[role=menuitem]')[2].click()")
+            self.browser.run(f"[...{ROOT}.querySelectorAll('[role=menuitem]')].at(-1).click()")
+            self.check("date")
+            self.browser.run(f"{ROOT}.querySelector('.menu').hidePopover(); {ROOT}.querySelectorAll('[role=tab]')[2].click()")
+            self.browser.wait(f"{ROOT}.querySelector('.note')")
+            self.check("empty")
+            self.browser.run("dispatchEvent(new Event('offline'))")
+            self.check("offline")
+            self.app.refuses = True
+            self.show()
+            self.open_panel()
+            self.browser.wait(f"/sign in/i.test({ROOT}.querySelector('[role=dialog]').innerText)")
+            self.check("refused")
+
+
+class CountsTest(BellCase):
+    def client(self):
+        self.browser.run("window.client = document.querySelector('traylog-bell').client")
+
+    def test_what_arrives_beside_a_click_stays_unread(self):
+        self.show()
+        self.client()
+        self.browser.wait("client.tray")
+        for _ in range(60):
+            self.browser.run("return client.markAll('read')")
+            self.browser.wait("client.tray.unread === 0")
+            self.fill(1)
+            self.browser.wait("client.tray.unread === 1")
+            late = threading.Thread(target=self.fill, args=(1,))
+            late.start()
+            shown = self.browser.run("const { newest } = client.tray; return client.markAll('read').then(() => newest)")
+            late.join()
+            for item in self.server.get("/v1/users/ann/inbox?limit=5").json["items"]:
+                self.assertEqual(item["read"], item["position"] <= shown)
+
+    def test_the_counts_are_the_servers_after_random_writes(self):
+        seed = random.randrange(2**32)
+        print(f"seed {seed}")
+        chance = random.Random(seed)
+        self.fill(20)
+        self.show()
+        self.client()
+        for _ in range(300):
+            seqs = [item["seq"] for item in self.server.get("/v1/users/ann/inbox?limit=20").json["items"]]
+            if chance.random() < 0.6 or not seqs:
+                self.fill(1)
+            elif chance.random() < 0.8:
+                mark = chance.choice(["read", "unread", "archived", "deleted", "seen"])
+                self.server.post("/v1/users/ann/marks", {"as": mark, "items": [chance.choice(seqs)]})
+            else:
+                self.browser.run("client.markAll('read')")
+        tray = self.server.get("/v1/users/ann/tray").json
+        self.browser.wait("client.tray.asOf >= arguments[0]", tray["asOf"])
+        tray = self.server.get("/v1/users/ann/tray").json
+        self.browser.wait("[client.tray.unseen, client.tray.unread, client.tray.total].join() === arguments[0]",
+                          ",".join(str(tray[name]) for name in ("unseen", "unread", "total")))
+
+    def test_a_long_inbox_scrolls_to_its_end_and_shows_each_item_once(self):
+        for _ in range(6):
+            self.fill(500)
+        self.show()
+        self.open_panel()
+        titles = self.browser.driver.execute_async_script(
+            f"const done = arguments[0], body = {ROOT}.querySelector('.body'); const go = () => {{ body.scrollTop = body.scrollHeight;"
+            f"/That is all/.test(body.innerText) ? done([...body.querySelectorAll('article')].map((one) => one.getAttribute('aria-labelledby')))"
+            " : setTimeout(go, 30); }; go()")
+        self.assertEqual(len(titles), 3000)
+        self.assertEqual(len(set(titles)), 3000)
+
+    def test_a_page_that_was_offline_catches_up(self):
+        self.fill(1)
+        self.show()
+        self.badge("1")
+        self.open_panel()
+        self.browser.wait(f"{ROOT}.querySelectorAll('article').length === 1")
+        self.client()
+        driver = self.browser.driver
+        try:
+            driver.set_network_conditions(offline=True, latency=0, throughput=0)
+            self.browser.wait("client.state === 'offline'", seconds=60)
+            self.fill(2)
+        finally:
+            driver.delete_network_conditions()
+        self.badge("2")
+        self.browser.wait(f"{ROOT}.querySelectorAll('article').length === 3")
+
+    def test_a_refused_write_rejects_with_the_problem_that_the_event_carries(self):
+        self.show()
+        self.client()
+        problem = self.browser.run(
+            "let told; client.addEventListener('problem', ({ detail }) => (told = detail));"
+            "return client.snooze(999, new Date(Date.now() + 1e7)).then(() => null, (one) => [one === told, one.name, one.error, one.status])")
+        self.assertEqual(problem, [True, "TrayProblem", "unknownItem", 404])
 
 
 class GuideTest(BellCase):

@@ -8,7 +8,7 @@ const STRINGS = {
 		title: "Notifications", unseen: "{n} new", count: "{n} unread", nothing: "nothing new", inbox: "Inbox", unread: "Unread",
 		archived: "Archived", close: "Close", back: "Back", markAll: "Mark all as read ({n})", marked: "{n} marked as read.",
 		done: "Done.", undo: "Undo", loading: "Loading…", empty: "Nothing here yet.", emptyUnread: "Everything is read.",
-		end: "That is all.", offline: "Offline. As of {time}.", refused: "Your access expired. Sign in again.",
+		end: "That is all.", offline: "Offline.", asOf: "Offline. As of {time}.", refused: "Your access expired. Sign in again.",
 		failed: "Loading failed.", retry: "Try again", menu: "More: {title}", read: "Mark as read", unreadAgain: "Mark as unread",
 		archive: "Archive", unarchive: "Unarchive", snooze: "Snooze", hour: "1 hour", evening: "This evening", tomorrow: "Tomorrow",
 		week: "Next week", date: "Until a date…", mute: "Mute this thread", delete: "Delete", critical: "Critical",
@@ -19,7 +19,7 @@ const STRINGS = {
 		title: "Mitteilungen", unseen: "{n} neu", count: "{n} ungelesen", nothing: "nichts Neues", inbox: "Eingang", unread: "Ungelesen",
 		archived: "Archiv", close: "Schließen", back: "Zurück", markAll: "Alle als gelesen markieren ({n})", marked: "{n} als gelesen markiert.",
 		done: "Erledigt.", undo: "Rückgängig", loading: "Lädt …", empty: "Noch nichts da.", emptyUnread: "Alles ist gelesen.",
-		end: "Das ist alles.", offline: "Offline. Stand: {time}.", refused: "Zugang abgelaufen. Bitte neu anmelden.",
+		end: "Das ist alles.", offline: "Offline.", asOf: "Offline. Stand: {time}.", refused: "Zugang abgelaufen. Bitte neu anmelden.",
 		failed: "Laden misslungen.", retry: "Noch einmal", menu: "Mehr: {title}", read: "Als gelesen markieren", unreadAgain: "Als ungelesen markieren",
 		archive: "Archivieren", unarchive: "Zurückholen", snooze: "Später", hour: "1 Stunde", evening: "Heute Abend", tomorrow: "Morgen",
 		week: "Nächste Woche", date: "Bis zum …", mute: "Thema stummschalten", delete: "Löschen", critical: "Kritisch",
@@ -38,6 +38,7 @@ STYLE.replaceSync(`
 :host([hidden]), [hidden] { display: none !important }
 :host([theme=light]) { color-scheme: light }
 :host([theme=dark]) { color-scheme: dark }
+* { box-sizing: border-box }
 button, input { font: inherit; color: inherit }
 button { background: none; border: 0; border-radius: 6px; padding: 6px 8px; cursor: pointer }
 button:hover, article:hover { background: var(--tl-hover) }
@@ -63,7 +64,7 @@ b, .banner span, .toast span { flex: 1 }
 .new { position: sticky; top: 6px; z-index: 1; display: block; margin: 6px auto -38px; background: var(--tl-ink); color: var(--tl-paper) }
 article { position: relative; display: grid; grid-template-columns: 1fr auto; gap: 2px 8px; cursor: pointer; padding-block: 10px;
 	padding-inline: 26px 8px; border-bottom: 1px solid var(--tl-line); overflow-wrap: anywhere; content-visibility: auto; contain-intrinsic-size: auto 76px }
-.dot { position: absolute; inset-inline-start: 10px; top: 17px; width: 8px; height: 8px; border: 4px solid var(--tl-accent); border-radius: 50% }
+.dot { position: absolute; inset-inline-start: 10px; top: 17px; border: 4px solid var(--tl-accent); border-radius: 50% }
 .title, .text, .meta { grid-column: 1; unicode-bidi: isolate; white-space: pre-line }
 .unread .title { font-weight: 600 }
 .text { color: var(--tl-soft); display: -webkit-box; -webkit-line-clamp: 3; -webkit-box-orient: vertical; overflow: hidden }
@@ -74,9 +75,8 @@ article { position: relative; display: grid; grid-template-columns: 1fr auto; ga
 .note { padding: 20px; text-align: center; color: var(--tl-soft); margin: 0 }
 .bone { height: 12px; margin: 32px 26px; border-radius: 6px; background: var(--tl-line) }
 .toast { border-top: 1px solid var(--tl-line) }
-.menu { padding: 4px; min-width: 200px }
+.menu { padding: 4px }
 .menu button { display: block; width: 100%; text-align: start }
-.menu label { display: block; padding: 8px }
 @media (max-width: 479px) { .panel { inset: 0 !important; width: 100%; max-width: none; height: 100%; max-height: none !important; border: 0; border-radius: 0 } }
 `);
 
@@ -319,7 +319,7 @@ class TraylogBell extends HTMLElement {
 		p.button = button(null, { class: "bell", part: "button", "aria-haspopup": "dialog", "aria-expanded": "false" },
 			h("slot", { name: "icon" }, drawing()), p.badge);
 		p.live = h("p", { class: "away", role: "status" });
-		p.tabs = h("div", { class: "tabs", part: "tabs", role: "tablist", "aria-label": this.#say("title"), keydown: (event) => this.#turn(event) },
+		p.tabs = h("div", { class: "tabs", part: "tabs", role: "tablist", keydown: (event) => this.#turn(event) },
 			this.#tabs.map((tab, index) => button(() => this.#select(index), {
 				role: "tab", part: "tab", id: `tab${index}`, "aria-controls": "body" }, tab.label)));
 		p.banner = h("div", { class: "banner", part: "banner", hidden: true });
@@ -493,8 +493,7 @@ class TraylogBell extends HTMLElement {
 	#notes(list, items) {
 		const text = (name) => h("p", { class: "note" }, this.#say(name));
 		if (this.#failed) {
-			const isRefused = this.#client?.state === "refused";
-			return [text(isRefused ? "refused" : "failed"), h("p", { class: "note" }, this.#again())];
+			return [text("failed"), this.#parts.banner.hidden && h("p", { class: "note" }, this.#again())].filter(Boolean);
 		}
 		if (list && !list.asOf) {
 			return [h("p", { class: "away" }, this.#say("loading")), ...[1, 2, 3].map(() => h("div", { class: "bone", "aria-hidden": "true" }))];
@@ -521,8 +520,8 @@ class TraylogBell extends HTMLElement {
 		});
 		const hadFocus = node !== this.#root.activeElement && node.contains(this.#root.activeElement);
 		const title = item.title || item.body?.split("\n")[0] || this.#say("title");
-		const level = ["critical", "timeSensitive"].includes(item.level) ? item.level : "";
-		node.className = `${item.read ? "" : "unread"} ${level}`;
+		const level = ["critical", "timeSensitive"].includes(item.level) && item.level;
+		node.className = item.read ? "" : "unread";
 		node.setAttribute("aria-labelledby", `title${item.seq}`);
 		const moment = new Date(item.occurredAt ?? item.recordedAt);
 		const drawn = this.renderItem?.(item);
@@ -563,7 +562,7 @@ class TraylogBell extends HTMLElement {
 		this.#focus(this.#parts.feed.firstChild);
 	}
 
-	// One article, and its menu button, is in the order of Tab.
+	// Tab reaches one article.
 	#rove() {
 		const articles = [...this.#parts.feed.children];
 		const active = this.#nodes.get(this.#active)?.node ?? articles[0];
@@ -745,7 +744,7 @@ class TraylogBell extends HTMLElement {
 		if (!banner) return;
 		banner.hidden = state !== "offline" && state !== "refused";
 		const time = this.#asOf?.toLocaleTimeString(this.#lang, { hour: "2-digit", minute: "2-digit" });
-		const text = state === "refused" ? this.#say("refused") : this.#say("offline", { time: time ?? "–" });
+		const text = state === "refused" ? this.#say("refused") : this.#say(time ? "asOf" : "offline", { time });
 		banner.replaceChildren(h("span", {}, text), this.#again());
 		if (state === "live" && this.#isOpen && this.#failed) this.#load(Boolean(this.#list?.asOf));
 		this.#draw();
