@@ -144,6 +144,13 @@ class BellTest(BellCase):
         self.wait_for(lambda: self.server.get("/v1/users/ann/inbox?view=archived").json["items"][0:], "the item is archived")
         self.assertEqual(self.articles(), ["Item 2", "Item 0"])
 
+    def test_an_empty_store_says_so_and_shows_the_first_item(self):
+        self.show()
+        self.open_panel()
+        self.browser.wait(f"/Nothing here/.test({ROOT}.querySelector('[role=dialog]').innerText)")
+        self.fill(1)
+        self.browser.wait(f"{ROOT}.querySelectorAll('article').length === 1")
+
     def test_mark_all_says_how_many_and_undo_restores_them(self):
         self.fill(5)
         self.show()

@@ -136,7 +136,7 @@ class Groups {
 	items = [];
 	end = false;
 	waiting = 0;
-	asOf = 0;
+	loaded = false;
 	#client;
 	#done;
 	#cursor;
@@ -152,7 +152,7 @@ class Groups {
 		this.items = cursor ? [...this.items, ...fresh] : fresh;
 		this.#cursor = page.next;
 		this.end = !page.next;
-		this.asOf = page.asOf;
+		this.loaded = true;
 		this.#done();
 	}
 
@@ -441,7 +441,7 @@ class TraylogBell extends HTMLElement {
 		this.#failed = null;
 		clearTimeout(this.#timers.loading);
 		this.#timers.loading = setTimeout(() => {
-			if (this.#isLoading !== list || list.asOf) return;
+			if (this.#isLoading !== list || list.loaded) return;
 			this.#failed = new TrayProblem();
 			this.#draw();
 		}, LOADING_TIME);
@@ -487,7 +487,7 @@ class TraylogBell extends HTMLElement {
 		if (focused && !focused.isConnected) this.#focus(feed.children[Math.min(place, feed.children.length - 1)] ?? this.#selected);
 		else this.#rove();
 		note.replaceChildren(...this.#notes(list, items));
-		if (list?.asOf && !list.end && !this.#failed && body.scrollHeight <= body.clientHeight + 200) this.#load();
+		if (list?.loaded && !list.end && !this.#failed && body.scrollHeight <= body.clientHeight + 200) this.#load();
 	}
 
 	#notes(list, items) {
@@ -495,7 +495,7 @@ class TraylogBell extends HTMLElement {
 		if (this.#failed) {
 			return [text("failed"), this.#parts.banner.hidden && h("p", { class: "note" }, this.#again())].filter(Boolean);
 		}
-		if (list && !list.asOf) {
+		if (list && !list.loaded) {
 			return [h("p", { class: "away" }, this.#say("loading")), ...[1, 2, 3].map(() => h("div", { class: "bone", "aria-hidden": "true" }))];
 		}
 		if (items.length) return list.end ? [text("end")] : [];
@@ -506,7 +506,7 @@ class TraylogBell extends HTMLElement {
 		return button(() => {
 			this.#client?.retry();
 			this.#isLoading = false;
-			this.#load(Boolean(this.#list?.asOf));
+			this.#load(this.#list?.loaded);
 			this.#draw();
 		}, { class: "link" }, this.#say("retry"));
 	}
@@ -551,7 +551,7 @@ class TraylogBell extends HTMLElement {
 		if (!this.#list) return;
 		this.#list.hold = body.scrollTop > 40;
 		if (!this.#list.hold && this.#list.waiting) this.#list.showNew();
-		if (this.#list.asOf && !this.#failed && body.scrollTop + body.clientHeight * 2 > body.scrollHeight && !this.#list.end) this.#load();
+		if (this.#list.loaded && !this.#failed && body.scrollTop + body.clientHeight * 2 > body.scrollHeight && !this.#list.end) this.#load();
 	}
 
 	#showNew() {
@@ -746,7 +746,7 @@ class TraylogBell extends HTMLElement {
 		const time = this.#asOf?.toLocaleTimeString(this.#lang, { hour: "2-digit", minute: "2-digit" });
 		const text = state === "refused" ? this.#say("refused") : this.#say(time ? "asOf" : "offline", { time });
 		banner.replaceChildren(h("span", {}, text), this.#again());
-		if (state === "live" && this.#isOpen && this.#failed) this.#load(Boolean(this.#list?.asOf));
+		if (state === "live" && this.#isOpen && this.#failed) this.#load(this.#list?.loaded);
 		this.#draw();
 	}
 }

@@ -87,7 +87,9 @@ export interface Inbox {
 	hold: boolean;
 	/** How many new items wait. */
 	readonly waiting: number;
-	/** The seq as of which the list is complete; 0 before the first page. */
+	/** Whether the first page was loaded. */
+	readonly loaded: boolean;
+	/** The seq as of which the list is complete. */
 	readonly asOf: number;
 	/** Loads the next page, the first one at the beginning; nothing at the end. */
 	loadMore(): Promise<void>;

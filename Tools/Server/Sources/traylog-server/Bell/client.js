@@ -44,6 +44,7 @@ const MARKS = {
 class Inbox {
 	items = [];
 	end = false;
+	loaded = false;
 	hold = false;
 	#client;
 	#filter;
@@ -94,6 +95,7 @@ class Inbox {
 			} while (cursor && found.length < wanted);
 			this.#cursor = cursor;
 			this.#asOf = asOf;
+			this.loaded = true;
 			this.end = !cursor;
 			found = this.#sorted(found.filter((item) => this.#holds(item)));
 			this.#waiting = top ? found.filter((item) => item.position > top) : [];
@@ -142,7 +144,8 @@ class Inbox {
 		this.items = this.#sorted([...this.items, ...fresh]);
 		this.#cursor = page.next;
 		this.end = !page.next;
-		this.#asOf ||= page.asOf;
+		if (!this.loaded) this.#asOf = page.asOf;
+		this.loaded = true;
 		this.#client.replay(this, page.asOf);
 	}
 
@@ -161,7 +164,7 @@ class Inbox {
 	}
 
 	merge(asOf, items, gone = []) {
-		if (!this.#asOf) return;
+		if (!this.loaded) return;
 		const old = new Set(gone);
 		const added = [];
 		for (const item of items) {
@@ -505,7 +508,7 @@ export class TrayClient extends EventTarget {
 	}
 
 	#reload(asOf = Infinity) {
-		for (const inbox of this.#inboxes) if (inbox.asOf && inbox.asOf < asOf) inbox.refresh().catch(() => {});
+		for (const inbox of this.#inboxes) if (inbox.loaded && inbox.asOf < asOf) inbox.refresh().catch(() => {});
 	}
 
 	#merge(event) {
