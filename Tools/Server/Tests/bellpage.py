@@ -3,6 +3,7 @@
 import http.server
 import json
 import threading
+import time
 import urllib.parse
 
 PAGE = """<!doctype html><html lang="{lang}" dir="{dir}"><head><meta charset="utf-8">
@@ -68,5 +69,4 @@ class App:
         handler.wfile.write(data)
 
     def token(self):
-        import time
         return self.server.token(self.user, exp=int(time.time()) + self.seconds)
