@@ -15,6 +15,7 @@ let package = Package(
     products: [
         .library(name: "Traylog", targets: ["Traylog"]),
         .library(name: "TraylogAudit", targets: ["TraylogAudit"]),
+        .library(name: "TraylogJSON", targets: ["TraylogJSON"]),
         .library(name: "TraylogFoundation", targets: ["TraylogFoundation"]),
         .library(name: "TraylogCluster", targets: ["TraylogCluster"]),
         .library(name: "TraylogClient", targets: ["TraylogClient"]),

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,8 +20,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SERVER_TESTS = ROOT / "Tools/Server/Tests"
 LENGTHS = ("quick", "full", "nightly")
+# Minutes without the end of any test, after which a process counts as stuck. The slowest test takes 5, alone.
+STUCK = {"quick": 20, "full": 20, "nightly": 240}
 BOLD = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 LOCK = threading.Lock()
+WITHIN = "    the process ended within this test"
 
 
 def say(text):
@@ -45,6 +49,7 @@ class Run:
     def __init__(self, length, jobs, work):
         self.length, self.jobs, self.work = length, jobs, Path(work)
         self.phases, self.results, self.broken = [], [], []
+        self.running = set()
         # SwiftPM takes one build of a package at a time.
         self.environment = {**os.environ, "TRAYLOG_TESTS": length, "TRAYLOG_STRICT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
@@ -78,6 +83,46 @@ class Run:
                 say(log.read_text(errors="replace")[-20_000:])
             raise Failed(f"exit {code}: {shlex.join(str(part) for part in command)}")
         return log.read_text(errors="replace") if quiet else ""
+
+    def watched(self, command, log, progress, environment=None):
+        """Runs a process of tests. One in which no test ends any more is aborted, so that the other results are not lost.
+
+        `progress` is a file that grows with each test. Answers the exit status, and why it was aborted, if it was."""
+        minutes = STUCK[self.length]
+        with open(log, "wb") as file:
+            # A group of its own: a stuck process is ended together with those that it started.
+            process = subprocess.Popen(
+                command, cwd=ROOT, env=environment or self.environment, stdin=subprocess.DEVNULL, stdout=file,
+                stderr=subprocess.STDOUT, start_new_session=True)
+            with LOCK:
+                self.running.add(process.pid)
+            size, since = -1, time.monotonic()
+            try:
+                while True:
+                    try:
+                        return process.wait(timeout=10), ""
+                    except subprocess.TimeoutExpired:
+                        now = progress.stat().st_size if progress.exists() else 0
+                        if now != size:
+                            size, since = now, time.monotonic()
+                        elif time.monotonic() - since > 60 * minutes:
+                            break
+                threads = waits(process.pid)
+                os.killpg(process.pid, signal.SIGABRT)
+                return process.wait(), f"no test ended for {minutes} minutes; its threads: {threads}"
+            finally:
+                with LOCK:
+                    self.running.discard(process.pid)
+
+    def interrupted(self, number, _):
+        """Ends at once, with all that was started."""
+        for pid in list(self.running):
+            try:
+                os.killpg(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        shutil.rmtree(self.work, ignore_errors=True)
+        os._exit(128 + number)
 
     def add(self, results):
         with LOCK:
@@ -146,10 +191,11 @@ class Run:
         pattern = "^(" + "|".join(re.escape(suite) for suite in suites) + ")(/|$)"
         command = [*base, "--no-parallel", "--filter", pattern, "--event-stream-output-path", str(stream),
                    "--event-stream-version", "0"]
-        with open(log, "wb") as file:
-            code = subprocess.run(
-                command, cwd=ROOT, env=self.environment, stdin=subprocess.DEVNULL, stdout=file, stderr=file).returncode
+        code, stuck = self.watched(command, log, stream)
         results = swift_results(stream)
+        for result in results if stuck else []:
+            if result.message == WITHIN:
+                result.message = f"    stuck: {stuck}"
         if code != 0 and not any(result.outcome == "failed" for result in results):
             say(log.read_text(errors="replace")[-6_000:])
             last = results[-1].name if results else "any test"
@@ -198,15 +244,12 @@ class Run:
                     file = work.popleft()
                 number = time.monotonic_ns()
                 out, log = self.work / f"python-{number}.json", self.work / f"python-{number}.log"
-                with open(log, "wb") as output:
-                    code = subprocess.run(
-                        [python, str(SERVER_TESTS / "run.py"), file, str(out)], cwd=ROOT, env=environment,
-                        stdin=subprocess.DEVNULL, stdout=output, stderr=output).returncode
+                code, stuck = self.watched([python, str(SERVER_TESTS / "run.py"), file, str(out)], log, log, environment)
                 try:
                     found = json.loads(out.read_text())
                 except (OSError, ValueError):
                     say(log.read_text(errors="replace")[-6_000:])
-                    found = [[f"{file[:-3]}.all", 0, "failed", f"the tests ended with {code}"]]
+                    found = [[f"{file[:-3]}.all", 0, "failed", stuck or f"the tests ended with {code}"]]
                 rerun = f"Tools/test server --only {file[:-3]}"
                 results = [Result(name, seconds, outcome, f"{rerun}.{name.split('.', 1)[1]}" if "." in name else rerun, message)
                            for name, seconds, outcome, message in found]
@@ -216,6 +259,17 @@ class Run:
                 self.add(results)
 
         self.together([worker] * jobs)
+
+
+def waits(pid):
+    """What the threads of a process wait in, as the kernel names it: for the report of one that is stuck."""
+    found = collections.Counter()
+    for task in Path(f"/proc/{pid}/task").glob("*"):
+        try:
+            found[f"{(task / 'comm').read_text().strip()} in {(task / 'wchan').read_text().strip() or '?'}"] += 1
+        except OSError:
+            continue
+    return ", ".join(f"{count} {name}" for name, count in found.most_common())
 
 
 def swift_results(path):
@@ -255,7 +309,7 @@ def swift_results(path):
             outcome = "failed" if issues[test] else "passed"
             results.append(Result(name, ends[test] - starts[test], outcome, rerun, "\n".join(issues[test])[:4_000]))
         elif test in starts:
-            results.append(Result(name, 0, "failed", rerun, "    the process ended within this test"))
+            results.append(Result(name, 0, "failed", rerun, WITHIN))
     return results
 
 
@@ -271,7 +325,7 @@ PARTS = {
     "bell": "the bell for web pages, in a browser, on a page of another origin",
     "cluster": "several servers on real brokers, and partitions",
     "benchmarks": "builds the benchmarks, runs them small, and counts allocations, pages and syncs",
-    "docs": "the reference, without a warning and without a gap",
+    "docs": "the reference, without a warning and without a gap, and its samples, compiled",
     "embed": "a package that depends on this one by URL, with both build systems",
 }
 DEFAULT = ["lint", "library", "smoke"]
@@ -363,6 +417,7 @@ class Plan:
             bench, "count", "--references", ROOT / ".build/benchmarks-c", "--directory", self.run.work, quiet=True))
 
     def docs(self):
+        self.run.phase("Samples", lambda: self.run.call("Tools/samples", quiet=True))
         self.run.phase("Reference", lambda: self.run.call("Tools/reference", self.run.work / "reference", quiet=True))
 
     def embed(self):
@@ -454,11 +509,12 @@ def main():
             for file in python_files(name) if name in ("server", "console", "bell", "cluster") else []:
                 print(f"             Tools/Server/Tests/{file}")
         return 0
-    # A shell that runs this in the background lets its programs ignore interrupts, which tests send to theirs.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="traylog-test.") as work:
         run = Run(options.length or ("full" if options.full else "quick"), max(1, options.jobs), work)
+        # A shell that runs this in the background lets its programs ignore interrupts, which tests send to theirs.
+        signal.signal(signal.SIGINT, run.interrupted)
+        signal.signal(signal.SIGTERM, run.interrupted)
         try:
             perform(Plan(run), parts, options.only)
         except Failed:

@@ -1,8 +1,8 @@
 import TraylogAudit
 import TraylogDomain
-import TraylogQueries
+@_spi(Replication) import TraylogQueries
 
-extension BlockingQueries {
+@_spi(Replication) extension BlockingQueries {
     /// The same, blocking the calling thread; for threads, not for tasks.
     @available(*, noasync, message: "use `await store.records`; this call blocks a thread that tasks share")
     public func records(
@@ -23,7 +23,7 @@ extension BlockingQueries {
     }
 }
 
-extension TrayQueries {
+@_spi(Replication) extension TrayQueries {
     /// Records of the log after `position`, in order and without a gap, for ``Store/apply(_:expecting:root:source:)``.
     ///
     /// - Parameters:
@@ -50,7 +50,7 @@ extension TrayQueries {
     }
 }
 
-extension Store {
+@_spi(Replication) extension Store {
     /// Appends records as they are, as one transaction: what a store does that follows another log of record.
     ///
     /// Nothing is decided anew, so the log has the same bytes and the same root as the one that the records come from.
@@ -108,7 +108,7 @@ extension Store {
     }
 }
 
-extension BlockingStore {
+@_spi(Replication) extension BlockingStore {
     /// Appends records as they are; see ``Store/apply(_:expecting:root:source:)``.
     ///
     /// - Returns: the new head.

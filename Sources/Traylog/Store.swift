@@ -2,10 +2,10 @@ import TraylogDomain
 import TraylogLMDB
 import TraylogObservation
 import TraylogPlatform
-import TraylogQueries
+@_spi(Replication) import TraylogQueries
 import TraylogRewrite
 import TraylogStates
-import TraylogWriter
+@_spi(Replication) import TraylogWriter
 
 /// A store open for reading and writing; one process at a time has it.
 ///
@@ -86,15 +86,28 @@ public final class Store: TrayQueries {
     /// - Parameters:
     ///   - directory: the store's.
     ///   - options: how it is opened.
-    ///   - logOfRecord: takes every group of events before the store does; nil for a store that is its own log of record.
-    ///     Such a store is opened with ``StoreOptions/Ticking/manual`` and without ``StoreOptions/compaction``: whoever
-    ///     implements the log says when to decide.
     /// - Throws: ``TraylogError/refused(_:)``, `invalid`, for an option out of its range; ``TraylogError/failed(_:)``: `notFound`
     ///   without a parent, `unusableTarget` for a directory with other files or a path with a NUL character, `openForWriting` with
     ///   the holder's pid, `alreadyOpen`, `newerFormat`, `foreignFile`, `damaged`, `permissionDenied`, `unsupported`, `diskFull`,
     ///   `outOfThreads`.
     public static func open(
-        _ directory: String, options: StoreOptions = StoreOptions(), logOfRecord: (any LogOfRecord)? = nil
+        _ directory: String, options: StoreOptions = StoreOptions()
+    ) throws(TraylogError) -> Store {
+        try open(directory, options: options, logOfRecord: nil)
+    }
+
+    /// Opens the store in `directory` as ``open(_:options:)`` does; another log has its events first.
+    ///
+    /// - Parameters:
+    ///   - directory: the store's.
+    ///   - options: how it is opened.
+    ///   - logOfRecord: takes every group of events before the store does; nil for a store that is its own log of record.
+    ///     Such a store is opened with ``StoreOptions/Ticking/manual`` and without ``StoreOptions/compaction``: whoever
+    ///     implements the log says when to decide.
+    /// - Throws: as ``open(_:options:)`` does.
+    @_spi(Replication)
+    public static func open(
+        _ directory: String, options: StoreOptions = StoreOptions(), logOfRecord: (any LogOfRecord)?
     ) throws(TraylogError) -> Store {
         guard !directory.isEmpty else {
             throw .failed(

@@ -18,7 +18,7 @@ import TraylogStates
 ///
 /// - Beside a writer that commits hundreds of times a second, what reads for long may fail with ``StoreFailure/Code/busy``: ask again.
 /// - `backup(to:)` fails with ``StoreFailure/Code/permissionDenied``: copy the directory as it is if nobody writes it, or use
-///   ``LogExport``.
+///   `traylog export`.
 /// - A store whose writer was killed may need one opening by somebody who may write it, which the error says.
 public final class StoreReader: TrayQueries {
     /// What answers the queries.

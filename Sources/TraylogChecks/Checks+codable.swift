@@ -2,7 +2,7 @@ import TraylogAudit
 import TraylogDomain
 import TraylogJSON
 
-extension ReplayReport: Decodable {
+@_spi(JSON) extension ReplayReport: Decodable {
     /// Reads `{"events","users","seconds","identical","difference"}`: of the differences the first.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
@@ -11,13 +11,13 @@ extension ReplayReport: Decodable {
     }
 }
 
-extension VerificationReport: JSONForm {
+@_spi(JSON) extension VerificationReport: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension VerificationReport: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension VerificationReport: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(findings: try fields["findings"], events: try fields["events"], users: try fields["users"])
@@ -31,7 +31,7 @@ extension VerificationReport: Decodable {
     private struct Extended: Decodable { var extended: Bool }
 }
 
-extension JSONWriter {
+@_spi(JSON) extension JSONWriter {
     /// Writes what a verification found.
     ///
     /// - Parameters:
@@ -72,13 +72,13 @@ extension JSONWriter {
     }
 }
 
-extension KeptTreeHead: JSONForm {
+@_spi(JSON) extension KeptTreeHead: JSONWritable {
     /// `{"treeSize","rootHash"}`, and the signed text as `checkpoint` where it has one.
     public func write(to writer: inout JSONWriter) { writer.write(head, checkpoint: note?.text) }
 }
 
-extension KeptTreeHead: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension KeptTreeHead: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         let text: String? = try fields[maybe: "checkpoint"]

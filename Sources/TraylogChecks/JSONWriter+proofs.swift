@@ -3,7 +3,7 @@ import TraylogDomain
 import TraylogJSON
 
 /// The JSON forms of tree heads and proofs: hashes in hexadecimal digits, leaves in Base64.
-extension JSONWriter {
+@_spi(JSON) extension JSONWriter {
     /// Writes `{"treeSize","rootHash"}`.
     ///
     /// - Parameter checkpoint: the tree head, signed.

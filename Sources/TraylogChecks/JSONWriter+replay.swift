@@ -1,7 +1,7 @@
 import TraylogJSON
 import TraylogQueries
 
-extension JSONWriter {
+@_spi(JSON) extension JSONWriter {
     /// Writes what a replay found.
     public mutating func write(_ report: ReplayReport) {
         beginObject()
@@ -16,12 +16,12 @@ extension JSONWriter {
     }
 }
 
-extension ReplayReport: JSONForm {
+@_spi(JSON) extension ReplayReport: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension StoreStatistics: JSONForm {
+@_spi(JSON) extension StoreStatistics: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }

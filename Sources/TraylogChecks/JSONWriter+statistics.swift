@@ -3,7 +3,7 @@ import TraylogJSON
 import TraylogQueries
 import TraylogStates
 
-extension JSONWriter {
+@_spi(JSON) extension JSONWriter {
     /// Writes the figures of a store.
     public mutating func write(_ statistics: StoreStatistics) {
         beginObject()

@@ -3,7 +3,7 @@ import TraylogDomain
 import TraylogJSON
 
 /// A tree head that was kept elsewhere than the store: as JSON, or as a signed checkpoint.
-public struct KeptTreeHead: Hashable, Sendable {
+@_spi(Operations) public struct KeptTreeHead: Hashable, Sendable {
     /// The tree head.
     public let head: TreeHead
     /// The signed text with its signatures; nil for a tree head without.

@@ -1,8 +1,8 @@
 import TraylogDomain
 import TraylogJSON
-import TraylogQueries
+@_spi(Replication) import TraylogQueries
 
-extension LogRecord: Codable {
+@_spi(JSON) extension LogRecord: Codable {
     private enum Key: String, CodingKey { case seq, record }
 
     /// Reads `{"seq","record"}`, the record's bytes in Base64.

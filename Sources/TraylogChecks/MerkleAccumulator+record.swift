@@ -2,11 +2,11 @@ import TraylogAudit
 import TraylogDomain
 import TraylogLog
 import TraylogPages
-import TraylogQueries
+@_spi(Replication) import TraylogQueries
 import TraylogStates
 import TraylogTree
 
-extension MerkleAccumulator {
+@_spi(Operations) extension MerkleAccumulator {
     /// Appends the leaf of an event, from its record.
     ///
     /// - Throws: ``TraylogError/failed(_:)``: `outOfSequence` for an event that is not the next one, `damaged` for wrong

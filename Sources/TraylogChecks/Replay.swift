@@ -6,7 +6,7 @@ import TraylogQueries
 import TraylogStates
 
 /// Folds the log anew and compares what is stored with what comes out.
-public enum Replay {
+@_spi(Operations) public enum Replay {
     /// - Parameters:
     ///   - moment: folds the log through it, and compares what comes out with the answers about that moment, and not with
     ///     what is stored of now.

@@ -12,7 +12,7 @@ public struct ReplayReport: Hashable, Sendable {
     /// many.
     public var differences: [String] = []
 
-    /// Makes one of its parts.
+    /// The result of a replay, for tests; without ``differences`` it was identical.
     public init(events: UInt64 = 0, users: UInt64 = 0, seconds: Double = 0) {
         self.events = events
         self.users = users

@@ -26,7 +26,7 @@ public struct VerificationReport: Hashable, Sendable {
     /// The stored tree has a hash over each 256 events: then it is the first of them, and a finding names them all.
     public var firstDifference: UInt64?
 
-    /// Makes one of its parts.
+    /// The result of a verification, for tests; without findings the store is sound.
     public init(findings: [String], events: UInt64, users: UInt64) {
         self.findings = findings
         self.events = events
@@ -37,7 +37,7 @@ public struct VerificationReport: Hashable, Sendable {
 /// Checks everything that can be checked: each page of the file and whose it is, each event's checksum and fields, the
 /// log's order and density, times that never decrease, each stored state against the fold of the log, the checksums of
 /// stored projections, and the Merkle tree.
-public enum Verification {
+@_spi(Operations) public enum Verification {
     /// Findings that are named; more are only counted.
     static let namedFindings = 1_000
 

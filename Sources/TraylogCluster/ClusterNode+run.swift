@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Replication) @_spi(JSON) import Traylog
 
 extension ClusterNode {
     /// How long a follower asks the log for the next message, and how long it pauses after a failure.

@@ -1,4 +1,5 @@
-import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
+@_spi(Operations) import TraylogAudit
 
 /// Options of a node.
 public struct NodeOptions: Sendable {
@@ -21,7 +22,7 @@ public struct NodeOptions: Sendable {
     /// A process with nodes of several logs spreads them over the machines by it.
     public var restraint: @Sendable (_ last: Ownership?) async -> Duration = { _ in .zero }
 
-    /// Makes one of its parts.
+    /// A node by its name in the cluster, and the address at which the others reach it.
     public init(name: String, url: String) {
         self.name = name
         self.url = url
@@ -64,7 +65,7 @@ public final class ClusterNode: Sendable {
     ///   - options: name, address and how the store is opened.
     ///   - log: the log of record.
     ///   - lease: says who decides.
-    /// - Throws: ``TraylogError/failed(_:)``: as ``Store/open(_:options:logOfRecord:)``; `diverged` for a store that follows
+    /// - Throws: ``TraylogError/failed(_:)``: as ``Store/open(_:options:)-(String,_)``; `diverged` for a store that follows
     ///   another log; `unsupported` for a store with events that follows none.
     public static func open(
         _ directory: String, _ options: NodeOptions, log: any ReplicatedLog, lease: any OwnershipLease

@@ -1,4 +1,5 @@
-import Traylog
+@_spi(Replication) import Traylog
+import TraylogAudit
 import TraylogDomain
 import TraylogLog
 
@@ -38,10 +39,10 @@ public struct EventGroup: Hashable, Sendable {
     ///
     /// None in the group with which a node begins to own: from then on, nothing that another one has published before
     /// can be accepted.
-    public var records: [LogRecord]
+    package var records: [LogRecord]
 
-    /// Makes one of its parts.
-    public init(epoch: UInt64, owner: String, root: MerkleHash, first: Seq, records: [LogRecord]) {
+    /// A group as one node decided it.
+    package init(epoch: UInt64, owner: String, root: MerkleHash, first: Seq, records: [LogRecord]) {
         self.epoch = epoch
         self.owner = owner
         self.root = root

@@ -1,4 +1,5 @@
-import Traylog
+@_spi(Replication) import Traylog
+import TraylogAudit
 
 /// A node's side of the log of record: publishes what the store decides, and knows what became of it.
 ///

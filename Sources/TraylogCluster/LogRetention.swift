@@ -10,7 +10,7 @@ public struct LogRetention: Hashable, Sendable, Codable {
     /// The position of the newest backup; nil without one, and then everything stays.
     public var backup: LogPosition?
 
-    /// Makes one of its parts.
+    /// What the nodes and the last backup have applied: no message after the lowest of them may be trimmed.
     public init(nodes: [String: LogPosition], backup: LogPosition?) {
         self.nodes = nodes
         self.backup = backup

@@ -1,4 +1,5 @@
-import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
+import TraylogAudit
 
 /// The protocol: what one node knows of the log of record, and what it may do next.
 ///

@@ -7,7 +7,7 @@ public struct Ownership: Hashable, Sendable, Codable {
     /// Where the node takes requests: its `--advertise`.
     public var url: String
 
-    /// Makes one of its parts.
+    /// An ownership; each new owner has a higher epoch.
     public init(epoch: UInt64, node: String, url: String) {
         self.epoch = epoch
         self.node = node

@@ -1,4 +1,5 @@
 import Traylog
+import TraylogAudit
 
 /// The place of a message in a replicated log: 1, 2, 3 … without a gap.
 ///
@@ -37,7 +38,7 @@ public struct LogMessage: Hashable, Sendable {
     /// The group's bytes.
     public var body: [UInt8]
 
-    /// Makes one of its parts.
+    /// A message as the log delivers it; `id` is the one it was published with.
     public init(position: LogPosition, id: String, root: MerkleHash, body: [UInt8]) {
         self.position = position
         self.id = id
@@ -65,7 +66,7 @@ public struct LogBounds: Hashable, Sendable, Codable {
     /// The newest message; ``LogPosition/start`` in a new log.
     public var last: LogPosition
 
-    /// Makes one of its parts.
+    /// The positions that the log still holds, both included.
     public init(first: LogPosition, last: LogPosition) {
         self.first = first
         self.last = last

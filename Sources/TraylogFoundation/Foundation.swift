@@ -1,5 +1,6 @@
 import Foundation
 import Traylog
+import TraylogAudit
 
 extension Timestamp {
     /// The time to the millisecond, rounded down.

@@ -1,14 +1,26 @@
 import TraylogDomain
 
-/// A value with a JSON form: that which the program prints, and `JSONEncoder` writes.
+/// A value with a JSON form: the one that the program prints and `JSONEncoder` writes.
 ///
 /// Times are RFC 3339 in UTC with milliseconds, seqs are numbers, and absent optional fields are left out.
+///
+/// ```swift
+/// print(try await store.tray(of: "ann").json)
+/// ```
 public protocol JSONForm: Encodable, Sendable {
-    /// Writes the value as JSON.
+    /// The value as JSON text on one line.
+    var json: String { get }
+}
+
+/// A value that a ``JSONWriter`` writes.
+///
+/// Its conformances are visible to `import Traylog`, as those to `Codable` are; only the requirement is not.
+public protocol JSONWritable: JSONForm {
+    /// Appends the value's JSON form.
     func write(to writer: inout JSONWriter)
 }
 
-extension JSONForm {
+extension JSONWritable {
     /// The value as JSON text on one line.
     public var json: String {
         var writer = JSONWriter()
@@ -20,7 +32,7 @@ extension JSONForm {
     ///
     /// An encoder takes no numbers of any length. Where one in ``Content/data`` is neither an integer that the encoder takes
     /// nor a `Double`, or an object has two members of one name, `data` holds what the encoder can take, and a member
-    /// `dataText` beside it the exact JSON text. ``json`` needs no such help, and keeps white space and order, too.
+    /// `dataText` beside it the exact JSON text. ``JSONForm/json`` needs no such help, and keeps white space and order, too.
     public func encode(to encoder: any Encoder) throws {
         var writer = JSONWriter()
         write(to: &writer)
@@ -30,57 +42,57 @@ extension JSONForm {
 
 // The writer has the forms; these conformances lend them to encoders.
 
-extension Tray: JSONForm {
+@_spi(JSON) extension Tray: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension InboxPage: JSONForm {
+@_spi(JSON) extension InboxPage: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension Item: JSONForm {
+@_spi(JSON) extension Item: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension ThreadsPage: JSONForm {
+@_spi(JSON) extension ThreadsPage: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension ThreadGroup: JSONForm {
+@_spi(JSON) extension ThreadGroup: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension ItemLife: JSONForm {
+@_spi(JSON) extension ItemLife: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension Event: JSONForm {
+@_spi(JSON) extension Event: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension Command: JSONForm {
+@_spi(JSON) extension Command: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension Receipt: JSONForm {
+@_spi(JSON) extension Receipt: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension Refusal: JSONForm {
+@_spi(JSON) extension Refusal: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension Content: JSONForm {
+@_spi(JSON) extension Content: JSONWritable {
     /// In the form of a `notified` event's fields, without those that have their default.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
@@ -89,7 +101,7 @@ extension Content: JSONForm {
     }
 }
 
-extension ContentEdit: JSONForm {
+@_spi(JSON) extension ContentEdit: JSONWritable {
     /// The fields that it sets, and `null` for those that it clears.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()

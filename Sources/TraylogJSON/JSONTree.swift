@@ -123,7 +123,7 @@ extension JSONTree {
 
 // MARK: Encoders and decoders
 
-extension JSONTree: Codable {
+@_spi(JSON) extension JSONTree: Codable {
     package init(from decoder: any Decoder) throws {
         if let container = try? decoder.container(keyedBy: JSONName.self) {
             // In an order of their own, because a decoder's changes from process to process.

@@ -1,6 +1,6 @@
 import TraylogDomain
 
-extension JSONWriter {
+@_spi(JSON) extension JSONWriter {
     /// Writes an event in the form of `log` and `history`.
     public mutating func write(_ event: Event) {
         beginObject()

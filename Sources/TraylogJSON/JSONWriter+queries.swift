@@ -1,6 +1,6 @@
 import TraylogDomain
 
-extension JSONWriter {
+@_spi(JSON) extension JSONWriter {
     /// Writes a tray.
     public mutating func write(_ tray: Tray) {
         beginObject()

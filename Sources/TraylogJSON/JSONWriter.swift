@@ -24,6 +24,9 @@ public struct JSONWriter: Sendable {
     /// An empty text.
     public init() {}
 
+    /// Appends a value's JSON form.
+    public mutating func write(_ value: some JSONWritable) { value.write(to: &self) }
+
     /// Starts again and keeps the memory.
     public mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)

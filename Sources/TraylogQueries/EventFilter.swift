@@ -28,7 +28,7 @@ public struct EventFilter: Hashable, Sendable, Codable {
     /// Recorded at or before this time.
     public var until: Timestamp?
 
-    /// Makes one of its parts.
+    /// A filter that every event passes; set the fields that shall narrow it.
     public init() {}
 }
 

@@ -6,20 +6,20 @@ import TraylogStates
 /// An event as the log stores it, to the byte: what another store needs to hold the same event.
 ///
 /// The seq is not among the bytes, but their checksum covers it.
-public struct LogRecord: Hashable, Sendable {
+@_spi(Replication) public struct LogRecord: Hashable, Sendable {
     /// The event's number.
     public var seq: Seq
     /// The header of 44 bytes and then the payload, a Protocol Buffers message (Docs/internals/format.md, "Record").
     public var bytes: [UInt8]
 
-    /// Makes one of its parts.
+    /// A record as another store gave it; `apply` checks the bytes, this does not.
     public init(seq: Seq, bytes: [UInt8]) {
         self.seq = seq
         self.bytes = bytes
     }
 }
 
-extension LogRecord {
+@_spi(Replication) extension LogRecord {
     /// Whether the event tells of a rewrite of the whole store, a compaction or an erasure; so ``bytes`` must be those of a
     /// record.
     public var tellsOfRewrite: Bool {
@@ -28,19 +28,19 @@ extension LogRecord {
     }
 }
 
-extension LogRecord: CustomStringConvertible {
+@_spi(Replication) extension LogRecord: CustomStringConvertible {
     /// The text for a person.
     public var description: String { "event \(seq) in \(bytes.count) bytes" }
 }
 
 /// How far a store has come in the log of record that its events were taken from.
-public struct SourcePosition: Hashable, Sendable, Codable {
+@_spi(Replication) public struct SourcePosition: Hashable, Sendable, Codable {
     /// The name of that log, of 1 to 256 bytes without control characters.
     public var source: String
     /// The place in it of what was applied last, in that log's own numbers.
     public var position: UInt64
 
-    /// Makes one of its parts.
+    /// A place in a source's log; `apply` compares it with what it stored last.
     public init(source: String, position: UInt64) {
         self.source = source
         self.position = position

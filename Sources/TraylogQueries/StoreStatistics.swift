@@ -15,7 +15,7 @@ public struct StoreStatistics: Hashable, Sendable, Decodable {
         /// Commits since the reader's snapshot.
         public var lag: UInt64
 
-        /// Makes one of its parts.
+        /// A reader's process and how many events behind the head its snapshot is.
         public init(pid: Int32, lag: UInt64) {
             self.pid = pid
             self.lag = lag
@@ -31,7 +31,7 @@ public struct StoreStatistics: Hashable, Sendable, Decodable {
         /// When it opened the store, to the second.
         public var since: Timestamp
 
-        /// Makes one of its parts.
+        /// The process that holds the store open for writing, its machine, and since when.
         public init(pid: Int32, host: String, since: Timestamp) {
             self.pid = pid
             self.host = host
@@ -95,7 +95,7 @@ public struct StoreStatistics: Hashable, Sendable, Decodable {
         /// The size of its pages.
         public var bytes: UInt64
 
-        /// Makes one of its parts.
+        /// A table's name, its rows, and the bytes of its pages.
         public init(name: String, entries: UInt64, bytes: UInt64) {
             self.name = name
             self.entries = entries
@@ -103,7 +103,7 @@ public struct StoreStatistics: Hashable, Sendable, Decodable {
         }
     }
 
-    /// Makes one of its parts.
+    /// The statistics of an empty store; set what a test needs.
     public init() {}
 }
 

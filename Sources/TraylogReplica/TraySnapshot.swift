@@ -41,7 +41,7 @@ public struct TraySnapshot: Hashable, Sendable, Codable {
         /// Where they are not, they are nil or the default.
         public var hasContent: Bool
 
-        /// Makes one of its parts.
+        /// An item of the snapshot, with or without its content.
         public init(item: Item, hasContent: Bool) {
             self.item = item
             self.hasContent = hasContent
@@ -57,7 +57,7 @@ public struct TraySnapshot: Hashable, Sendable, Codable {
         /// The `unsubscribed` event; nil while the subscription lasts.
         public var until: Seq?
 
-        /// Makes one of its parts.
+        /// A span of a subscription; `until` is nil while it lasts.
         public init(topic: String, from: Seq, until: Seq?) {
             self.topic = topic
             self.from = from
@@ -65,7 +65,7 @@ public struct TraySnapshot: Hashable, Sendable, Codable {
         }
     }
 
-    /// Makes one of its parts.
+    /// A page of a snapshot, as `snapshot(of:)` answers it.
     public init(
         user: String, asOf: Seq, history: StoreHistory = StoreHistory(), stream: UInt32, floor: Seq, tray: Tray,
         mutedThreads: [String] = [],
@@ -128,7 +128,7 @@ extension SnapshotCursor: CustomStringConvertible {
 }
 
 extension SnapshotCursor {
-    /// Makes one of its parts.
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let cursor = SnapshotCursor(try container.decode(String.self)) else {
@@ -148,7 +148,7 @@ extension SnapshotCursor {
 extension TraySnapshot.Part {
     private enum CodingKeys: String, CodingKey { case hasContent }
 
-    /// Makes one of its parts.
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let hasContent = try decoder.container(keyedBy: CodingKeys.self).decode(Bool.self, forKey: .hasContent)
         self.init(item: try Item(from: decoder), hasContent: hasContent)

@@ -1,4 +1,4 @@
-import TraylogChecks
+@_spi(Operations) import TraylogChecks
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
@@ -11,7 +11,7 @@ import TraylogTree
 ///
 /// Of the old states it reads nothing but the bases that a compaction kept, so it repairs whatever else is damaged. It has
 /// the store to itself; readers in other processes go on. Killed at any moment, the store is the old one or the new one.
-public struct Rebuild {
+@_spi(Operations) public struct Rebuild {
     private static let rowsBetweenReports: UInt64 = 10_000
 
     let directory: String

@@ -1,5 +1,5 @@
 import TraylogArchive
-import TraylogChecks
+@_spi(Operations) import TraylogChecks
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog

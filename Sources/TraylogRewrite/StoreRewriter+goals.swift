@@ -4,7 +4,7 @@ import TraylogLMDB
 import TraylogLog
 import TraylogPages
 import TraylogPlatform
-import TraylogQueries
+@_spi(Replication) import TraylogQueries
 import TraylogStates
 import TraylogTree
 

@@ -4,7 +4,7 @@ import TraylogLMDB
 import TraylogLog
 import TraylogPages
 import TraylogPlatform
-import TraylogQueries
+@_spi(Replication) import TraylogQueries
 import TraylogStates
 
 /// Writes a store anew, for one caller at a time.
@@ -245,13 +245,13 @@ public struct CompactionReport: Hashable, Sendable {
         /// The size of its pages afterwards.
         public var bytesAfter: UInt64
 
-        /// Makes one of its parts.
+        /// A table's size before and after.
         public init(name: String, bytesBefore: UInt64, bytesAfter: UInt64) {
             (self.name, self.bytesBefore, self.bytesAfter) = (name, bytesBefore, bytesAfter)
         }
     }
 
-    /// Makes one of its parts.
+    /// The report of a compaction that changed nothing yet; set what a test needs.
     public init(floor: Seq) {
         self.floor = floor
     }
@@ -268,6 +268,6 @@ public struct ErasureReport: Hashable, Sendable, Decodable {
     /// The archives that were rewritten.
     public var archives: [String] = []
 
-    /// Makes one of its parts.
+    /// The report of an erasure that found nothing; set what a test needs.
     public init() {}
 }

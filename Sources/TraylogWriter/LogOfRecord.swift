@@ -1,7 +1,7 @@
 import TraylogDomain
 import TraylogLog
 import TraylogPlatform
-import TraylogQueries
+@_spi(Replication) import TraylogQueries
 import TraylogStates
 
 /// The log of record of a store that is one copy of it among several.
@@ -16,7 +16,7 @@ import TraylogStates
 /// the store. Async functions, default actors, `async let` and task groups inside of it run there, too. Work that leaves this
 /// executor needs a free thread of the pool, and stops when there is none: a `Task` of its own, `Task.sleep`, an actor with another
 /// executor. Whatever answers a continuation should come from a thread of the log's client, as of its event loop.
-public protocol LogOfRecord: Sendable {
+@_spi(Replication) public protocol LogOfRecord: Sendable {
     /// The bytes of records that a group has at most. The largest event has some 100 KiB.
     var largestGroupBytes: Int { get }
 

@@ -1,6 +1,6 @@
 import TraylogDomain
 import TraylogLog
-import TraylogQueries
+@_spi(Replication) import TraylogQueries
 import TraylogStates
 
 extension PendingTransaction {

@@ -2,7 +2,7 @@ import TraylogDomain
 import TraylogLMDB
 import TraylogLog
 import TraylogPlatform
-import TraylogQueries
+@_spi(Replication) import TraylogQueries
 import TraylogStates
 
 /// The transaction in the making: commands decided against the state after the last commit and each other, their

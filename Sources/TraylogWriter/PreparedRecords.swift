@@ -1,6 +1,6 @@
 import TraylogDomain
 import TraylogLog
-import TraylogQueries
+@_spi(Replication) import TraylogQueries
 import TraylogStates
 
 /// Records of another store with all that can be checked and made of them without this store's state: decoded, named by

@@ -121,7 +121,7 @@ public struct TickReport: Hashable, Sendable, Decodable {
     /// The newest event afterwards.
     public var head: Seq = .zero
 
-    /// Makes one of its parts.
+    /// The result of a tick, for tests: items that returned from a snooze, items that expired, and the head after it.
     public init(woken: UInt64 = 0, expired: UInt64 = 0, head: Seq = .zero) {
         self.woken = woken
         self.expired = expired

@@ -37,20 +37,20 @@ import Testing
     /// Names of types, each with the protocols of all its declarations and extensions.
     private static let protocols: [String: Set<String>] = {
         let declarations =
-            names(/(?m)^ *public (?:struct|enum) (\w+)(?:<[^>{]*>)?((?::[^{\n]*)?) \{/)
-            + names(/(?m)^extension (?:\w+\.)*(\w+): ([^{\n]*?) ?\{/)
+            names(/(?m)^ *(?:@_spi\(\w+\) )?public (?:struct|enum) (\w+)(?:<[^>{]*>)?((?::[^{\n]*)?) \{/)
+            + names(/(?m)^(?:@_spi\(\w+\) )?extension (?:\w+\.)*(\w+): ([^{\n]*?) ?\{/)
         return declarations.reduce(into: [:]) { found, declaration in
             let parts = declaration.1.split { !$0.isLetter && $0 != "." }.map(String.init)
             found[declaration.0, default: []].formUnion(parts)
         }
     }()
 
-    private static let declared = Set(names(/(?m)^ *public (struct|enum) (\w+)/).map(\.1))
+    private static let declared = Set(names(/(?m)^ *(?:@_spi\(\w+\) )?public (struct|enum) (\w+)/).map(\.1))
 
     private static func isCodable(_ type: String) -> Bool {
         let protocols = protocols[type] ?? []
         let isDecodable = !protocols.isDisjoint(with: ["Codable", "Decodable", "JSONWord"])
-        return isDecodable && !protocols.isDisjoint(with: ["Codable", "Encodable", "JSONForm", "JSONWord"])
+        return isDecodable && !protocols.isDisjoint(with: ["Codable", "Encodable", "JSONWritable", "JSONWord"])
     }
 
     @Test(arguments: declared.sorted())

@@ -12,7 +12,7 @@ struct SourceFileTests {
     }
 
     @Test(arguments: ["// import Glibc", "/// import Glibc", "let important = 1", "x.import Glibc"])
-    func whatIsNoImportIsNotSeen(line: String) {
+    func textThatIsNoImportIsIgnored(line: String) {
         #expect(SourceFile(path: "Sources/A/a.swift", text: line).imports.isEmpty)
     }
 
@@ -45,7 +45,7 @@ struct SourceFileTests {
         ["//", "class A: P {", "    let a = 1  // one", "    // one thread at a time"],
         ["class A: P { let a = 1 }", "// one thread at a time"],
     ])
-    func whatStandsElsewhereIsNoReason(text: [String]) throws {
+    func aCommentElsewhereIsNoReason(text: [String]) throws {
         let file = SourceFile(path: "Sources/A/a.swift", text: text.joined(separator: "\n"))
         #expect(!file.hasReason(besideLine: try #require(file.lines(with: ["class A"]).first?.number)))
     }

@@ -1,13 +1,13 @@
 import Foundation
 import TestSupport
 import Testing
-import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
 import TraylogCluster
 
 /// Nodes as a program runs them, with tasks, timers and stores in files.
 @Suite struct ClusterNodeTests {
     @Test(arguments: seeds(3, nightly: 60))
-    func nothingIsLostOrDoubledWhileNodesComeAndGo(seed: UInt64) async throws {
+    func clusterCommandsAreStoredOnceWhileNodesComeAndGo(seed: UInt64) async throws {
         let log = FaultyLog(seed: seed)
         try await withCluster(log: log) { cluster in
             await log.set(lossPercent: 5)
@@ -88,7 +88,7 @@ import TraylogCluster
         }
     }
 
-    @Test func withoutTheLogANodeAnswersReadsAndNoWrites() async throws {
+    @Test func aNodeWithoutTheLogAnswersReadsAndNoWrites() async throws {
         try await withCluster(2) { cluster in
             let owner = await cluster.owner()
             try await owner.store.notify("ann", title: "One")
@@ -103,7 +103,7 @@ import TraylogCluster
         }
     }
 
-    @Test func nobodyIsSaidToBeHeldWithoutTheLog() async throws {
+    @Test func aHoldIsRefusedWithoutTheLog() async throws {
         try await withCluster { cluster in
             let owner = await cluster.owner()
             _ = try await owner.store.hold("ann")

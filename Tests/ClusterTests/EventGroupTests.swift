@@ -1,6 +1,7 @@
 import TestSupport
 import Testing
-import Traylog
+@_spi(JSON) @_spi(Replication) import Traylog
+import TraylogAudit
 import TraylogCluster
 import TraylogDomain
 import TraylogLog

@@ -1,5 +1,6 @@
 import TestSupport
 import Traylog
+import TraylogAudit
 import TraylogCluster
 
 /// The simulated log and lease for nodes that run: messages and answers get lost as a seed says, and late as the machine likes.

@@ -3,7 +3,7 @@ import Testing
 import TestSupport
 import TraylogLMDB
 import TraylogLog
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 @testable import TraylogPages
 @testable import TraylogStates

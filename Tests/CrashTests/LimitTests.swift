@@ -149,7 +149,7 @@ import TraylogPlatform
         .enabled(
             if: getuid() == 0 && FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv"),
             "needs root and setpriv, to become another user"))
-    func theProgramReadsAStoreOfAnotherUserAndIsToldWhyItCannotWriteIt() async throws {
+    func theProgramReadsAStoreOfAnotherUserAndExplainsWhyItCannotWrite() async throws {
         try await withFilledStore { path in
             let modes = [
                 "": 0o555, "/data-1": 0o555, "/CURRENT": 0o444, "/data-1/data.mdb": 0o444, "/data-1/lock.mdb": 0o444,

@@ -5,7 +5,7 @@ import Testing
 /// A few points of what `Tools/torture` does by the thousand; it has the kinds that other suites do not have already.
 @Suite struct TortureTests {
     @Test(.enabled(if: SharedLibrary.compiler != nil, "needs cc, to compile the injector"))
-    func whereverAWriteOrASyncFailsTheCallerIsToldAndNothingIsLost() throws {
+    func aFailedWriteOrSyncIsReportedAndLosesNothing() throws {
         let report = try torture("faults", seed: 1, count: sized(150, nightly: nil))
         #expect(report.isClean, "\(report)")
         #expect(isLong || report.points == 150)
@@ -16,7 +16,7 @@ import Testing
         .enabled(
             if: SmallFileSystem.allCases.contains { $0.obstacle == nil },
             "needs root, to mount a small file system"))
-    func aFullDiskIsCalledThatAndWithRoomAgainAppendsGoOn() throws {
+    func aFullDiskIsNamedAndAppendsResumeOnceThereIsRoom() throws {
         let report = try torture("full-disk", seed: 1, count: sized(8, nightly: 200))
         #expect(report.isClean, "\(report)")
         #expect(report.points == sized(8, nightly: 200))

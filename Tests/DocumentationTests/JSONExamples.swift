@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import Traylog
 import TraylogFoundation
+import TraylogJSON
 
 struct JSONExamples {
     private struct Build: Codable, Equatable {
@@ -9,7 +10,7 @@ struct JSONExamples {
         var branch: String
     }
 
-    @Test func valuesTravel() async throws {
+    @Test func valuesRoundTripThroughJSON() async throws {
         let store = try Store.temporary()
         // example: request
         let command = try Command(json: #"{"kind":"notify","user":"ann","key":"mail-1","title":"Hello"}"#)

@@ -33,11 +33,6 @@ struct NamedFilesTests {
         }
     }
 
-    @Test func theArchitectureNamesSwiftFiles() throws {
-        let page = try #require(Document.all.first { $0.path == "Docs/internals/architecture.md" })
-        #expect(page.text.contains("WriterLoop.swift`"))
-    }
-
     /// A name may end with `…`, where its beginning is enough to find it.
     @Test func everyTestNamedByTheReliabilityPageExists() throws {
         let page = try #require(Document.all.first { $0.path == "Docs/internals/reliability.md" })

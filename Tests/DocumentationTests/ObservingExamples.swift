@@ -36,7 +36,7 @@ import TraylogDomain
         }
     }
 
-    @Test func theBell() async throws {
+    @Test func aBellShowsTheUnreadCount() async throws {
         try await withStore { store in
             closeSoon(store)
             // example: bell
@@ -113,7 +113,7 @@ import TraylogDomain
         }
     }
 
-    @Test func markAll() async throws {
+    @Test func aBulkMarkSparesItemsThatArrivedSince() async throws {
         try await withStore { store in
             // example: mark all
             let page = try await store.inbox(of: "ann")
@@ -127,7 +127,7 @@ import TraylogDomain
         }
     }
 
-    @Test func scrolling() async throws {
+    @Test func aFetcherLoadsPagesWhileScrolling() async throws {
         try await withStore { store in
             // example: fetcher
             let fetcher = try InboxFetcher(store, user: "ann", pageSize: 20)

@@ -3,11 +3,11 @@ import Testing
 import TestSupport
 import TraylogDomain
 import TraylogLMDB
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogLog
 @testable import TraylogPages
-@testable import TraylogRewrite
+@_spi(Operations) @testable import TraylogRewrite
 @testable import TraylogStates
 
 /// Rows of a store that somebody forged, with checksums that are right: every call ends, with an answer or an error.

@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import Traylog
+@_spi(Replication) import Traylog
 
 /// What a newcomer stumbled over once, each as a claim that holds now.
 ///
@@ -40,18 +40,6 @@ import Traylog
                 #expect(
                     !failure.message.hasPrefix(":") && failure.message.contains(path.isEmpty ? "empty" : path),
                     "\(failure)")
-            }
-        }
-    }
-
-    @Test func asOfBeyondTheHeadIsSaidOfAsOf() async throws {
-        try await withStore { store in
-            try await store.notify("ann", title: "n")
-            do {
-                _ = try await store.tray(of: "ann", asOf: .seq(1_000_000))
-                Issue.record("nobody knows that yet")
-            } catch {
-                #expect("\(error)".contains("asOf") && !"\(error)".contains("upTo:"), "\(error)")
             }
         }
     }

@@ -1,4 +1,5 @@
-import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
+@_spi(Operations) import TraylogAudit
 import TraylogDomain
 
 // Tests ask and perform from threads, and say `store.tray(of:)` for `store.blocking.tray(of:)`.

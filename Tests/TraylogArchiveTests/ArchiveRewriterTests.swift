@@ -34,7 +34,7 @@ import TraylogLog
         }
     }
 
-    @Test func nothingOfWhatWasErasedIsLeftInTheFile() throws {
+    @Test func anErasedPayloadIsLeftNowhereInTheArchive() throws {
         try withTemporaryDirectory { directory in
             var random = SeededRandom(seed: 1)
             let secret = Array("a secret that compresses badly \(random.next())".utf8)
@@ -46,7 +46,7 @@ import TraylogLog
         }
     }
 
-    @Test func withoutAReplacementTheFileStays() throws {
+    @Test func aRewriteWithoutReplacementsKeepsTheFile() throws {
         try withTemporaryDirectory { directory in
             var random = SeededRandom(seed: 2)
             let path = directory + "/" + (try write(random.archivedEvents(20), to: directory).name)

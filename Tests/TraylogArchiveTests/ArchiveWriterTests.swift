@@ -68,7 +68,7 @@ import TraylogLog
         }
     }
 
-    @Test func onlyTheOwnerReadsWhatItMakes() throws {
+    @Test func onlyTheOwnerCanReadAnArchive() throws {
         try withTemporaryDirectory { directory in
             let archives = directory + "/archives"
             let name = try write([], to: archives + "/").name
@@ -89,7 +89,7 @@ import TraylogLog
         }
     }
 
-    @Test func nothingIsLeftOfAWriterThatIsGivenUp() throws {
+    @Test func anAbandonedWriterLeavesNoFile() throws {
         try withTemporaryDirectory { directory in
             var random = SeededRandom(seed: 3)
             let events = random.archivedEvents(500)

@@ -51,7 +51,7 @@ import TraylogLog
 
     /// Whoever reads on after damage gets an error, or what was written.
     @Test(arguments: seeds(4, nightly: 100))
-    func whatIsReadIsNeverAnythingElse(seed: UInt64) throws {
+    func aDamagedArchiveYieldsOnlyWrittenEventsOrAnError(seed: UInt64) throws {
         try withArchive(1_500, seed: seed) { path, sound, random throws in
             let events = try ArchiveReader.open(path).events()
             var bytes = sound
@@ -84,7 +84,7 @@ import TraylogLog
         }
     }
 
-    @Test func otherFilesAreNamed() throws {
+    @Test func aFileThatIsNoArchiveIsNamed() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/x.archive"
             for text in ["hello", "TRAYARX" + String(repeating: "x", count: 500)] {

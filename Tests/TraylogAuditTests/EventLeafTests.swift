@@ -8,7 +8,7 @@ import Testing
         version: 1, kind: 13, stream: 0x0403_0201, seq: 0x0C0B_0A09_0807_0605, recordedAt: 0x1413_1211_100F_0E0D,
         occurredAt: -2, digest: .ofEmptyTree)
 
-    @Test func itsBytesStandInTheirOrder() {
+    @Test func aLeafsBytesHaveTheSpecifiedOrder() {
         let expected: [UInt8] =
             [1, 13] + Array(1...0x14) + [0xFE] + [UInt8](repeating: 0xFF, count: 7) + MerkleHash.ofEmptyTree.bytes
         #expect(leaf.bytes == expected)
@@ -16,7 +16,7 @@ import Testing
         #expect(leaf.hash == .leaf(RawSpan(_elements: expected.span)))
     }
 
-    @Test func itIsReadAsItWasWritten() {
+    @Test func aLeafIsReadAsItWasWritten() {
         #expect(EventLeaf(bytes: leaf.bytes) == leaf)
         var other = leaf
         other.occurredAt = nil
@@ -25,7 +25,7 @@ import Testing
         for count in [0, 61, 63] { #expect(EventLeaf(bytes: [UInt8](repeating: 0, count: count)) == nil) }
     }
 
-    @Test func itCommitsToOnePayloadAndItsSalt() {
+    @Test func aLeafCommitsToOnePayloadAndItsSalt() {
         let salt = [UInt8](1...16)
         var leaf = leaf
         let message: [UInt8] = salt + [1, 2, 3]

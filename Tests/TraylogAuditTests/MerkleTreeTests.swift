@@ -12,7 +12,7 @@ import Testing
         for (index, root) in Vectors.roots.enumerated() { #expect(try nodes.root(of: UInt64(index + 1)).hex == root) }
     }
 
-    @Test func rootsAreThoseOfTheDefinition() throws {
+    @Test func rootsMatchTheDefinition() throws {
         let nodes = ListedNodes(leaves: Self.leaves)
         var accumulator = MerkleAccumulator()
         for size in 0...Self.leaves.count {
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func everyInclusionProofIsThatOfTheDefinitionAndVerifies() throws {
+    @Test func everyInclusionProofMatchesTheDefinitionAndVerifies() throws {
         let nodes = ListedNodes(leaves: Self.leaves)
         for size in 1...Self.leaves.count {
             let head = try nodes.head(of: UInt64(size))
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func everyConsistencyProofIsThatOfTheDefinitionAndVerifies() throws {
+    @Test func everyConsistencyProofMatchesTheDefinitionAndVerifies() throws {
         let nodes = ListedNodes(leaves: Self.leaves)
         for second in 0...Self.leaves.count {
             let new = try nodes.head(of: UInt64(second))

@@ -39,7 +39,7 @@ import Testing
         #expect(try Checkpoint(extended).text == extended)
     }
 
-    @Test func whatIsNoCheckpointIsRefused() {
+    @Test func malformedCheckpointsAreRefused() {
         let root = "XcnaeacGWamtVZy3Ad7ZoqudgjqtL0lgz+Nw7/RgQyg="
         for text in [
             "", "\n", "a\n1\n", "a\n1\n\(root)", "a\n01\n\(root)\n", "a\n-1\n\(root)\n", "a\n+1\n\(root)\n",
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoKeyIsRefused() {
+    @Test func malformedKeysAreRefused() {
         for text in [
             "", "a", "a+b+c", Self.vectorKey + "A", Self.vectorKey.replacing("c74f20a3", with: "c74f20a4"),
             Self.vectorKey.replacing("Peter", with: "Petra"), Self.vectorKey.replacing("+AR", with: "+AB"),
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoNoteIsRefused() {
+    @Test func malformedNotesAreRefused() {
         for text in [
             "", "\n", "\n\n", "a\n", "a\n\n", "a\n\nb\n", "a\n\n\u{2014} b\n", "a\n\n\u{2014} b AA==\n",
             "a\n\n\u{2014}  AAAAAAA=\n", Self.vectorNote + "\n", String(Self.vectorNote.dropLast()),

@@ -123,7 +123,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func whenAllSlotsAreTakenTheErrorSaysSo() throws {
+    @Test func aFullReaderTableIsNamedInTheError() throws {
         try withEnvironment { environment in
             @Sendable func nest(_ depth: Int) throws -> Int {
                 do {

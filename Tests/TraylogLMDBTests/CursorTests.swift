@@ -15,7 +15,7 @@ import TraylogPages
         }
     }
 
-    @Test func itWalksBothWays() throws {
+    @Test func aCursorWalksBothWays() throws {
         try withThreeKeys { (cursor: inout RowCursor) throws in
             var walk: [UInt8] = []
             while try cursor.next() { walk.append(cursor.withEntry { $1.copy[0] }) }

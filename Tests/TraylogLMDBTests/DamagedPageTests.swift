@@ -88,6 +88,33 @@ import TraylogPages
         }
     }
 
+    @Test func everyExchangeOfTwoEntriesOfALeafIsNoticed() throws {
+        try withFile { path, bytes in
+            var noticed = 0
+            for page in stride(from: 8192, to: bytes.count, by: 4096)
+            where bytes.number(page + 10) & 0xFFFF == 2 && bytes.number(page + 12) & 0xFFFF >= 20 {
+                // A page of the store is missed under its number, a free one is not.
+                var renumbered = bytes
+                renumbered[page] ^= 1
+                var exchanged = bytes
+                exchanged.replaceSubrange(page + 16..<page + 18, with: bytes[page + 18..<page + 20])
+                exchanged.replaceSubrange(page + 18..<page + 20, with: bytes[page + 16..<page + 18])
+                let isInUse = try !isSound(path, renumbered)
+                #expect(try isSound(path, exchanged) != isInUse, "page \(page / 4096)")
+                if isInUse { noticed += 1 }
+            }
+            #expect(noticed > 20)
+        }
+    }
+
+    /// Whether a file opens, and its pages are all right.
+    private func isSound(_ path: String, _ bytes: Data) throws -> Bool {
+        try bytes.write(to: URL(filePath: dataFile(of: path)))
+        guard let reader = try? openReader(path) else { return false }
+        defer { reader.close() }
+        return try reader.checkPages().isEmpty
+    }
+
     private func readEverything(_ path: String) throws {
         let reader = try openReader(path)
         defer { reader.close() }

@@ -24,7 +24,7 @@ import TraylogPages
         }
     }
 
-    @Test func itIsOneTransactionForAllItsReads() throws {
+    @Test func aHeldReadUsesOneTransactionForAllItsReads() throws {
         try withEnvironment { environment in
             let log = environment.database("log")
             let before = environment.begunReads

@@ -183,7 +183,7 @@ import TraylogPlatform
 
     /// Who cannot write the file may read it if it is whole, and is told whom it takes if it is not.
     @Test(.enabled(if: getuid() == 0, "Only root can become another user."), arguments: [true, false], [true, false])
-    func whoMayNotWriteReadsAWholeFileAndIsToldOfAnother(isPending: Bool, isWhole: Bool) async throws {
+    func aReaderWithoutWritePermissionOpensAWholeFileAndRefusesABrokenOne(isPending: Bool, isWhole: Bool) async throws {
         try await withPath { path in
             let left = try LeftFiles(path)
             var data = isPending ? left.markedPending() : left.data

@@ -22,7 +22,7 @@ import TraylogPages
     }
 
     @Test(arguments: 0..<7)
-    func whereNobodyHasTheStoreOpenTheLockFileIsMadeAnew(damage: Int) async throws {
+    func aBadLockFileIsRemadeWhileTheStoreIsClosed(damage: Int) async throws {
         try await withPath { path in
             await #expect(processExitsWith: .success) { [path = path as String, damage] in
                 try Self.makeStore(path)

@@ -64,7 +64,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func onlyTheOwnerMayReadTheFiles() throws {
+    @Test func onlyTheOwnerCanReadTheFiles() throws {
         try withPath { path in
             let environment = try openWriter(path)
             defer { environment.close() }
@@ -165,7 +165,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func otherFilesAreRecognised() throws {
+    @Test func newerAndForeignDataFilesAreRecognised() throws {
         try withStoredValue { path in
             let url = URL(filePath: dataFile(of: path))
             let sound = try Data(contentsOf: url)

@@ -5,7 +5,7 @@ import TraylogPages
 
 /// Who may open a store; only root can change users, so others skip these.
 @Suite(.enabled(if: getuid() == 0, "Only root can become another user.")) struct PermissionTests {
-    @Test func aStrangerIsToldThatAccessIsDenied() async throws {
+    @Test func aForeignUserGetsAccessDenied() async throws {
         try await withPath { path in
             try openWriter(path).close()
             await #expect(processExitsWith: .success) { [path = path as String] in

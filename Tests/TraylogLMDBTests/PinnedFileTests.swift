@@ -10,7 +10,7 @@ import TraylogPages
         }
     }
 
-    @Test func itsTransactionsBeginOnTheFileThatWasReplaced() throws {
+    @Test func aPinnedFilesTransactionsReadTheReplacedFile() throws {
         try withEnvironment { environment in
             let log = environment.database("log")
             try environment.write { try $0.append(log, 1, [1]) }
@@ -28,7 +28,7 @@ import TraylogPages
         }
     }
 
-    @Test func itHoldsUpNoClosing() throws {
+    @Test func aPinnedFileDoesNotDelayClosing() throws {
         try withPath { path in
             let environment = try openWriter(path)
             let log = environment.database("log")

@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aHeaderThatWasPutBackInPartsIsThatOfTheCommitBefore(isWriting: Bool) throws {
+    func aPartlyRestoredHeaderNamesTheCommitBefore(isWriting: Bool) throws {
         try withRounds { path, bytes, newest in
             // The free list of the newest commit with other tables.
             bytes[page(newest) + 144] ^= 2
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func whereOthersHaveTheFileOpenTheirLockKnowsTheNewestCommit() throws {
+    @Test func theLockOfOtherProcessesKnowsTheNewestCommit() throws {
         try withRounds { path, bytes, newest in
             let ready = path + "-ready"
             let child = forkProcess()

@@ -82,7 +82,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func aCopyByAnIdleReaderIsThatOfTheNewFile() async throws {
+    @Test func anIdleReaderCopiesTheNewFile() async throws {
         try await withPath { path in
             let environment = try openWriter(path)
             defer { environment.close() }

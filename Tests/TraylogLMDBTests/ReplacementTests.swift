@@ -115,7 +115,7 @@ import TraylogPlatform
     }
 
     /// A power cut could bring the old file back before the names are synced.
-    @Test func nothingIsWrittenToTheNewFileBeforeItsNameIsOnDisk() throws {
+    @Test func theNewFileIsWrittenOnlyAfterItsNameIsOnDisk() throws {
         let fault = LMDBError(.diskFull, operation: "test", message: "A fault.")
         try withEnvironment { environment in
             let log = environment.database("log")
@@ -197,7 +197,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func aCopyThatBeganBeforeIsThatOfTheOldFile() throws {
+    @Test func aCopyBegunBeforeAReplacementIsOfTheOldFile() throws {
         try withEnvironment { environment in
             let log = environment.database("log")
             try environment.write { transaction in

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func whatAKilledCopyLeftIsTakenAway() throws {
+    @Test func leftoversOfAKilledCopyAreRemoved() throws {
         try withFilled { environment, target throws in
             try FileManager.default.createDirectory(atPath: target + "/data-1", withIntermediateDirectories: true)
             try Data("data-1\n".utf8).write(to: URL(filePath: target + "/CURRENT"))

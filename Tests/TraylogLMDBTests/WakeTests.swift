@@ -27,7 +27,7 @@ import TraylogPlatform
         return (SystemClock.monotonicNanoseconds() - start) / 1_000_000
     }
 
-    @Test func itHoldsTheHeadInEightBytesForItsOwner() throws {
+    @Test func aWakeFileHoldsTheHeadInEightBytesForItsOwner() throws {
         try withDirectory { directory in
             let file = WakeFile(directory: directory)
             file.announce(0x0102_0304_0506_0708)
@@ -52,7 +52,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func withoutAnAnnouncementTheFallbackEndsIt() throws {
+    @Test func aWaitWithoutAnnouncementEndsAfterTheFallback() throws {
         try withDirectory { directory in
             let file = WakeFile(directory: directory)
             #expect(wait(settledWatch(directory)) >= Int64(WakeWatch.fallbackMilliseconds) - 1)
@@ -80,7 +80,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func whereTheFileCannotBeMadeNothingFails() throws {
+    @Test func aWakeFileThatCannotBeCreatedFailsNothing() throws {
         try withDirectory { directory in
             try FileManager.default.createDirectory(atPath: directory + "/wake", withIntermediateDirectories: false)
             WakeFile(directory: directory).announce(1)
@@ -97,7 +97,7 @@ import TraylogPlatform
     }()
 
     @Test(.enabled(if: instances != nil))
-    func withoutInotifyTheFallbackIsLeft() throws {
+    func aWaitWithoutInotifyUsesTheFallback() throws {
         try withDirectory { directory in
             let file = WakeFile(directory: directory)
             var taken: [Int32] = []

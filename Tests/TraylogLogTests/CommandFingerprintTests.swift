@@ -53,7 +53,7 @@ import TraylogDomain
         #expect(!fingerprints.contains(0))
     }
 
-    @Test func whatIsTheSameInEffectIsTheSame() {
+    @Test func commandsWithTheSameEffectHaveTheSameFingerprint() {
         let plain = Command(user: "u", .notify(Content()), key: "k")
         let spelled = Command(
             user: "u", .notify(Content(summaryCount: 1, isSilent: false, level: .active)), key: "k", actor: "u")

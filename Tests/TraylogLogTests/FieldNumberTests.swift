@@ -5,7 +5,7 @@ import TraylogDomain
 
 @Suite struct FieldNumberTests {
     /// The reader works with constants; this is where they are held against the enum.
-    @Test func theSetsByWireTypeAreThoseOfTheFields() {
+    @Test func fieldSetsByWireTypeCoverTheFields() {
         func set(_ matches: (FieldNumber) -> Bool) -> FieldSet {
             FieldNumber.allCases.filter(matches).reduce(into: FieldSet(rawValue: 0)) { set, field in
                 set.insert(FieldSet(rawValue: 1 << UInt64(field.rawValue)))

@@ -61,7 +61,7 @@ import TraylogDomain
         #expect(try decode(encode(edited), like: edited) == edited)
     }
 
-    @Test func fieldsAscend() throws {
+    @Test func payloadFieldsAscend() throws {
         var random = Seeded(1)
         for event in random.eventsOfEveryKind() {
             let numbers = try fields(encode(event)).map(\.number)

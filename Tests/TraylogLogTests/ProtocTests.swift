@@ -27,7 +27,7 @@ struct ProtocTests {
     }
 
     @Test(arguments: [UInt64(7), 8, 9])
-    func bothReadFieldsInAnyOrderAndAmongUnknownOnes(seed: UInt64) throws {
+    func protocAndTheCodecReadFieldsInAnyOrderAmongUnknownOnes(seed: UInt64) throws {
         var random = Seeded(seed)
         let events = Self.events(seed)
         var payloads: [[UInt8]] = []

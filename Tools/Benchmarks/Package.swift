@@ -13,6 +13,7 @@ let package = Package(
             name: "traylog-bench",
             dependencies: [
                 .product(name: "Traylog", package: "traylog"),
+                .product(name: "TraylogAudit", package: "traylog"),
                 .product(name: "TraylogClient", package: "traylog"),
                 .product(name: "TraylogCluster", package: "traylog"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -31,6 +31,7 @@ let package = Package(
                 "CNats",
                 .product(name: "Traylog", package: "traylog"),
                 .product(name: "TraylogCluster", package: "traylog"),
+                .product(name: "TraylogJSON", package: "traylog"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),

@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import TerminalText
 import TraylogClient
+import TraylogJSON
 
 /// The program in JSON lines: questions in, answers out in their order, and what changes in between.
 struct Conversation {

@@ -1,5 +1,6 @@
 import Foundation
 import TraylogClient
+import TraylogJSON
 
 /// One line of input.
 struct Question {

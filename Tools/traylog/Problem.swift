@@ -1,6 +1,6 @@
 import ArgumentParser
 import TerminalText
-import Traylog
+@_spi(JSON) import Traylog
 
 /// The exit status and the message of an error.
 ///

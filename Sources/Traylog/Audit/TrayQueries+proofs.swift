@@ -11,7 +11,7 @@ extension BlockingQueries {
     ///
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `compacted` for a time below the floor. A seq below it
     ///   keeps its tree head for ever.
-    /// - Complexity: O(log events) where the tree is stored (``Store/storeTree()``, or a compaction), with 255 events of the
+    /// - Complexity: O(log events) where the tree is stored (`storeTree()`, or a compaction), with 255 events of the
     ///   log to hash for each stored level. Later events are hashed; this store or reader hashes each 256 of them once.
     @available(*, noasync, message: "use `await store.treeHead`; this call blocks a thread that tasks share")
     public func treeHead(asOf: Moment? = nil) throws(TraylogError) -> TreeHead {
@@ -23,7 +23,9 @@ extension BlockingQueries {
     ///
     /// - Complexity: that of ``treeHead(asOf:)``.
     @available(*, noasync, message: "use `await store.treeAccumulator`; this call blocks a thread that tasks share")
-    public func treeAccumulator() throws(TraylogError) -> MerkleAccumulator { try queries.treeAccumulator() }
+    @_spi(Operations) public func treeAccumulator() throws(TraylogError) -> MerkleAccumulator {
+        try queries.treeAccumulator()
+    }
 
     /// The proof that an event is in the log, as the log was at a moment.
     ///
@@ -129,7 +131,7 @@ extension TrayQueries {
     /// The tree over the log through the head, to go on from with records that come (``MerkleAccumulator/append(_:)``).
     ///
     /// - Complexity: that of `treeHead(asOf:)`.
-    public func treeAccumulator() async throws(TraylogError) -> MerkleAccumulator {
+    @_spi(Operations) public func treeAccumulator() async throws(TraylogError) -> MerkleAccumulator {
         try await asking(atLength: true) { store throws(TraylogError) in try store.queries.treeAccumulator() }
     }
 
@@ -201,7 +203,7 @@ extension Store {
     /// print(try await store.storeTree().root)
     /// ```
     @discardableResult
-    public func storeTree() async throws(TraylogError) -> TreeHead {
+    @_spi(Operations) public func storeTree() async throws(TraylogError) -> TreeHead {
         try await queries.jobs.work { [blocking] (_) throws(TraylogError) in try blocking.storeTree() }
     }
 }
@@ -216,7 +218,7 @@ extension BlockingStore {
     /// - Complexity: O(events since the last call).
     @available(*, noasync, message: "use `await store.storeTree`; this call blocks a thread that tasks share")
     @discardableResult
-    public func storeTree() throws(TraylogError) -> TreeHead {
+    @_spi(Operations) public func storeTree() throws(TraylogError) -> TreeHead {
         let head = try head()
         let writer = store.writer
         do {

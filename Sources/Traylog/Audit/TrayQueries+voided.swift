@@ -7,7 +7,7 @@ extension BlockingQueries {
     /// - Throws: ``TraylogError/failed(_:)``.
     /// - Complexity: O(events undone), whatever the user's history.
     @available(*, noasync, message: "use `await store.voidedEvents`; this call blocks a thread that tasks share")
-    public func voidedEvents(of user: String) throws(TraylogError) -> [Seq: Seq] {
+    @_spi(Operations) public func voidedEvents(of user: String) throws(TraylogError) -> [Seq: Seq] {
         try queries.answer(.now, of: user) { now in
             var voided: [Seq: Seq] = [:]
             for voiding in try now.state.voidings(stored: now.pages) {
@@ -24,7 +24,7 @@ extension TrayQueries {
     /// ```swift
     /// for (event, undo) in try await store.voidedEvents(of: "ann") { print("\(event) was undone by \(undo)") }
     /// ```
-    public func voidedEvents(of user: String) async throws(TraylogError) -> [Seq: Seq] {
+    @_spi(Operations) public func voidedEvents(of user: String) async throws(TraylogError) -> [Seq: Seq] {
         try await asking { store throws(TraylogError) in try store.voidedEvents(of: user) }
     }
 }

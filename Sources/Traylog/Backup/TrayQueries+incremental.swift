@@ -1,6 +1,6 @@
 import TraylogAudit
 import TraylogDomain
-import TraylogQueries
+@_spi(Replication) import TraylogQueries
 import TraylogStates
 
 extension BlockingQueries {

@@ -42,7 +42,7 @@ extension BlockingQueries {
 
     /// Whether a stream (``Changes/stream``) was that of a person who was erased.
     @available(*, noasync, message: "use `await store.isErased`; this call blocks a thread that tasks share")
-    public func isErased(stream: UInt32) throws(TraylogError) -> Bool {
+    @_spi(Operations) public func isErased(stream: UInt32) throws(TraylogError) -> Bool {
         let stream = StreamID(rawValue: stream)
         return try queries.answer { try $0.root(stream)?.name == .erased(stream) }
     }

@@ -1,4 +1,4 @@
-import TraylogChecks
+@_spi(Operations) import TraylogChecks
 import TraylogDomain
 import TraylogPlatform
 import TraylogQueries

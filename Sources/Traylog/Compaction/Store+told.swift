@@ -1,8 +1,8 @@
 import TraylogDomain
-import TraylogQueries
+@_spi(Replication) import TraylogQueries
 import TraylogRewrite
 import TraylogStates
-import TraylogWriter
+@_spi(Replication) import TraylogWriter
 
 extension Store {
     /// Does what the event of a compaction or an erasure tells of, and appends that event to the byte.

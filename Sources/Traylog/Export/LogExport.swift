@@ -8,7 +8,7 @@ import TraylogStates
 /// Writes the log as lines of JSON, some at a time.
 ///
 /// ``LogRestore`` makes the same log from them.
-public struct LogExport {
+@_spi(Operations) public struct LogExport {
     /// The lines of some events, each with its newline.
     public struct Lines {
         /// The lines, each with its newline.

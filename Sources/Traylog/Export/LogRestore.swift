@@ -19,7 +19,7 @@ import TraylogStates
 /// for line in lines { try restore.add(line.utf8Span.span) }
 /// let report = try restore.finish { _, _ in }
 /// ```
-public final class LogRestore {
+@_spi(Operations) public final class LogRestore {
     private let directory: String
     private let options: StoreOptions
     /// Nil for a missing store until there is something to store.
@@ -253,7 +253,7 @@ extension LogRestore {
 }
 
 /// The extent of a restored log.
-public struct RestoreReport: Hashable, Sendable {
+@_spi(Operations) public struct RestoreReport: Hashable, Sendable {
     /// How many events were restored.
     public var events: UInt64
     /// The newest of them.

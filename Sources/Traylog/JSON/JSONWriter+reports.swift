@@ -4,7 +4,7 @@ import TraylogQueries
 import TraylogRewrite
 import TraylogWriter
 
-extension JSONWriter {
+@_spi(JSON) extension JSONWriter {
     /// Writes the extent of a backup.
     public mutating func write(_ report: BackupReport) {
         beginObject()
@@ -108,32 +108,32 @@ extension JSONWriter {
 
 // The writer has the forms; these conformances lend them to encoders.
 
-extension TickReport: JSONForm {
+@_spi(JSON) extension TickReport: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension BackupReport: JSONForm {
+@_spi(JSON) extension BackupReport: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension CompactionReport: JSONForm {
+@_spi(JSON) extension CompactionReport: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension RestoreReport: JSONForm {
+@_spi(JSON) extension RestoreReport: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension ErasureReport: JSONForm {
+@_spi(JSON) extension ErasureReport: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension Archives.File: JSONForm {
+@_spi(JSON) extension Archives.File: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }

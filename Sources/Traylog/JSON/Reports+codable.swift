@@ -4,8 +4,8 @@ import TraylogRewrite
 
 // Reports, read from their JSON forms.
 
-extension CompactionReport: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension CompactionReport: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(floor: try fields["floor"])
@@ -19,16 +19,16 @@ extension CompactionReport: Decodable {
     }
 }
 
-extension RestoreReport: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension RestoreReport: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(events: try fields["events"], head: try fields["head"], lost: try fields[maybe: "gaps"] ?? [])
     }
 }
 
-extension ProjectionOrigin: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension ProjectionOrigin: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         let (seq, version): (Seq?, UInt32?) = (try fields[maybe: "position"], try fields[maybe: "version"])
@@ -46,7 +46,7 @@ extension ProjectionOrigin: Decodable {
     }
 }
 
-extension ProjectionOrigin: JSONForm {
+@_spi(JSON) extension ProjectionOrigin: JSONWritable {
     /// `{"origin"}`, with `position`, `version` or `reason` where it has one.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()

@@ -15,7 +15,7 @@ public struct EventPage: Hashable, Codable, Sendable {
     /// The last page may be empty.
     public var next: Seq?
 
-    /// Makes one of its parts.
+    /// A page as a query answers it, for tests and previews; `next` is nil at the end.
     public init(events: [Event], next: Seq?) {
         self.events = events
         self.next = next
@@ -34,7 +34,7 @@ public struct UserPage: Hashable, Codable, Sendable {
     /// The last page may be empty.
     public var next: String?
 
-    /// Makes one of its parts.
+    /// A page as a query answers it, for tests and previews; `next` is nil at the end.
     public init(users: [String], next: String?) {
         self.users = users
         self.next = next

@@ -89,7 +89,7 @@ public struct Checkpoint: Hashable, Sendable {
     /// They have no meaning here, and are kept.
     public var extensions: [String]
 
-    /// Makes one of its parts.
+    /// A checkpoint in the form of C2SP's tlog-checkpoint; `origin` names the log, without line ends.
     public init(origin: String, head: TreeHead, extensions: [String] = []) {
         self.origin = origin
         self.head = head

@@ -22,7 +22,7 @@ public struct EventLeaf: Hashable, Sendable {
     /// SHA-256(salt ‖ payload).
     public var digest: MerkleHash
 
-    /// Makes one of its parts.
+    /// A leaf from an event's header and the digest of its payload (62 bytes when written).
     public init(
         version: UInt8, kind: UInt8, stream: UInt32, seq: UInt64, recordedAt: Int64, occurredAt: Int64?,
         digest: MerkleHash

@@ -15,7 +15,7 @@ public struct TreeHead: Hashable, Sendable, Codable {
         case root = "rootHash"
     }
 
-    /// Makes one of its parts.
+    /// The head of a tree of `size` leaves; nothing is checked here, as only a proof can.
     public init(size: UInt64, root: MerkleHash) {
         self.size = size
         self.root = root

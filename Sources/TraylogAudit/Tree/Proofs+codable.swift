@@ -1,7 +1,7 @@
 // The forms that the command line prints as JSON.
 
 extension MerkleHash: Codable {
-    /// Makes one of its parts.
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let hash = MerkleHash(hex: try container.decode(String.self)) else {
@@ -65,7 +65,7 @@ extension TreeGrowth: Codable {
         case first, second, firstRoot, secondRoot, path
     }
 
-    /// Makes one of its parts.
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let first = TreeHead(

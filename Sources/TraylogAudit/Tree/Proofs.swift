@@ -7,7 +7,7 @@ public struct InclusionProof: Hashable, Sendable, Codable {
     /// From the leaf to the root.
     public var path: [MerkleHash]
 
-    /// Makes one of its parts.
+    /// A proof as RFC 9162, section 2.1.3 has it: `path` from the leaf's sibling to the root's child.
     public init(leafIndex: UInt64, treeSize: UInt64, path: [MerkleHash]) {
         self.leafIndex = leafIndex
         self.treeSize = treeSize
@@ -49,7 +49,7 @@ public struct ConsistencyProof: Hashable, Sendable, Codable {
     /// The hashes that lead from one root to the other (RFC 9162).
     public var path: [MerkleHash]
 
-    /// Makes one of its parts.
+    /// A proof as RFC 9162, section 2.1.4 has it: from the tree of `first` leaves to the tree of `second`.
     public init(first: UInt64, second: UInt64, path: [MerkleHash]) {
         self.first = first
         self.second = second
@@ -98,7 +98,7 @@ public struct EventProof: Hashable, Sendable {
     /// The path from the leaf to the root.
     public var inclusion: InclusionProof
 
-    /// Makes one of its parts.
+    /// A proof with the event's header; the hash of the leaf follows from it.
     public init(leaf: EventLeaf, head: TreeHead, inclusion: InclusionProof) {
         self.leaf = leaf
         leafHash = leaf.hash
@@ -139,7 +139,7 @@ public struct TreeGrowth: Hashable, Sendable {
     /// The proof that the later tree begins with the earlier one.
     public var consistency: ConsistencyProof
 
-    /// Makes one of its parts.
+    /// The growth between two heads; ``isValid`` says whether the proof shows it.
     public init(first: TreeHead, second: TreeHead, consistency: ConsistencyProof) {
         self.first = first
         self.second = second

@@ -5,7 +5,7 @@ import TraylogQueries
 
 // Reports, read from their JSON forms.
 
-extension AuditReport: Decodable {
+@_spi(JSON) extension AuditReport: Decodable {
     /// Reads the first line of a report: without its steps, each of which has a line of its own (``AuditEntry``).
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
@@ -15,8 +15,8 @@ extension AuditReport: Decodable {
     }
 }
 
-extension AuditEntry: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension AuditEntry: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         let event: Event = try fields["event"]
@@ -27,7 +27,7 @@ extension AuditEntry: Decodable {
     }
 }
 
-extension EventDisclosure: JSONForm {
+@_spi(JSON) extension EventDisclosure: JSONWritable {
     /// `{"salt","payload"}`, both in Base64.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
@@ -36,8 +36,8 @@ extension EventDisclosure: JSONForm {
     }
 }
 
-extension EventDisclosure: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension EventDisclosure: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(salt: try fields.word("salt", Base64.bytes), payload: try fields.word("payload", Base64.bytes))
@@ -51,13 +51,13 @@ extension Base64 {
     }
 }
 
-extension TrayDifference: JSONForm {
+@_spi(JSON) extension TrayDifference: JSONWritable {
     /// The JSON that `diff` prints, with the steps alone in place of their events.
     public func write(to writer: inout JSONWriter) { writer.write(self, nil) }
 }
 
-extension TrayDifference: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension TrayDifference: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(
@@ -66,13 +66,13 @@ extension TrayDifference: Decodable {
     }
 }
 
-extension ItemChange: JSONForm {
+@_spi(JSON) extension ItemChange: JSONWritable {
     /// Of the content the title.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension ItemChange: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension ItemChange: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(

@@ -45,7 +45,7 @@ public struct AuditEntry: Hashable, Sendable {
     /// The salt and the payload that the proof's leaf commits to; nil unless it was asked for.
     public var disclosure: EventDisclosure?
 
-    /// Makes one of its parts.
+    /// A step with its event, and the proof and payload that were asked for.
     public init(step: AuditStep, event: Event, proof: EventProof? = nil, disclosure: EventDisclosure? = nil) {
         self.step = step
         self.event = event
@@ -103,7 +103,7 @@ public struct EventDisclosure: Hashable, Sendable {
     /// The Protocol Buffers message of Docs/internals/format/event.proto, as it is stored.
     public var payload: [UInt8]
 
-    /// Makes one of its parts.
+    /// What an auditor needs beside a leaf: the salt of 16 bytes and the payload.
     public init(salt: [UInt8], payload: [UInt8]) {
         self.salt = salt
         self.payload = payload

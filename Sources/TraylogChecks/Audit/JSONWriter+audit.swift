@@ -4,7 +4,7 @@ import TraylogJSON
 import TraylogQueries
 
 /// The JSON forms of reports.
-extension JSONWriter {
+@_spi(JSON) extension JSONWriter {
     /// Writes the first line of a report.
     ///
     /// - Parameters:
@@ -63,7 +63,7 @@ extension JSONWriter {
     }
 }
 
-extension JSONWriter {
+@_spi(JSON) extension JSONWriter {
     /// Writes what changed between two moments.
     ///
     /// - Parameters:
@@ -135,17 +135,17 @@ extension JSONWriter {
     }
 }
 
-extension AuditReport: JSONForm {
+@_spi(JSON) extension AuditReport: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension AuditEntry: JSONForm {
+@_spi(JSON) extension AuditEntry: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-extension TrayCounts: JSONForm {
+@_spi(JSON) extension TrayCounts: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }

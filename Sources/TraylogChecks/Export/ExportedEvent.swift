@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogJSON
+@_spi(JSON) import TraylogJSON
 import TraylogLog
 import TraylogStates
 

@@ -11,7 +11,7 @@ import TraylogLog
 /// check.finish()
 /// let isAuthentic = check.findings.isEmpty
 /// ```
-public struct HandedOutCheck: Sendable {
+@_spi(Operations) public struct HandedOutCheck: Sendable {
     /// One for each thing that is wrong: which line, and what.
     public private(set) var findings: [String] = []
     /// Events that are proved to be in the log.

@@ -4,13 +4,13 @@ import TraylogAudit
 ///
 /// The last line of a report that was made with its contents, and of a person's file, is `{"chain":HASH}` over all lines
 /// before it, so that no byte of them changes unnoticed.
-public struct LineChain: Hashable, Sendable, Codable {
+@_spi(Operations) public struct LineChain: Hashable, Sendable, Codable {
     private enum CodingKeys: String, CodingKey { case hash = "chain" }
 
     /// The hash over all lines so far.
     public private(set) var hash: MerkleHash
 
-    /// Makes one of its parts.
+    /// The chain before the first line: 32 bytes of zero.
     public init() { hash = MerkleHash(bytes: [UInt8](repeating: 0, count: 32)) ?? .ofEmptyTree }
 
     /// Goes on with a line.

@@ -73,10 +73,10 @@ extension Outbox {
         switch failure {
         case .offline(let message):
             requeue(entry, attempts: entry.attempts - 1, mayHaveArrived: lanes[lane]?.mayHaveArrived ?? true)
-            goOffline(message)
+            goOffline(ClientError(.offline(message)))
         case .unreachable(let message):
             requeue(entry, attempts: entry.attempts - 1)
-            goOffline(message)
+            goOffline(ClientError(unreachable: message))
         case .authenticationRequired:
             reached()
             requeue(entry, attempts: entry.attempts - 1, mayHaveArrived: lanes[lane]?.mayHaveArrived ?? true)
@@ -172,9 +172,7 @@ extension Outbox {
     }
 
     /// Nothing is sent until a connection is found again.
-    ///
-    /// - Parameter reason: for a person.
-    func goOffline(_ reason: String) {
+    func goOffline(_ reason: ClientError) {
         guard isOnline, !isClosed else { return scheduleProbe() }
         isOnline = false
         // Entries that wait to be sent again are not under way any more.

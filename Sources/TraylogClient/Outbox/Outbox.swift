@@ -49,8 +49,8 @@ public actor Outbox {
     enum Change: Sendable {
         case entry(OutboxEntry)
         case discarded(OutboxEntry)
-        /// - Parameter reason: for a person; nil where somebody asked for it.
-        case connection(isOnline: Bool, reason: String? = nil)
+        /// - Parameter reason: nil where somebody asked for it.
+        case connection(isOnline: Bool, reason: ClientError? = nil)
         case authenticationRequired
         case storageFailed(DeviceFailure)
     }

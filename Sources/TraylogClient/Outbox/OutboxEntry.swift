@@ -65,7 +65,7 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable, Codable {
         /// Sent again under its key, it is stored once.
         public var isOutcomeUnknown: Bool
 
-        /// Makes one of its parts.
+        /// Why an entry failed; `isOutcomeUnknown` when the server may have stored it.
         public init(code: String, message: String, isOutcomeUnknown: Bool = false) {
             self.code = code
             self.message = message

@@ -9,7 +9,7 @@ public struct ServiceRequest: Hashable, Sendable {
     /// The body, JSON where there is one.
     public var body: [UInt8]?
 
-    /// Makes one of its parts.
+    /// A request to the service; `path` begins with `/v1` and has its query.
     public init(_ method: String, _ path: String, headers: [String: String] = [:], body: [UInt8]? = nil) {
         (self.method, self.path, self.headers, self.body) = (method, path, headers, body)
     }
@@ -27,7 +27,7 @@ public struct ServiceResponse: Sendable {
     /// The whole body.
     public var body: [UInt8]
 
-    /// Makes one of its parts.
+    /// An answer whose body is complete.
     public init(status: Int, headers: [String: String] = [:], body: [UInt8] = []) {
         (self.status, self.headers, self.body) = (status, headers, body)
     }
@@ -42,7 +42,7 @@ public struct ServiceStream: Sendable {
     /// The body as it comes; it ends with the connection.
     public var chunks: AsyncThrowingStream<[UInt8], any Error>
 
-    /// Makes one of its parts.
+    /// An answer whose body arrives in pieces; the stream's end is the body's.
     public init(status: Int, headers: [String: String] = [:], chunks: AsyncThrowingStream<[UInt8], any Error>) {
         (self.status, self.headers, self.chunks) = (status, headers, chunks)
     }
@@ -130,9 +130,13 @@ extension ClientError {
         let place = origin.isEmpty ? "the service" : "the service at \(origin)"
         let type = response.mediaType ?? "no content type"
         self.init(
-            group: .connectivity, code: "unreachable",
-            message: "cannot reach \(place): what answered (\(response.status), \(type)) is not it. "
-                + "The network may ask to sign in, or the address may be wrong.", mayPass: true)
+            unreachable: "cannot reach \(place): what answered (\(response.status), \(type)) is not it. "
+                + "The network may ask to sign in, or the address may be wrong.")
+    }
+
+    /// Something else answered in the service's place, as the message says.
+    init(unreachable message: String) {
+        self.init(group: .connectivity, code: "unreachable", message: message, mayPass: true)
     }
 
     /// Whether there is no way to the service at present.

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogJSON
 import TraylogReplica
 
 // Events, items and snapshots as the service writes them.

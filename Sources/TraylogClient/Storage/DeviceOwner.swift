@@ -12,7 +12,7 @@ public struct DeviceAccount: Hashable, Sendable, Codable {
     /// The user's name there.
     public var user: String
 
-    /// Makes one of its parts.
+    /// The account that a directory belongs to: the server's address and the user's name.
     public init(server: String, user: String) {
         self.server = server
         self.user = user

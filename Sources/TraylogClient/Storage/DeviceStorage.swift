@@ -50,7 +50,7 @@ public struct DeviceRow: Hashable, Sendable, Codable {
     /// Its bytes.
     public var value: [UInt8]
 
-    /// Makes one of its parts.
+    /// A row: entries of a table are in the order of their keys.
     public init(key: UInt64, value: [UInt8]) {
         self.key = key
         self.value = value
@@ -94,7 +94,7 @@ public struct DeviceFailure: Error, Hashable, Sendable, Codable {
     /// For a person: what happened, where, and what to do next.
     public var message: String
 
-    /// Makes one of its parts.
+    /// A failure with a message for whoever can help, such as the path.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

@@ -55,7 +55,7 @@ extension TrayClient {
         doubt()
         switch error.group {
         case .connectivity where error.isOffline:
-            outbox.here { $0.goOffline(error.message) }
+            outbox.here { $0.goOffline(error) }
         case .authentication:
             awaitCredentials()
         default:
@@ -113,13 +113,11 @@ extension TrayClient {
     }
 
     /// - Parameter reason: why there is no connection; nil where somebody asked for it.
-    func connectionChanged(_ isOnline: Bool, _ reason: String?) {
+    func connectionChanged(_ isOnline: Bool, _ reason: ClientError?) {
         doubt()
         guard isOnline else {
             if lastError?.isOffline != true {
-                lastError = reason.map {
-                    ClientError(group: .connectivity, code: "offline", message: $0, mayPass: true)
-                }
+                lastError = reason
             }
             refreshing?.cancel()
             refreshing = nil

@@ -59,7 +59,7 @@ extension TrayStatus: Codable {
         .offline, .syncing, .authenticationRequired, .reloading, .erased, .failing, .inconsistent,
     ]
 
-    /// Makes one of its parts.
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         let name = try fields.decode(String.self, forKey: .status)

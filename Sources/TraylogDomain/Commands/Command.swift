@@ -18,7 +18,7 @@ public struct Command: Hashable, Sendable {
     /// The device that the actor used.
     public var device: String?
 
-    /// Makes one of its parts.
+    /// A command from an action; the functions such as ``notify(_:title:body:thread:category:level:data:key:)`` read better where the action is known.
     public init(
         user: String?, _ action: Action, key: String? = nil, occurredAt: Timestamp? = nil,
         actor: String? = nil, device: String? = nil
@@ -98,7 +98,7 @@ public struct Selection: Hashable, Sendable {
     /// The highest position that is covered; the head when nil.
     public var upTo: Seq?
 
-    /// Makes one of its parts.
+    /// The items of a thread and a category, up to a position; all of the inbox without any of them.
     public init(thread: Thread = .any, category: String? = nil, upTo: Seq? = nil) {
         self.thread = thread
         self.category = category

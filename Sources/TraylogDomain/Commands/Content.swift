@@ -42,7 +42,7 @@ public struct Content: Hashable, Sendable {
     /// numbers and escapes.
     public var data: String?
 
-    /// Makes one of its parts.
+    /// What a notification says; ``Limits`` has the sizes, which the store checks when the command is performed.
     public init(
         thread: String? = nil, category: String? = nil, title: String? = nil, body: String? = nil,
         summaryArgument: String? = nil, summaryCount: UInt32 = 1, isSilent: Bool = false,

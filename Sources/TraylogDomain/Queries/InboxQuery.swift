@@ -27,7 +27,7 @@ public struct InboxQuery: Hashable, Sendable {
     /// ``InboxPage/next`` of the page before; nil for the first page.
     public var cursor: Cursor?
 
-    /// Makes one of its parts.
+    /// A query for the newest ``Limits/defaultPageItems`` items of the inbox, unless told otherwise.
     public init(
         view: View = .inbox, includeSilent: Bool = false, onlyUnread: Bool = false, onlyUnseen: Bool = false,
         thread: Selection.Thread = .any, category: String? = nil, limit: Int = Limits.defaultPageItems,
@@ -55,7 +55,7 @@ public struct InboxPage: Hashable, Sendable {
     /// The start of the next page; nil on the last page.
     public var next: Cursor?
 
-    /// Makes one of its parts.
+    /// A page as a query answers it, for tests and previews; `next` is nil at the end.
     public init(user: String, asOf: Seq, items: [Item], next: Cursor?) {
         self.user = user
         self.asOf = asOf
@@ -102,7 +102,7 @@ public struct Item: Hashable, Sendable, Identifiable {
     /// Whether it sleeps.
     public var isSnoozed: Bool { snoozedUntil != nil }
 
-    /// Makes one of its parts.
+    /// An item as a query answers it, for tests and previews.
     public init(
         seq: Seq, position: Seq, key: String? = nil, topic: String? = nil, content: Content, isMuted: Bool = false,
         isSeen: Bool = false, isRead: Bool = false, isArchived: Bool = false, isDeleted: Bool = false,

@@ -15,7 +15,7 @@ public struct ThreadGroup: Hashable, Sendable {
     /// The distinct summary arguments of the other items, those of the newest items first; all of them.
     public var names: [String]
 
-    /// Makes one of its parts.
+    /// A thread as a query answers it, for tests and previews.
     public init(
         thread: String?, count: Int, unseen: Int, unread: Int, newest: Item, more: Int = 0,
         names: [String] = []
@@ -54,7 +54,7 @@ public struct ThreadsPage: Hashable, Sendable {
     /// The start of the next page; nil on the last page.
     public var next: Cursor?
 
-    /// Makes one of its parts.
+    /// A page as a query answers it, for tests and previews; `next` is nil at the end.
     public init(user: String, asOf: Seq, threads: [ThreadGroup], next: Cursor?) {
         self.user = user
         self.asOf = asOf

@@ -9,7 +9,7 @@ public struct Tray: Hashable, Sendable {
         /// Items that count and are not read.
         public var unread: Int
 
-        /// Makes one of its parts.
+        /// The counts of one category, as a tray has them.
         public init(category: String, unseen: Int, unread: Int) {
             self.category = category
             self.unseen = unseen
@@ -49,7 +49,7 @@ public struct Tray: Hashable, Sendable {
             ?? CategoryCounts(category: name, unseen: 0, unread: 0)
     }
 
-    /// Makes one of its parts.
+    /// A tray as a query answers it, for tests and previews.
     public init(
         user: String, asOf: Seq, unseen: Int = 0, unread: Int = 0, total: Int = 0,
         seenUpTo: Seq = .zero, seenAt: Timestamp? = nil, newest: Seq? = nil, newestCounted: Seq? = nil,

@@ -5,7 +5,7 @@ public struct Seq: RawRepresentable, Hashable, Comparable, Sendable, Expressible
     /// The number itself.
     public var rawValue: UInt64
 
-    /// Makes one of its parts.
+    /// The seq of this number.
     @inlinable
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 
@@ -13,7 +13,7 @@ public struct Seq: RawRepresentable, Hashable, Comparable, Sendable, Expressible
     @inlinable
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// Makes one of its parts.
+    /// The seq of this number.
     @inlinable
     public init(integerLiteral value: UInt64) { rawValue = value }
 

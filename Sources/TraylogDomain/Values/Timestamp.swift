@@ -3,7 +3,7 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable {
     /// Milliseconds since 1970.
     public var rawValue: Int64
 
-    /// Makes one of its parts.
+    /// The time of so many milliseconds since 1970, UTC.
     @inlinable
     public init(rawValue: Int64) { self.rawValue = rawValue }
 

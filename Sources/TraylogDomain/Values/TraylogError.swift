@@ -98,7 +98,7 @@ public struct StoreFailure: Error, Hashable, Sendable {
         case calledFromObserver
         /// The system has no room for another thread: raise the limit that the message names, or open fewer stores.
         case outOfThreads
-        /// Records to apply do not begin right after the head, or leave one out (``Store/apply(_:expecting:root:source:)``).
+        /// Records to apply do not begin right after the head, or leave one out (`apply`).
         case outOfSequence
         /// Another copy of the store decides at present, and nothing was stored here: ask that one.
         case notOwner
@@ -122,7 +122,7 @@ public struct StoreFailure: Error, Hashable, Sendable {
     /// The process that has the store open, for ``Code/openForWriting``.
     public var holder: Int32?
 
-    /// Makes one of its parts.
+    /// A failure with a message that says what happened, where, and what to do next.
     public init(
         code: Code, message: String, path: String? = nil, operation: String? = nil, holder: Int32? = nil
     ) {

@@ -2,8 +2,8 @@ import TraylogDomain
 
 // The answers of queries, read from their JSON forms. What follows from other members (`isSeen`, `summary`) is not read.
 
-extension Tray: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension Tray: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         let categories: [String: Counts] = try fields["categories"]
@@ -23,8 +23,8 @@ extension Tray: Decodable {
     }
 }
 
-extension InboxPage: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension InboxPage: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(
@@ -33,8 +33,8 @@ extension InboxPage: Decodable {
     }
 }
 
-extension ThreadsPage: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension ThreadsPage: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(
@@ -43,8 +43,8 @@ extension ThreadsPage: Decodable {
     }
 }
 
-extension ThreadGroup: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension ThreadGroup: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(
@@ -54,8 +54,8 @@ extension ThreadGroup: Decodable {
     }
 }
 
-extension Item: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension Item: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(
@@ -68,8 +68,8 @@ extension Item: Decodable {
     }
 }
 
-extension ItemLife: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension ItemLife: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(
@@ -77,8 +77,8 @@ extension ItemLife: Decodable {
     }
 }
 
-extension Receipt: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension Receipt: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         let seq: Seq? = try fields[maybe: "seq"]

@@ -1,6 +1,6 @@
 import TraylogDomain
 
-extension Command: Decodable {
+@_spi(JSON) extension Command: Decodable {
     /// Reads a command in the form of a line of `append`, by the same rules: members that its kind does not have, limits and
     /// all.
     ///
@@ -26,14 +26,16 @@ extension Command: Decodable {
                     codingPath: decoder.codingPath, debugDescription: error.message, underlyingError: error))
         }
     }
+}
 
+extension Command {
     /// Reads a command from JSON text, such as `{"kind":"seeTray","user":"ada"}`: a line of `append`.
     ///
     /// - Throws: ``TraylogError/refused(_:)``: `invalid` with the member at fault, or `line` when it is not a member's.
     public init(json: String) throws(TraylogError) { try self.init(json: json.utf8Span.span) }
 }
 
-extension JSONWriter {
+@_spi(JSON) extension JSONWriter {
     /// Writes a command as a line of `append` has it.
     public mutating func write(_ command: Command) {
         beginObject()

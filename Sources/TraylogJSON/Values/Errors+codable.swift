@@ -2,7 +2,7 @@ import TraylogDomain
 
 // Errors as the program says them: `{"error","message"}`.
 
-extension Refusal: Decodable {
+@_spi(JSON) extension Refusal: Decodable {
     /// Reads `{"error","message"}`, and finds in the message what it is about.
     ///
     /// - Throws: `DecodingError` for a message that this version would not have written.
@@ -59,7 +59,7 @@ extension String {
     }
 }
 
-extension StoreFailure: JSONForm {
+@_spi(JSON) extension StoreFailure: JSONWritable {
     /// `{"error","message","path","operation","holder"}`: the code is the error.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
@@ -72,8 +72,8 @@ extension StoreFailure: JSONForm {
     }
 }
 
-extension StoreFailure: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension StoreFailure: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(
@@ -82,7 +82,7 @@ extension StoreFailure: Decodable {
     }
 }
 
-extension TraylogError: JSONForm {
+@_spi(JSON) extension TraylogError: JSONWritable {
     /// As the refusal or the failure that it is.
     public func write(to writer: inout JSONWriter) {
         switch self {
@@ -92,7 +92,7 @@ extension TraylogError: JSONForm {
     }
 }
 
-extension TraylogError: Decodable {
+@_spi(JSON) extension TraylogError: Decodable {
     /// Tells a refusal from a failure by its name.
     public init(from decoder: any Decoder) throws {
         let isFailure = StoreFailure.Code(rawValue: try JSONFields(decoder)["error"]) != nil

@@ -1,6 +1,6 @@
 import TraylogDomain
 
-extension Event: Decodable {
+@_spi(JSON) extension Event: Decodable {
     /// Reads an event as `log` prints it.
     ///
     /// Fields of later versions are not kept, and neither is what a stored event knows of its command; both do not count when
@@ -48,8 +48,8 @@ extension Event.Body {
     }
 }
 
-extension Content: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension Content: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(
@@ -62,8 +62,8 @@ extension Content: Decodable {
     }
 }
 
-extension ContentEdit: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension ContentEdit: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         func change<Value: Decodable>(_ name: JSONName) throws -> Change<Value> {

@@ -2,12 +2,12 @@ import TraylogDomain
 
 // Parts of commands, events and queries, in the form that they have there.
 
-extension Command.Action: JSONForm {
+@_spi(JSON) extension Command.Action: JSONWritable {
     /// A command without whose it is: its kind, and the kind's own fields.
     public func write(to writer: inout JSONWriter) { writer.write(Command(user: nil, self)) }
 }
 
-extension Command.Action: Decodable {
+@_spi(JSON) extension Command.Action: Decodable {
     /// Reads it by the rules of a command, as that of somebody.
     public init(from decoder: any Decoder) throws {
         var tree = try JSONTree(from: decoder)
@@ -18,7 +18,7 @@ extension Command.Action: Decodable {
     }
 }
 
-extension Event.Body: JSONForm {
+@_spi(JSON) extension Event.Body: JSONWritable {
     /// The event's kind, and the kind's own fields.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
@@ -28,12 +28,12 @@ extension Event.Body: JSONForm {
     }
 }
 
-extension Event.Body: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension Event.Body: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws { try self.init(JSONFields(decoder), decoder) }
 }
 
-extension Selection: JSONForm {
+@_spi(JSON) extension Selection: JSONWritable {
     /// Without `thread` it is any, `null` is the app-level group.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
@@ -42,8 +42,8 @@ extension Selection: JSONForm {
     }
 }
 
-extension Selection: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension Selection: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(
@@ -58,7 +58,7 @@ extension Selection.Thread {
     }
 }
 
-extension MuteScope: JSONForm {
+@_spi(JSON) extension MuteScope: JSONWritable {
     /// `{"thread"}` or `{"category"}`.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
@@ -67,15 +67,15 @@ extension MuteScope: JSONForm {
     }
 }
 
-extension MuteScope: Decodable {
-    /// Makes one of its parts.
+@_spi(JSON) extension MuteScope: Decodable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self = try fields[maybe: "thread"].map { .thread($0) } ?? .category(fields["category"])
     }
 }
 
-extension InboxQuery: JSONForm {
+@_spi(JSON) extension InboxQuery: JSONWritable {
     /// With the names of the parameters of a request; `thread` as in a ``Selection``.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
@@ -90,7 +90,7 @@ extension InboxQuery: JSONForm {
     }
 }
 
-extension InboxQuery: Decodable {
+@_spi(JSON) extension InboxQuery: Decodable {
     /// Takes the default of each member that is missing.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)

@@ -1,6 +1,6 @@
 import TraylogDomain
 
-extension StoreHistory.Fork: Codable {
+@_spi(JSON) extension StoreHistory.Fork: Codable {
     private enum CodingKeys: String, CodingKey { case mark, after }
 
     /// Reads `{"mark","after"}`.
@@ -21,7 +21,7 @@ extension StoreHistory.Fork: Codable {
     }
 }
 
-extension StoreHistory: Codable {
+@_spi(JSON) extension StoreHistory: Codable {
     /// Reads the list of forks.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()

@@ -3,15 +3,15 @@ import TraylogDomain
 // Values that are one number or one string in JSON.
 
 // As values with a raw value of this type, their names.
-extension Mark: Codable {}
-extension BulkMark: Codable {}
-extension InterruptionLevel: Codable {}
-extension EventKind: Codable {}
+@_spi(JSON) extension Mark: Codable {}
+@_spi(JSON) extension BulkMark: Codable {}
+@_spi(JSON) extension InterruptionLevel: Codable {}
+@_spi(JSON) extension EventKind: Codable {}
 
 // As a value with a raw value of this type, the number.
-extension Seq: Codable {}
+@_spi(JSON) extension Seq: Codable {}
 
-extension Timestamp: Codable {
+@_spi(JSON) extension Timestamp: Codable {
     /// Reads a time in RFC 3339.
     public init(from decoder: any Decoder) throws {
         self = try decoder.singleValueContainer().word { Timestamp(rfc3339: $0) }
@@ -24,8 +24,8 @@ extension Timestamp: Codable {
     }
 }
 
-extension Cursor: Codable {
-    /// Makes one of its parts.
+@_spi(JSON) extension Cursor: Codable {
+    /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         self = try decoder.singleValueContainer().word { Cursor($0) }
     }
@@ -37,7 +37,7 @@ extension Cursor: Codable {
     }
 }
 
-extension ItemReference: Codable {
+@_spi(JSON) extension ItemReference: Codable {
     /// A number is a seq, a string is a key.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
@@ -58,7 +58,7 @@ extension ItemReference: Codable {
     }
 }
 
-extension Moment: Codable {
+@_spi(JSON) extension Moment: Codable {
     /// A number is a seq, a string a time in RFC 3339.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()

@@ -216,7 +216,7 @@ public struct FetchResult: Hashable, Sendable, Codable {
     /// ``InboxFetcher/endReached`` after the fetch.
     public var endReached: Bool
 
-    /// Makes one of its parts.
+    /// What a fetch found, for tests of a screen.
     public init(new: [Item], hasGap: Bool, endReached: Bool) {
         self.new = new
         self.hasGap = hasGap

@@ -221,7 +221,7 @@ public struct StoredProjection: Hashable, Sendable, Codable {
     /// The damage of the record that holds these fields; nil when there is none.
     public var damage: String?
 
-    /// Makes one of its parts.
+    /// A projection that has stored nothing yet; set what a test needs.
     public init(name: String) {
         self.name = name
     }

@@ -1,5 +1,6 @@
 import TestSupport
-import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
+import TraylogAudit
 import TraylogCluster
 import TraylogDomain
 import TraylogLog

@@ -1,5 +1,5 @@
-import Traylog
-import TraylogCluster
+@_spi(Replication) @_spi(JSON) import Traylog
+@_spi(Replication) import TraylogCluster
 
 /// A difference between a store and the log that the simulation makes on purpose.
 struct Planted {

@@ -1,5 +1,6 @@
 import TestSupport
-import Traylog
+@_spi(Operations) @_spi(JSON) @_spi(Replication) import Traylog
+@_spi(Operations) import TraylogAudit
 import TraylogCluster
 import TraylogPlatform
 

@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Replication) import Traylog
 import TraylogCluster
 
 /// A promise that a history broke.

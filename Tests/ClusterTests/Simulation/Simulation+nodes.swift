@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogCluster
 
 // The steps of a node, as `GroupPublisher` and `ClusterNode` take them in the product.

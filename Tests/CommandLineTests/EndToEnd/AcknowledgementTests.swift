@@ -57,7 +57,7 @@ struct AcknowledgementTests {
         }
     }
 
-    @Test func withSkipRefusedTheAnswersGoOn() throws {
+    @Test func skipRefusedContinuesAfterARefusal() throws {
         try withStore { store in
             let conversation = try Conversation(
                 ["append", "-", "--ack", "--skip-refused", "--store", store.directory])
@@ -80,7 +80,7 @@ struct AcknowledgementTests {
         }
     }
 
-    @Test func withoutAcknowledgementsAPauseStoresWhatCame() throws {
+    @Test func aPauseStoresPendingCommandsWithoutAcknowledgements() throws {
         try withStore { store in
             let conversation = try Conversation(["append", "-", "--json", "--store", store.directory])
             try conversation.say(#"{"kind":"notify","user":"ada"}"# + "\n")

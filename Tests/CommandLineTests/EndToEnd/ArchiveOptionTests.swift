@@ -60,7 +60,7 @@ struct ArchiveOptionTests {
         }
     }
 
-    @Test func whatDoesNotFitIsNamed() throws {
+    @Test func anUnsuitableArchiveIsNamed() throws {
         try withArchived { store, archives, _ throws in
             for verb in [["log"], ["history", "ada"], ["export"], ["verify"]] {
                 func run(_ directory: String) throws -> TraylogRun {

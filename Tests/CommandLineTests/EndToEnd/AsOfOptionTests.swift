@@ -26,7 +26,7 @@ struct AsOfOptionTests {
     }
 
     @Test(arguments: queries)
-    func theAnswerIsThatOfTheMoment(query: [String]) throws {
+    func asOfAnswersLikeTheStoreAtThatMoment(query: [String]) throws {
         try withStore { store throws in
             var answers = [""]
             for line in [
@@ -69,18 +69,7 @@ struct AsOfOptionTests {
         }
     }
 
-    @Test func beforeAnUndoTheUndoneEventShows() throws {
-        try withPast { store throws in
-            #expect(try JSONValue.object(ask(store, ["tray", "ada"], "--as-of", "4").text)["total"] == 0)
-            #expect(try JSONValue.object(ask(store, ["tray", "ada"], "--as-of", "5").text)["total"] == 2)
-            let archived = try ask(store, ["inbox", "ada", "--archived", "--limit", "1"], "--as-of", "4")
-            let cursor = try #require(try JSONValue.object(archived.text)["next"]?.text)
-            let rest = try ask(store, ["inbox", "ada", "--archived", "--cursor", cursor], "--as-of", "4")
-            #expect(rest.text.contains(#""title":"One""#))
-        }
-    }
-
-    @Test func otherOptionsGoWithIt() throws {
+    @Test func asOfCombinesWithOtherOptions() throws {
         try withPast { store throws in
             func seqs(_ query: [String], _ more: String...) throws -> [JSONValue?] {
                 try TraylogRun.of(["--store", store.directory, "--json"] + query + more).outputs("seq")
@@ -93,7 +82,7 @@ struct AsOfOptionTests {
     }
 
     @Test(arguments: queries)
-    func aSeqBeyondTheHeadIs65(query: [String]) throws {
+    func asOfBeyondTheHeadExitsWith65(query: [String]) throws {
         try withPast { store throws in
             for seq in ["6", "18446744073709551615"] {
                 let run = try ask(store, query, "--as-of", seq)
@@ -105,7 +94,7 @@ struct AsOfOptionTests {
     }
 
     @Test(arguments: queries)
-    func whatIsNoMomentIs64(query: [String]) throws {
+    func anInvalidMomentExitsWith64(query: [String]) throws {
         for moment in ["someday", "", "-1", "1.5", "18446744073709551616", "2030-13-01T00:00:00Z", "2030-1-1", "2x"] {
             let run = try TraylogRun.of(query + ["--store", "/nowhere", "--as-of=\(moment)"])
             #expect(run.status == 64, "\(moment)")
@@ -115,14 +104,14 @@ struct AsOfOptionTests {
     @Test(arguments: [
         ["tray", "ada", "--as-of", "0"], ["log", "--as-of", "0"], ["tick"], ["tick", "--now", "2030-01-01T00:00:00Z"],
     ])
-    func whereThereIsNoStoreItIs66(arguments: [String]) throws {
+    func asOfWithoutAStoreExitsWith66(arguments: [String]) throws {
         try withStore { store throws in
             #expect(try TraylogRun.of(arguments + ["--store", store.directory]).status == 66)
             #expect(!store.exists)
         }
     }
 
-    @Test func whatGoesOnHasNoPast() throws {
+    @Test func followingRefusesAsOf() throws {
         try withPast { store throws in
             #expect(try store.run("log", "--follow", "--as-of", "3").status == 64)
             #expect(try store.run("watch", "ada", "--as-of", "3").status == 64)

@@ -36,7 +36,7 @@ struct CheckCommandTests {
         return try TraylogRun.of(["check", directory + "/" + name] + head)
     }
 
-    @Test func whatWasHandedOutIsTrueWithoutTheStore() throws {
+    @Test func aReportIsCheckedWithoutTheStore() throws {
         try withHandedOut { directory in
             for (name, words) in [
                 ("proof", "1 event proved with all that it says"), ("growth", "the log only grew"),
@@ -52,7 +52,7 @@ struct CheckCommandTests {
     }
 
     @Test(arguments: [("proof", 23), ("growth", 17), ("report", 401)])
-    func noByteCanChange(name: String, step: Int) throws {
+    func aChangedByteOfAReportIsFound(name: String, step: Int) throws {
         try withHandedOut { directory in
             let path = directory + "/" + name
             let bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
@@ -68,7 +68,7 @@ struct CheckCommandTests {
         }
     }
 
-    @Test func whatIsMissingIsSaid() throws {
+    @Test func aReportWithAMissingLineIsReported() throws {
         try withHandedOut { directory in
             let path = directory + "/report"
             let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")

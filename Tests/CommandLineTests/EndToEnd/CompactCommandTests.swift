@@ -28,7 +28,7 @@ struct CompactCommandTests {
         #expect(try store.run("verify").status == 0)
     }
 
-    @Test func whatNobodyNeedsLeavesTheLog() throws {
+    @Test func compactRemovesEventsThatNoQueryNeeds() throws {
         try withFilled { store in
             let inboxes = try ["ada", "bob"].map { try store.run("inbox", $0, "--json").text }
             let run = try store.run("compact", "--before", "6")
@@ -100,7 +100,7 @@ struct CompactCommandTests {
         }
     }
 
-    @Test func whatIsBelowTheFloorIsRefusedByName() throws {
+    @Test func queriesBelowTheFloorAreRefusedByName() throws {
         try withFilled { store in
             let archive = store.directory + "-archive"
             let name = try #require(

@@ -41,7 +41,7 @@ struct CopyTests {
         }
     }
 
-    @Test func whatIsMissingIs66AndMakesNothing() throws {
+    @Test func copyingAMissingStoreExitsWith66AndCreatesNothing() throws {
         try withStore { store throws in
             #expect(try store.run("backup", store.directory + "-copy").status == 66)
             #expect(try store.run("export").status == 66)

@@ -22,7 +22,7 @@ struct EraseCommandTests {
         }
     }
 
-    @Test func onlyWithYes() throws {
+    @Test func eraseRequiresYes() throws {
         try withFilled { store in
             let export = try store.run("export").text
             let run = try store.run("erase", "zq-ada-zq")
@@ -33,7 +33,7 @@ struct EraseCommandTests {
         }
     }
 
-    @Test func nothingIsLeftInAnyFile() throws {
+    @Test func erasedTextIsLeftInNoFile() throws {
         try withFilled { store in
             let archive = store.directory + "-archive"
             #expect(try store.run("compact", "--before", "4", "--archive", archive).status == 0)

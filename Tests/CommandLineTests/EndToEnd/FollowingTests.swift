@@ -80,7 +80,7 @@ struct FollowingTests {
     }
 
     @Test(arguments: [["watch", "ada"], ["log", "--follow"]])
-    func theyEndWhenNobodyReadsThem(arguments: [String]) throws {
+    func watchAndFollowEndWhenTheirReaderCloses(arguments: [String]) throws {
         try withTray { store in
             let program = try Conversation(["--store", store.directory] + arguments)
             #expect(try program.hear() != nil)

@@ -29,7 +29,7 @@ struct JSONFormTests {
         #"{"seq":2,"position":2,"thread":"t","category":"mail","title":"Two","summaryCount":1,"level":"active","#
         + #""silent":false,"muted":false,"seen":false,"read":false,"archived":false,"recordedAt":NOW}"#
 
-    @Test func trayForm() throws {
+    @Test func trayJSONHasTheSpecifiedMembers() throws {
         try withTray { store throws in
             #expect(
                 try store.run("tray", "ada", "--json").text
@@ -42,7 +42,7 @@ struct JSONFormTests {
         }
     }
 
-    @Test func inboxForm() throws {
+    @Test func inboxJSONHasTheSpecifiedMembers() throws {
         try withTray { store throws in
             let whole = try store.run("inbox", "ada", "--json")
             #expect(lines(whole) == [#"{"user":"ada","asOf":4,"items":[\#(Self.second),\#(Self.first)],"next":null}"#])
@@ -81,7 +81,7 @@ struct JSONFormTests {
         }
     }
 
-    @Test func threadsForm() throws {
+    @Test func threadsJSONHasTheSpecifiedMembers() throws {
         try withTray { store throws in
             #expect(
                 lines(try store.run("threads", "ada", "--json")) == [
@@ -91,7 +91,7 @@ struct JSONFormTests {
         }
     }
 
-    @Test func historyAndLogForm() throws {
+    @Test func historyAndLogJSONHaveTheSpecifiedMembers() throws {
         try withTray { store throws in
             let expected = [
                 #"{"seq":1,"recordedAt":NOW,"occurredAt":"2004-04-15T14:56:01.500Z","kind":"notified","user":"ada","#
@@ -131,7 +131,7 @@ struct JSONFormTests {
         }
     }
 
-    @Test func verbForms() throws {
+    @Test func verbsAnswerInTheSpecifiedJSON() throws {
         try withStore { store in
             let notify = try store.run("notify", "ada", "--key", "k", "--json")
             #expect(notify.text == #"{"result":"appended","seq":1}"# + "\n")
@@ -149,7 +149,7 @@ struct JSONFormTests {
         }
     }
 
-    @Test func statisticsForm() throws {
+    @Test func statisticsJSONHasTheSpecifiedMembers() throws {
         try withTray { store throws in
             let statistics = try JSONValue.object(store.run("stats", "--json").text)
             #expect(statistics["head"] == 4)

@@ -108,7 +108,7 @@ struct OperatingTests {
         }
     }
 
-    @Test func whatIsDueAndNotTickedNeedsSomebody() throws {
+    @Test func overdueItemsMakeTheStoreUnhealthy() throws {
         try withStore { store in
             try store.append(#"{"kind":"notify","user":"ada","expiresAt":"2020-01-01T00:00:00Z"}"#)
             let run = try store.run("health")

@@ -137,7 +137,7 @@ struct OperatorFaultTests {
         #expect(try TraylogRun.of(["help", "tray"]).status == 0)
     }
 
-    @Test func emptyRangesAreSaid() throws {
+    @Test func anEmptyRangeIsAUsageError() throws {
         try withStore { store in
             for number in 1...4 { try store.append(notify("ada", number)) }
             for query in [["history", "ada"], ["log"], ["export"]] {
@@ -150,7 +150,7 @@ struct OperatorFaultTests {
         }
     }
 
-    @Test func nobodyIsSaidToBeNobody() throws {
+    @Test func aQueryOfAnUnknownUserSaysSo() throws {
         try withStore { store in
             try store.append(notify("ada", 1))
             for query in [["tray"], ["audit"], ["history"], ["inbox"], ["threads"], ["diff", "--from", "0"]] {

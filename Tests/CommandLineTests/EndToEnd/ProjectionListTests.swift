@@ -20,7 +20,7 @@ struct ProjectionListTests {
         }
     }
 
-    @Test func statsListsThem() throws {
+    @Test func statsListsStoredProjections() throws {
         try withProjections { store throws in
             let statistics = try JSONValue.object(store.run("stats", "--json").text)
             #expect(

@@ -15,7 +15,7 @@ struct ProofTests {
             .replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/, with: "TIME")
     }
 
-    @Test func theFormsAreThoseOfTheSpecification() throws {
+    @Test func proofJSONHasTheSpecifiedMembers() throws {
         try withStore { store in
             try fill(store)
             let head = try store.run("tree-head", "--json").text
@@ -51,7 +51,7 @@ struct ProofTests {
         (["audit", "ada", "--to", "7"], "upToBeyondHead"), (["diff", "ada", "--from", "5", "--to", "2"], "invalid"),
         (["audit", ""], "invalid"),
     ])
-    func whatCannotBeIsRefused(arguments: [String], error: String) throws {
+    func impossibleProofArgumentsAreRefused(arguments: [String], error: String) throws {
         try withStore { store in
             try fill(store)
             let run = try TraylogRun.of(arguments + ["--json", "--store", store.directory])

@@ -79,7 +79,7 @@ struct RefusalTests {
         }
     }
 
-    @Test func withoutJSONARefusalIsALineOfText() throws {
+    @Test func aRefusalWithoutJSONIsALineOfText() throws {
         try withStore { store in
             let run = try store.run("append", input: "\u{1B}[31m\n")
             #expect(run.status == 65)

@@ -98,7 +98,7 @@ struct SalvageTests {
         }
     }
 
-    @Test func whatIsLeftOfACompactedStoreWithErasedPeopleCanBeRestored() throws {
+    @Test func aSalvagedStoreWithErasedPeopleCanBeRestored() throws {
         try withStore { store in
             try fill(store)
             try store.append(#"{"kind":"markAll","user":"user-1","as":"deleted"}"#)

@@ -37,7 +37,7 @@ struct ShowCommandTests {
         }
     }
 
-    @Test func itIsShownAsOfAMoment() throws {
+    @Test func showAnswersAsOfAMoment() throws {
         try withLife { store throws in
             let life = try JSONValue.object(try store.run("show", "ada", "m1", "--as-of", "4", "--json").text)
             guard case .object(let shown) = life["item"] else {
@@ -57,7 +57,7 @@ struct ShowCommandTests {
         }
     }
 
-    @Test func aSeqThatIsNoItemIsSaidToBeWhatItIs() throws {
+    @Test func showNamesTheEventBehindASeqThatIsNoItem() throws {
         try withLife { store throws in
             try store.append(#"{"kind":"notify","user":"bob","title":"His"}"#)
             try store.append(#"{"kind":"broadcast","topic":"news","title":"All"}"#)
@@ -76,7 +76,7 @@ struct ShowCommandTests {
         }
     }
 
-    @Test func whatIsNotThereIsRefused() throws {
+    @Test func showRefusesUnknownItems() throws {
         try withLife { store throws in
             for arguments in [
                 ["show", "6"], ["show", "0"], ["show", "ada", "9"], ["show", "bob", "1"], ["show", "ada", "m2"],

@@ -63,7 +63,7 @@ struct TextOutputTests {
         }
     }
 
-    @Test func onlyAWindowHasColorAndNotWithNoColor() throws {
+    @Test func colorNeedsATerminalWithoutNO_COLOR() throws {
         try withNastyTray { store in
             let arguments = ["inbox", "ada", "--store", store.directory]
             let colored = try PseudoTerminal.text(of: arguments, columns: 100, environment: ["TERM": "xterm"])

@@ -45,7 +45,7 @@ struct WholeAuditTests {
         }
     }
 
-    @Test func anAuditWithArchivesIsThatOfTheLogBeforeItsCompactions() throws {
+    @Test func anAuditWithArchivesEqualsTheAuditBeforeCompaction() throws {
         try withStore { store in
             try live(store)
             let before = try store.run("audit", "ada", "--json", "--trays", "--disclose").lines
@@ -70,7 +70,7 @@ struct WholeAuditTests {
         }
     }
 
-    @Test func itsTableAndItsPageSayWhereTheRestCameFrom() throws {
+    @Test func anAuditsTableAndPageNameTheArchives() throws {
         try withCompacted { store, archives in
             let text = try store.run("audit", "ada", "--archive", archives)
             #expect(text.text.contains("Title 1 ") || text.text.contains("Title 1\n"), "\(text.text)")

@@ -32,7 +32,7 @@ struct BatchReaderTests {
         #expect(entries.map(\.line) == [2, 5])
     }
 
-    @Test func nothingIsReadBehindARefusalThatStops() throws {
+    @Test func aBatchReaderStopsAtARefusal() throws {
         let entries = try batches("\(command)\nno\n\(command)\n", stopsAtRefusal: true).flatMap(\.self)
         #expect(entries.map(\.line) == [1, 2])
         #expect(throws: Refusal.self) { try entries[1].command.get() }

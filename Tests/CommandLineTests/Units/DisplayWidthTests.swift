@@ -17,7 +17,7 @@ struct DisplayWidthTests {
         ("日本語", 6, "日本語"), ("日本語", 5, "日本…"), ("日本語", 4, "日…"), ("日本語", 2, "…"),
         ("e\u{301}e\u{301}e\u{301}", 2, "e\u{301}…"), ("a👩‍👩‍👧‍👦b", 3, "a…"), ("a👩‍👩‍👧‍👦b", 4, "a👩‍👩‍👧‍👦b"),
     ])
-    func whatDoesNotFitEndsInAnEllipsis(text: String, columns: Int, shown: String) {
+    func truncatedTextEndsInAnEllipsis(text: String, columns: Int, shown: String) {
         #expect(text.truncated(to: columns) == shown)
     }
 

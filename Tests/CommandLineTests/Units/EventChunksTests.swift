@@ -16,12 +16,12 @@ struct EventChunksTests {
     }
 
     @Test(arguments: [0, 1, 255, 256, 257, 512, 1_000] as [UInt64])
-    func everyEventComesOnce(count: UInt64) throws {
+    func eventChunksCoverEveryEventOnce(count: UInt64) throws {
         let all = Array(1..<count + 1)
         #expect(try seqs(all, from: 0, through: Seq(count)) == all)
     }
 
-    @Test func bothEndsAreIncluded() throws {
+    @Test func eventChunksIncludeBothEndsOfTheRange() throws {
         #expect(try seqs(Array(1...1_000), from: 300, through: 700) == Array(300...700))
         #expect(try seqs(Array(1...10), from: 10, through: 10) == [10])
         #expect(try seqs(Array(1...10), from: 11, through: 10) == [])

@@ -6,7 +6,7 @@ import Traylog
 
 /// Times as people write them, in the zone of the machine.
 struct LocalTimeTests {
-    @Test func whatTheTablesPrintIsReadAgain() throws {
+    @Test func printedTimesAreReadAgain() throws {
         for milliseconds: Int64 in [0, 1_000_000_000_000, 1_772_000_000_000, -86_400_000] {
             let time = Timestamp(milliseconds: milliseconds)
             #expect(Timestamp(argument: time.localText) == time)
@@ -22,7 +22,7 @@ struct LocalTimeTests {
         "28-02-2026",
         "2026-02-28 14:03:22.5", "2026-02-28  14:03", "-026-02-28", "2h", "yesterday",
     ])
-    func anythingElseIsNoTime(text: String) {
+    func textInAnotherFormIsNoTime(text: String) {
         #expect(Timestamp(argument: text) == nil)
     }
 

@@ -3,28 +3,28 @@ import Testing
 @testable import traylog_cli
 
 struct ProgressBarTests {
-    @Test func itShowsShareCountRateTimeAndWhatIsLeft() {
+    @Test func aProgressBarShowsShareCountRateAndRemainingTime() {
         let moment = ProgressBar.Moment(count: 62_500, fraction: 0.425, elapsed: .seconds(12) + .milliseconds(500))
         #expect(
             ProgressBar.text("append", unit: "commands", at: moment, columns: 100)
                 == "append   42 % ████████░░░░░░░░░░░░  62,500 commands  5,000/s  0:12  0:17 left")
     }
 
-    @Test func withoutAnEndItShowsNoShare() {
+    @Test func aProgressBarWithoutATotalShowsNoShare() {
         let moment = ProgressBar.Moment(count: 7_200, fraction: nil, elapsed: .seconds(3_723))
         #expect(
             ProgressBar.text("append", unit: "commands", at: moment, columns: 100)
                 == "append  7,200 commands  1/s  1:02:03")
     }
 
-    @Test func itDoesNotGuessFromTooLittle() {
+    @Test func aProgressBarShowsNoEstimateTooEarly() {
         for (fraction, seconds) in [(0.001, 10), (0.5, 0), (1.0, 10)] {
             let moment = ProgressBar.Moment(count: 10, fraction: fraction, elapsed: .seconds(seconds))
             #expect(!ProgressBar.text("append", unit: "commands", at: moment, columns: 100).contains("left"))
         }
     }
 
-    @Test func itFitsItsLine() {
+    @Test func aProgressBarFitsItsLine() {
         let moment = ProgressBar.Moment(count: .max, fraction: 7, elapsed: .zero)
         for columns in 1...90 {
             let text = ProgressBar.text("append", unit: "commands", at: moment, columns: columns)

@@ -23,7 +23,7 @@ struct TableTests {
         #expect(lines.last == "18446744073709551615  ab…")
     }
 
-    @Test func laterRowsKeepToTheFirstWidths() {
+    @Test func laterRowsKeepTheColumnWidthsOfTheFirst() {
         var table = Table([.flexible("A"), .flexible("B")], on: narrow)
         _ = table.lines([[Cell("ab"), Cell("x")]])
         #expect(table.lines([[Cell("abcdef"), Cell("y")]]) == ["a…  y"])
@@ -40,7 +40,7 @@ struct TableTests {
             ])
     }
 
-    @Test func styleIsSaidOnlyWhereTheTerminalHasColor() {
+    @Test func tablesAreStyledOnlyWhereTheTerminalHasColor() {
         var plain = Table([.flexible("A")], on: narrow)
         var colored = Table([.flexible("A")], on: Terminal(columns: 20, usesColor: true))
         #expect(plain.lines([[Cell("x", .bold)]]) == ["A", "x"])

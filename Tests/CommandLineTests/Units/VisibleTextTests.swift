@@ -7,7 +7,7 @@ struct VisibleTextTests {
         ("\u{7F}", "␡"), ("\u{9B}31m", "<U+009B>31m"), ("a\u{202E}b", "a<U+202E>b"), ("a\u{2028}b", "a<U+2028>b"),
         ("\u{0}", "␀"), ("\r\n", "␍␊"),
     ])
-    func whatCouldActOnATerminalIsShown(text: String, shown: String) {
+    func controlCharactersAreShownAsVisibleText(text: String, shown: String) {
         #expect(VisibleText(text).text == shown)
     }
 

@@ -9,7 +9,7 @@ import Testing
         [.nothing, .everything, .inOrder] + [512, 4_096].map { Tear.pieces(bytes: $0, newestPercent: 30) }
 
     @Test(arguments: tears)
-    func whatWasSyncedIsThereWhateverTears(tear: Tear) throws {
+    func syncedBytesSurviveAnyTearing(tear: Tear) throws {
         var file = try synced()
         file.write(filled(2, 4_096), at: 4_096, number: 2)
         try cuts(of: file, tear) { content in
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [512, 4_096])
-    func eachPieceIsOfOneMomentAndAllMomentsOccur(bytes: Int) throws {
+    func eachTornPieceComesFromOneMomentAndAllMomentsOccur(bytes: Int) throws {
         var file = try synced()
         for number in 2...3 { file.write(filled(UInt8(number), Self.size), at: 0, number: number) }
         var seen: Set<Data> = []

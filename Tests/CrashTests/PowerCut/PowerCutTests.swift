@@ -87,7 +87,7 @@ struct PowerCutDetectionTests {
         return try recorder.points(in: sound).suffix(30).map { try recorder.check($0, fault: fault) }
     }
 
-    @Test func anOutboxOnADiskThatIgnoresSyncsIsFoundOut() throws {
+    @Test func anOutboxOnADiskThatIgnoresSyncsIsDetected() throws {
         try Recorder.withRecording(.outbox, isRelaxed: false, seed: 1, steps: 60) { recorder in
             let sound = try recorder.checked(40)
             #expect(sound.succeeded, "\(sound.lastLine)")
@@ -98,14 +98,14 @@ struct PowerCutDetectionTests {
         }
     }
 
-    @Test func aStoreThatAnswersBeforeItSyncsIsFoundOut() throws {
+    @Test func aStoreThatAnswersBeforeItSyncsIsDetected() throws {
         try Recorder.withRecording(.commands, isRelaxed: true, seed: 1, steps: 60) { recorder in
             let run = try recorder.checked(300, isRelaxed: false)
             #expect(run.output.contains("which was acknowledged"), "\(run.lastLine)")
         }
     }
 
-    @Test func aWriteThatTheRecorderMissedIsFoundOut() throws {
+    @Test func aWriteThatTheRecorderMissedIsDetected() throws {
         try Recorder.withRecording(.commands, isRelaxed: false, seed: 2, steps: 12) { recorder in
             let file = URL(filePath: StoreFiles.data(of: recorder.recording.store))
             var data = try Data(contentsOf: file)

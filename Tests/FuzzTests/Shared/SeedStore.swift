@@ -3,7 +3,7 @@ import TraylogDomain
 import TraylogLMDB
 import TraylogLog
 import TraylogPages
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogStates
 
 /// What a real store holds, as inputs for each target: valid encodings, from which fuzzing starts.

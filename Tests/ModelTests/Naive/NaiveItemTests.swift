@@ -83,7 +83,7 @@ import TraylogDomain
         #expect(log.perform("ann", .snooze(.seq(4), until: at(9))) == .failure(.itemGone(4)))
     }
 
-    @Test func whatIsGoneKeepsTheStatesThatItHadWhenItWent() {
+    @Test func aGoneItemKeepsTheStatesItHadWhenItWent() {
         let log = Script {
             $0.notify("ann", Content(title: "unseen"))
             $0.notify("ann", Content(title: "seen"))

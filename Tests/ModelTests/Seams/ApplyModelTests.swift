@@ -1,6 +1,6 @@
 import TestSupport
 import Testing
-import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
 
 /// Random histories that one store decides, applied to others in groups of any size.
 @Suite struct ApplyModelTests {

@@ -10,12 +10,12 @@ import Traylog
     }
 
     @Test(arguments: seeds(2, quick: 1, nightly: 100))
-    func theyDoWhereEveryCommandMeetsTheOneBefore(seed: UInt64) throws {
+    func aReplicaOfACrowdedTrayAgreesWithTheStore(seed: UInt64) throws {
         try play(seed, .crowded, rounds: 8, steps: 40)
     }
 
     @Test(arguments: seeds(1, nightly: 30))
-    func theyDoForALargeTray(seed: UInt64) throws {
+    func aReplicaOfALargeTrayAgreesWithTheStore(seed: UInt64) throws {
         try play(seed, .heavy, rounds: 3, steps: sized(350, nightly: 1_500))
     }
 }

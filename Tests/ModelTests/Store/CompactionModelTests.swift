@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
-import Traylog
+@_spi(Operations) import Traylog
 
 /// Stores that are compacted again and again, against a model that only hides what left the log.
 @Suite struct CompactionModelTests {

@@ -1,5 +1,5 @@
 import Foundation
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// One store that grows while its writer is killed again and again, and the naive model of what it must hold.

@@ -1,5 +1,5 @@
 import Foundation
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// Opens what power cuts leave of one recorded store, and holds it against what the recorded program was told.

@@ -1,5 +1,5 @@
 import Foundation
-import Traylog
+@_spi(Operations) import Traylog
 
 /// A run of a workload on a new store, which a recorder under the program watches.
 package struct Recording: Codable, Hashable, Sendable {
@@ -25,6 +25,9 @@ package struct Recording: Codable, Hashable, Sendable {
 
     /// What the program tells the world.
     private var acknowledged: String { directory + "/acknowledged" }
+
+    /// Says that the process that reads beside has begun.
+    private var watching: String { directory + "/watching" }
 
     /// Tells a process that reads beside to end.
     private var ended: String { directory + "/ended" }
@@ -82,6 +85,9 @@ package struct Recording: Codable, Hashable, Sendable {
     /// answered means that no power cut may take it.
     package func watch() throws {
         let acknowledgements = try FileHandle(forWritingTo: URL(filePath: acknowledged))
+        guard FileManager.default.createFile(atPath: watching, contents: nil) else {
+            throw Difference(path: ["watch"], expected: "the file \(watching)", found: "none")
+        }
         var reader: StoreReader?
         defer { reader?.close() }
         var last: UInt64 = 0
@@ -107,6 +113,8 @@ package struct Recording: Codable, Hashable, Sendable {
         watcher.arguments = ["watch", directory]
         watcher.environment = ProcessInfo.processInfo.environment.merging(["POWERCUT_JOINS": "1"]) { $1 }
         try watcher.run()
+        // On a busy machine the workload could end before the process has begun.
+        while watcher.isRunning, !FileManager.default.fileExists(atPath: watching) { usleep(1_000) }
         return watcher
     }
 

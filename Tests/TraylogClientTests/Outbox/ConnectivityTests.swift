@@ -22,7 +22,7 @@ struct ConnectivityTests {
         }
     }
 
-    @Test func itIsLookedForAtOnceWhenTheSystemSaysSo() async throws {
+    @Test func theOutboxRetriesAtOnceWhenTheSystemReportsAConnection() async throws {
         try await withOutbox { tested in
             let id = try await tested.enqueue("T1")
             await tested.transport.next().fail(.offline("unreachable"))
@@ -34,7 +34,7 @@ struct ConnectivityTests {
         }
     }
 
-    @Test func nothingOfAnyLaneIsSentWhileOffline() async throws {
+    @Test func noLaneSendsWhileOffline() async throws {
         try await withOutbox { tested in
             let text = try await tested.enqueue("T1")
             await tested.transport.next().fail(.offline("unresolved"))

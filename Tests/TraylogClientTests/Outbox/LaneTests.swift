@@ -45,7 +45,7 @@ struct LaneTests {
         }
     }
 
-    @Test func everyChangeIsTold() async throws {
+    @Test func everyChangeOfAnEntryIsReported() async throws {
         try await withOutbox(isStarted: false) { tested in
             let updates = await tested.outbox.updates
             let path = try tested.file("photo", 10)

@@ -3,7 +3,7 @@ import Testing
 import TraylogClient
 
 struct RestartTests {
-    @Test func whatWasUnderWayFailsAndWhatWasQueuedStays() async throws {
+    @Test func aRestartFailsEntriesUnderWayAndKeepsQueuedOnes() async throws {
         try await withOutbox { tested in
             let first = try await tested.enqueue("T1")
             let second = try await tested.enqueue("T2")
@@ -16,7 +16,7 @@ struct RestartTests {
         }
     }
 
-    @Test func withResumeAllGoOnUnderTheirKeys() async throws {
+    @Test func resumedEntriesKeepTheirKeysAfterARestart() async throws {
         try await withOutbox { tested in
             let first = try await tested.enqueue("T1")
             _ = await tested.transport.next()

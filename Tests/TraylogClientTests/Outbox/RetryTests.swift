@@ -2,7 +2,7 @@ import Testing
 import TraylogClient
 
 struct RetryTests {
-    @Test func whatMayPassIsTriedAgainAfter5SecondsAtMost3TimesThenFails() async throws {
+    @Test func aTemporaryErrorIsRetriedThreeTimesAfter5SecondsThenFails() async throws {
         try await withOutbox { tested in
             let id = try await tested.enqueue("T1")
             for attempt in 1...4 {
@@ -46,7 +46,7 @@ struct RetryTests {
         }
     }
 
-    @Test func whatCannotPassFailsAtOnce() async throws {
+    @Test func aRejectedEntryFailsAtOnce() async throws {
         try await withOutbox { tested in
             let id = try await tested.enqueue("T1")
             await tested.transport.next().fail(.reject(code: "invalid", "title: is longer than 1024 bytes"))

@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
-import Traylog
+@_spi(Operations) @_spi(JSON) import Traylog
 import TraylogClient
+@_spi(JSON) import TraylogJSON
 
 /// The service's routes over a store in this process, on a network that a test breaks.
 final class SimulatedService: ServiceTransport, TokenSource {

@@ -73,7 +73,7 @@ struct AccountTests {
         }
     }
 
-    @Test func entriesOfADirectoryWithoutARecordAreNobodys() async throws {
+    @Test func entriesOfADirectoryWithoutARecordBelongToNoAccount() async throws {
         try await withEntry { tested, _ in
             try FileManager.default.removeItem(atPath: tested.directory + "/owner")
             expectForeign("ann", tested)
@@ -83,7 +83,7 @@ struct AccountTests {
 
     /// A version before the record left none, or it is damaged.
     @Test(arguments: [false, true])
-    func withoutARecordTheReplicaSaysWhoseTheDirectoryIs(isDamaged: Bool) async throws {
+    func aReplicaNamesTheAccountWhereTheRecordIsMissing(isDamaged: Bool) async throws {
         try await withClient(before: { _ = try $0.blocking.perform(.notify("ann", title: "n")) }) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             try await tested.client.mark(.read, [.seq(1)])

@@ -36,7 +36,7 @@ struct AnswerlessUndoTests {
         #expect(events.map(\.kind) == [.notified, .marked, .undone])
     }
 
-    @Test func whatIsQueuedAgainIsUndoneBehindIt() async throws {
+    @Test func undoFollowsAMarkThatWasQueuedAgain() async throws {
         try await withRead(TestedClient.quick) { tested, mark in
             while try await tested.service.store.head() < 2 { await Task.yield() }
             tested.service.weather = .offline
@@ -46,7 +46,7 @@ struct AnswerlessUndoTests {
         }
     }
 
-    @Test func whatFailedWithoutAnAnswerIsSentAgainAndUndone() async throws {
+    @Test func aMarkThatFailedWithoutAnAnswerIsResentAndUndone() async throws {
         try await withFailedRead { tested, mark in
             tested.service.weather = .fine
             try await expectUndone(tested, mark)
@@ -67,7 +67,7 @@ struct AnswerlessUndoTests {
         }
     }
 
-    @Test func whatFoundNoConnectionIsRemoved() async throws {
+    @Test func undoRemovesAMarkThatFoundNoConnection() async throws {
         try await withClient(before: { _ = try $0.blocking.perform(.notify("ann", title: "n")) }) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             tested.service.weather = .offline

@@ -51,7 +51,7 @@ struct ErasedPersonTests {
     ///
     /// Also where the copy was lost meanwhile.
     @Test(arguments: [false, true])
-    func nothingIsSentInTheNameOfANewcomer(isReplicaLost: Bool) async throws {
+    func anErasedPersonsEntriesAreNotSentForANewcomer(isReplicaLost: Bool) async throws {
         try await withClient(before: fill) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             tested.service.weather = .offline

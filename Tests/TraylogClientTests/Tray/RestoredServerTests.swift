@@ -53,7 +53,7 @@ struct RestoredServerTests {
         }
     }
 
-    @Test func whatWasSentAndLostIsSentAgain() async throws {
+    @Test func aMarkThatTheRestoredServerLostIsSentAgain() async throws {
         try await withRestore(before: { client in
             try await client.send(to: "bob", Content(title: "hello"))
             try await client.mark(.read, [.seq(1), .seq(6)])

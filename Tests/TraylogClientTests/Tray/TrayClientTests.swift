@@ -55,7 +55,7 @@ struct TrayClientTests {
         }
     }
 
-    @Test func whatWasShownNeverGoesBackWhileAMarkIsConfirmed() async throws {
+    @Test func aShownMarkNeverFlickersWhileItIsConfirmed() async throws {
         try await withClient(before: fill) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             let trays = await tested.client.trays

@@ -69,7 +69,7 @@ struct WitnessTests {
     }
 
     @Test(arguments: [1, 2, 9])
-    func aServerThatRewroteItsLogIsTold(events: Int) async throws {
+    func aServerThatRewroteItsLogIsReported(events: Int) async throws {
         try await withWitness { tested in
             try await tested.service.store.notify("ann", title: "2")
             try await sync(tested.client)
@@ -80,7 +80,7 @@ struct WitnessTests {
         }
     }
 
-    @Test func itIsToldAfterARestartToo() async throws {
+    @Test func aRewrittenLogIsReportedAfterARestart() async throws {
         try await withWitness { tested in
             try await sync(tested.client)
             await tested.client.close()
@@ -96,7 +96,7 @@ struct WitnessTests {
         }
     }
 
-    @Test func withoutAWitnessNobodyAsks() async throws {
+    @Test func aClientWithoutAWitnessRequestsNoProofs() async throws {
         try await withClient { tested in
             try await tested.service.store.notify("ann", title: "1")
             await tested.client.refresh(.pull)

@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func aUserIsThereWhereOneIsNeeded() {
+    @Test func personalCommandsRequireAUser() {
         let needing: [Command.Action] = [
             .notify(Content()), .seeTray(), .mark(.read, [.seq(1)]), .markAll(.read), .mute(.thread("t")),
             .unmute(.thread("t")), .snooze(.seq(1), until: Timestamp(milliseconds: 0)), .wake(.seq(1)),

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: [0, 6, 7, 99, .max] as [UInt64])
-    func whatWasNeverInTheTrayIsUnknown(number: UInt64) throws {
+    func aReferenceToAnItemOutsideTheTrayIsUnknown(number: UInt64) throws {
         let item = ItemReference.seq(Seq(number))
         var edit = ContentEdit()
         edit.title = .set("x")
@@ -157,7 +157,7 @@ import Testing
     }
 
     /// A command that needs no state comes to the same as with one.
-    @Test func blindDecisionsAreThoseOfAnyState() throws {
+    @Test func blindDecisionsEqualDecisionsOnAnyState() throws {
         let script = try script()
         let actions: [Command.Action] = [
             .notify(Content(title: "x", collapseKey: "c")), .markAll(.read), .markAll(.seen, Selection(upTo: 3)),

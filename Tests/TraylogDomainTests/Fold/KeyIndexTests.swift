@@ -20,7 +20,7 @@ import Testing
 
     /// Keys that collide, and few enough of them that pages fill with one.
     @Test(arguments: UInt64(0)..<10)
-    func itFindsWhatADictionaryFinds(seed: UInt64) throws {
+    func aKeyIndexFindsTheSameKeysAsADictionary(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let keys = (0..<random.pick([3, 40, 2_000])).map { _ in random.chance(1) ? .max : random.number() }
         var expected: [UInt64: [UInt64]] = [:]

@@ -88,7 +88,7 @@ import Testing
 
     /// In the tail and in a page, before and after marks of each kind, of which some wait for the page.
     @Test(arguments: [10, 195] as [UInt64])
-    func whatIsGoneKeepsTheMarksThatItHadWhenItWent(item: UInt64) throws {
+    func aGoneItemKeepsTheMarksItHadWhenItWent(item: UInt64) throws {
         for filter in [Selection(), Selection(category: "c")] {
             for isSeenBefore in [false, true] {
                 for isTallied in [false, true] {

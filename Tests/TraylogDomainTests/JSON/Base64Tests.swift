@@ -26,7 +26,7 @@ import TraylogJSON
         #expect(bytes(encoded) == Array(plain.utf8))
     }
 
-    @Test func itAgreesWithFoundationOnAnyBytes() {
+    @Test func base64AgreesWithFoundationOnAnyBytes() {
         var random = SeededRandom(seed: 1)
         for count in 0..<300 {
             let data = (0..<count).map { _ in UInt8(random.below(256)) }
@@ -39,7 +39,7 @@ import TraylogJSON
         "Z", "Zg", "Zg=", "Zg===", "====", "=", "Zm9v=", "Zh==", "Zm9=", "Z===", "=Zm9", "Zg==Zg==", "Zm 9v", "Zm9v\n",
         "Zm-_", "Zmé", "Zm9v====",
     ])
-    func whatIsNotTheOneTextOfSomeBytesIsRefused(encoded: String) {
+    func nonCanonicalBase64IsRefused(encoded: String) {
         #expect(bytes(encoded) == nil)
     }
 }

@@ -8,7 +8,7 @@ import Testing
 /// `Codable` is the JSON that the program prints, in both directions, for random values.
 @Suite struct CodableTests {
     @Test(arguments: seeds(20, quick: 3, nightly: 200))
-    func whatTheEncoderWritesIsTheJSONForm(seed: UInt64) throws {
+    func encodedValuesEqualTheirJSONForm(seed: UInt64) throws {
         var random = RandomCommands(seed: seed)
         for _ in 0..<40 {
             try expectForm(random.next(), seed)

@@ -3,7 +3,7 @@ import TraylogDomain
 import TraylogJSON
 
 @Suite struct CommandArrayTests {
-    @Test func eachElementIsItsCommandOrSaysWhatIsWrongWithIt() throws {
+    @Test func eachArrayElementIsACommandOrNamesItsFault() throws {
         let (first, last) = (
             #"{"kind":"seeTray","user":"ada"}"#, #"{"kind":"notify","user":"bo","title":"é","data":[1]}"#
         )
@@ -23,7 +23,7 @@ import TraylogJSON
     @Test(arguments: [
         "", " ", "7", "{}", "[", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1]]", "[1]x", "[\"\\ud800\"]", "[{]",
     ])
-    func whatIsNoArrayIsRefusedAsAWhole(text: String) {
+    func textThatIsNoArrayIsRefusedAsAWhole(text: String) {
         #expect(throws: TraylogError.self) { try read(text) }
     }
 

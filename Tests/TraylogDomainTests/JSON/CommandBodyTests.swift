@@ -1,6 +1,6 @@
 import Testing
 import TraylogDomain
-import TraylogJSON
+@_spi(JSON) import TraylogJSON
 
 /// Commands of requests whose path says a part of them.
 @Suite struct CommandBodyTests {
@@ -54,7 +54,7 @@ import TraylogJSON
     }
 
     @Test(arguments: ["7", "[", "{", #"{"title":}"#, #"{"title":"x"},"#, #"{,"title":"x"}"#, "\u{0}"])
-    func whatIsNoObjectIsTheBodysFault(body: String) {
+    func aBodyThatIsNoObjectIsRefused(body: String) {
         let refusal = #expect(throws: Refusal.self) { try read(body) }
         guard case .invalid(let field, _)? = refusal else { return }
         #expect(field == "body" || field == "title")

@@ -80,7 +80,7 @@ import Testing
                 }())
         ),
     ])
-    func whatConcernsEveryoneHasNoUser(members: String, action: Command.Action) throws {
+    func commandsForEveryoneHaveNoUser(members: String, action: Command.Action) throws {
         #expect(try command("{\"kind\":\(members)}") == Command(user: nil, action))
     }
 

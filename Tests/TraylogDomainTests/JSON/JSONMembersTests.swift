@@ -20,7 +20,7 @@ import TraylogDomain
         "", " ", "{", "[]", "1", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, #"{,"a":1}"#, #"{"a":1"#, #"{"a":1}}"#, #"{a:1}"#,
         #"{"a":1 "b":2}"#, "null",
     ])
-    func whatIsNoObjectIsRefused(text: String) {
+    func textThatIsNoObjectIsRefused(text: String) {
         #expect(throws: JSONFault.self) { try JSONMembers(text.utf8Span.span).values.count }
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @testable import TraylogDomain
-@testable import TraylogJSON
+@_spi(JSON) @testable import TraylogJSON
 
 @Suite struct JSONWriterTests {
     private let time = Timestamp(milliseconds: 1_082_040_961_000)

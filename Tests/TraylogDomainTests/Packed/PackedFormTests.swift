@@ -56,7 +56,7 @@ extension EventIndex.Page: PackedForm {
     }
 
     @Test(arguments: UInt64(0)..<6)
-    func whatEndsEarlyIsDamage(seed: UInt64) {
+    func truncatedStatesAndPagesAreReportedAsDamage(seed: UInt64) {
         expectTruncationsThrow(TrayState.self, seed)
         expectTruncationsThrow(ItemPage.self, seed)
         expectTruncationsThrow(KeyIndex.Page.self, seed)

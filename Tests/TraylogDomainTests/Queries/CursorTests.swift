@@ -16,7 +16,7 @@ import Testing
         "c1-3w5e11264sgsg", "c1-zzzzzzzzzzzzz", "c1-00000000000001", "c1-1\u{301}", "c1-\u{301}1", "c1\u{301}-1",
         "c\u{301}1-1", "c1-\u{0661}", "c1-\u{ff11}", "c1-1\0", "c1-\r\n", "\u{feff}c1-1", "c1-1.0", "c1-1_0",
     ])
-    func whatNoPageGaveOutIsNoCursor(text: String) {
+    func aForgedCursorIsRefused(text: String) {
         #expect(Cursor(text) == nil)
         #expect(Cursor(text[...]) == nil)
     }

@@ -37,7 +37,7 @@ import Testing
         #expect(try walk(script, InboxQuery(category: "none")) == [[]])
     }
 
-    @Test func filtersCombine() throws {
+    @Test func inboxFiltersCombine() throws {
         var script = Script()
         for thread in [nil, "t"] {
             for category in [nil, "c"] {

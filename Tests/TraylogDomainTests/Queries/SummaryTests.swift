@@ -18,7 +18,7 @@ import Testing
         #expect(try summary([("Ann", 9), ("Bob", 1)]) == "1 more notification from Bob")
     }
 
-    @Test func upToThreeNamesAreSaid() throws {
+    @Test func aSummaryNamesUpToThreePeople() throws {
         #expect(try summary([(nil, 1), ("A", 1), ("B", 1)]) == "2 more notifications from A and B")
         #expect(try summary([(nil, 1), ("A", 1), ("B", 1), ("C", 1)]) == "3 more notifications from A, B and C")
     }
@@ -30,11 +30,11 @@ import Testing
         #expect(try summary(many) == "204 more notifications from A, B and 202 others")
     }
 
-    @Test func aNameIsSaidOnceAndTheNewestFirst() throws {
+    @Test func aSummaryNamesEachPersonOnceNewestFirst() throws {
         #expect(try summary([(nil, 1), ("B", 1), ("A", 2), ("B", 2)]) == "5 more notifications from B and A")
     }
 
-    @Test func withoutNamesThereIsOnlyTheNumber() throws {
+    @Test func aSummaryWithoutNamesHasOnlyTheNumber() throws {
         #expect(try summary([("A", 1), (nil, 3)]) == "3 more notifications")
         #expect(try summary([("A", 1), (nil, 1)]) == "1 more notification")
         #expect(try summary([("A", 1), (nil, 2), ("B", 1)]) == "3 more notifications from B")
@@ -52,7 +52,7 @@ import Testing
         #expect(text.hasSameBytes(as: "2 more notifications from Zo\u{eb} and Zoe\u{308}"))
     }
 
-    @Test func anEditChangesWhatIsSaid() throws {
+    @Test func anEditChangesTheSummary() throws {
         var script = Script()
         try script.notify(1, Content(summaryArgument: "Ann", summaryCount: 2))
         try script.notify(120, Content(thread: "elsewhere"))

@@ -47,7 +47,7 @@ import Testing
         "0000-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01", "9999-12-31T23:59:60Z",
         "2004-04-15T14:56:01.+02:00", "2004-04-15T14:56:01.1234",
     ])
-    func whatIsNoTimeIsNotRead(text: String) {
+    func invalidTimestampsAreNotRead(text: String) {
         #expect(milliseconds(text) == nil)
     }
 

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 import TraylogDomain
 
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 
 @Suite struct ArchiveVerificationTests {
     private func withArchives(_ body: (_ path: String, _ archives: String, _ name: String) throws -> Void) throws {

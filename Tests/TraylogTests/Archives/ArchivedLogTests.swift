@@ -4,8 +4,8 @@ import Testing
 import TraylogArchive
 import TraylogDomain
 
-@testable import Traylog
-@testable import TraylogRewrite
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogRewrite
 
 /// The log of a store together with its archives.
 @Suite struct ArchivedLogTests {
@@ -118,7 +118,7 @@ import TraylogDomain
         }
     }
 
-    @Test func whatACompactionTakesMeanwhileIsReadFromItsArchive() throws {
+    @Test func eventsRemovedDuringAReadComeFromTheArchive() throws {
         try withStorePath { path throws in
             let directory = path + "-archives"
             try withStore(path, options(isRelaxed: true)) { store in

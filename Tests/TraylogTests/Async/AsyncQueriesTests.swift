@@ -36,7 +36,7 @@ import TraylogLMDB
             users: try await store.users(after: "ann", limit: 1).users)
     }
 
-    @Test func theyAnswerWhatTheBlockingOnesAnswer() async throws {
+    @Test func asyncQueriesAnswerLikeBlockingOnes() async throws {
         try await withStorePath { path in
             let store = try Store.open(path)
             for user in ["ann", "bob", "ann", "cy", "ann"] { _ = try await store.perform(notify(user)) }

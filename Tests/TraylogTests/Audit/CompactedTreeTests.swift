@@ -1,10 +1,10 @@
 import Testing
 import TestSupport
-@testable import Traylog
-@testable import TraylogAudit
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogAudit
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
-@testable import TraylogRewrite
+@_spi(Operations) @testable import TraylogRewrite
 @testable import TraylogStates
 @testable import TraylogTree
 
@@ -98,7 +98,7 @@ import TestSupport
         }
     }
 
-    @Test func whatWasProvedBeforeAnErasureHoldsAfterIt() throws {
+    @Test func proofsFromBeforeAnErasureHoldAfterIt() throws {
         try withStorePath { path in
             let kept = try withStore(path, options(isRelaxed: true)) { store throws in
                 try fill(store, through: 600)

@@ -81,7 +81,7 @@ import TestSupport
         }
     }
 
-    @Test func nothingDiffersFromItself() throws {
+    @Test func aTrayDoesNotDifferFromItself() throws {
         try TestedStore.with(.atHand) { tested in
             try tested.notify("ann")
             let difference = try tested.store.difference(of: "ann", from: .seq(1), to: .seq(1))

@@ -2,7 +2,7 @@ import Testing
 import TestSupport
 import TraylogLMDB
 import TraylogLog
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogAudit
 @testable import TraylogDomain
 @testable import TraylogPages
@@ -39,7 +39,7 @@ import TraylogLog
     }
 
     @Test(arguments: [false, true])
-    func headsAndProofsAreThoseOfTheLeaves(isStored: Bool) throws {
+    func storedHeadsAndProofsMatchTheLeaves(isStored: Bool) throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store throws in
                 try fill(store, 1_100)

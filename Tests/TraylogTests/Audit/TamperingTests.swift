@@ -1,8 +1,8 @@
 import Testing
 import TestSupport
-@testable import Traylog
-@testable import TraylogAudit
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogAudit
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
 
 /// Whatever an insider changes in the file, a tree head that was kept elsewhere tells, and the first place is named: the

@@ -1,18 +1,18 @@
 import TestSupport
 import Testing
 
-@testable import Traylog
-@testable import TraylogAudit
-@testable import TraylogChecks
+@_spi(Operations) @_spi(JSON) @testable import Traylog
+@_spi(Operations) @testable import TraylogAudit
+@_spi(Operations) @_spi(JSON) @testable import TraylogChecks
 @testable import TraylogDomain
-@testable import TraylogJSON
+@_spi(JSON) @testable import TraylogJSON
 
 /// Reports of what left the log, and what is handed out of any report.
 @Suite struct WholeAuditTests {
     private static let mix = HistoryMix.typical.with(.all)
 
     @Test(arguments: seeds(3, nightly: 80))
-    func withArchivesAReportIsThatOfBeforeTheCompactions(seed: UInt64) throws {
+    func aReportWithArchivesEqualsTheReportBeforeCompaction(seed: UInt64) throws {
         try TestedStore.with(.atHand) { tested in
             let users = try tested.play(seed: seed, steps: 400, mix: Self.mix) + ["nobody"]
             let store = try tested.store

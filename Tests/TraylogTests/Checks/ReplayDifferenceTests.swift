@@ -1,9 +1,9 @@
 import Testing
 import TestSupport
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
-@testable import TraylogRewrite
+@_spi(Operations) @testable import TraylogRewrite
 @testable import TraylogStates
 
 /// A replay finds a difference of any kind, in words that name the user.

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
 
 /// Several passes over the same events are one way from nothing to everything.

@@ -137,7 +137,7 @@ import TestSupport
         }
     }
 
-    @Test func whatIsDueAfterTheFloorHappens() throws {
+    @Test func itemsDueAfterTheFloorStillWakeAndExpire() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 var expiring = Content(title: "expires")

@@ -2,11 +2,11 @@ import Foundation
 import Testing
 import TestSupport
 import TraylogPlatform
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogQueries
-@testable import TraylogRewrite
+@_spi(Operations) @testable import TraylogRewrite
 
 /// What happens in the middle of a compaction: commands, other compactions, a close, giving up, a full disk.
 @Suite struct InterruptedCompactionTests {
@@ -45,7 +45,7 @@ import TraylogPlatform
         #expect(try findings(path) == [], "step \(step), after a rebuild")
     }
 
-    @Test func whoIsHeldMeanwhileLosesNoEvent() throws {
+    @Test func aUserHeldDuringACompactionLosesNoEvent() throws {
         try atEachStep { path, step throws in
             try withStore(path, options(tailEvents: 4)) { store throws in
                 try fill(store)
@@ -75,7 +75,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func whoIsHeldWhileTheyAreErasedStays() throws {
+    @Test func aUserHeldDuringTheirErasureStays() throws {
         try atEachStep { path, step throws in
             try withStore(path, options(tailEvents: 4)) { store throws in
                 try fill(store)
@@ -144,7 +144,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func whatIsGivenUpLeavesTheStoreAsItWas() throws {
+    @Test func anAbandonedRewriteLeavesTheStoreUnchanged() throws {
         try atEachStep { path, step throws in
             let archive = path + "-archive"
             try withStore(path, options(tailEvents: 4)) { store throws in

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 import TestSupport
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
-@testable import TraylogRewrite
+@_spi(Operations) @testable import TraylogRewrite
 
 @Suite struct AutomaticCompactionTests {
     private func policy(_ change: (inout CompactionPolicy) -> Void = { _ in }) -> CompactionPolicy {
@@ -21,7 +21,7 @@ import TestSupport
         }
     }
 
-    @Test func whatIsOldLeavesTheLogByItself() throws {
+    @Test func oldEventsLeaveTheLogAutomatically() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 try fill(store)

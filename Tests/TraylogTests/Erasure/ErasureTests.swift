@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 import TestSupport
-@testable import Traylog
-@testable import TraylogAudit
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogAudit
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
-@testable import TraylogRewrite
+@_spi(Operations) @testable import TraylogRewrite
 
 @Suite struct ErasureTests {
     /// Nothing else in a test has these in it.
@@ -49,7 +49,7 @@ import TestSupport
         #expect(report.findings == [])
     }
 
-    @Test func nothingOfAnErasedPersonIsInAnyFile() throws {
+    @Test func anErasedPersonsContentIsInNoFile() throws {
         try withStorePath { path in
             try withStore(path, options(tailEvents: 4)) { store in
                 for command in life(of: Self.user) + [notify("bob"), Command(user: "bob", .subscribe(topic: "news"))] {
@@ -100,7 +100,7 @@ import TestSupport
         }
     }
 
-    @Test func nobodyIsCalledLikeSomebodyWhoIsErasedLater() throws {
+    @Test func namesReservedForErasedUsersAreRefused() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 for name in ["erased-1", "erased-77"] {
@@ -170,7 +170,7 @@ import TestSupport
         }
     }
 
-    @Test func nobodyIsErasedTwice() throws {
+    @Test func aUserIsErasedOnlyOnce() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 _ = try store.perform(notify(Self.user))

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
-import Traylog
+@_spi(Replication) import Traylog
 
 /// What a store remembers of names that were erased lately.
 @Suite struct RecentErasureTests {

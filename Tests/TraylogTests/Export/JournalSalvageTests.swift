@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TraylogDomain
 
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogPages
 
 /// A power cut left the newest commits in the journal alone, and the header is damaged, too: nobody can open the store, and an
@@ -69,7 +69,7 @@ import TraylogDomain
     }
 
     @Test(arguments: Header.allCases)
-    func nothingIsLostThatTheJournalHas(header: Header) throws {
+    func salvageKeepsEventsOfTheJournal(header: Header) throws {
         try withStorePath { path throws in
             let store = try Store.open(path, options: options())
             try fill(store)

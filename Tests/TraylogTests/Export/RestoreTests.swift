@@ -3,8 +3,8 @@ import TestSupport
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogStates
 
 @Suite struct RestoreTests {

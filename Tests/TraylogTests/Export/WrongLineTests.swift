@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TraylogDomain
 
-@testable import Traylog
+@_spi(Operations) @_spi(JSON) @testable import Traylog
 
 /// Lines that are not what was exported.
 @Suite struct WrongLineTests {

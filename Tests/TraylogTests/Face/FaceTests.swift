@@ -27,7 +27,7 @@ import TraylogFoundation
         await store.close()
     }
 
-    @Test func eachCommandHasAResultOfItsOwn() async throws {
+    @Test func eachCommandOfABatchHasItsOwnResult() async throws {
         let store = try Store.temporary()
         let commands: [Command] = [
             .notify("ann", title: "1"), .wake(9, of: "ann"), .seeTray(of: "ann"), .notify("", title: "2"),
@@ -84,7 +84,7 @@ import TraylogFoundation
         }
     }
 
-    @Test func asOfBeyondTheHeadIsSaidOfAsOf() async throws {
+    @Test func anAsOfBeyondTheHeadNamesTheOption() async throws {
         let store = try Store.temporary()
         let error = await #expect(throws: TraylogError.self) { try await store.tray(of: "ann", asOf: .seq(1_000_000)) }
         #expect(error?.description == "upToBeyondHead: asOf: 1000000 is beyond the head, which is 0")

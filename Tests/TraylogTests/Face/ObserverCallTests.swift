@@ -5,7 +5,7 @@ import Testing
 import TraylogDomain
 import TraylogPlatform
 
-@testable import Traylog
+@_spi(Replication) @testable import Traylog
 @testable import TraylogStates
 
 /// Calls on a store from within its observer, for which the store waits.
@@ -121,7 +121,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func aQueryInAnObserverSeesTheEventThatItIsToldOf() async throws {
+    @Test func aQueryInAnObserverSeesTheObservedEvent() async throws {
         try await withStore { (store: Store, caller: Caller) async throws in
             for number in 1...20 {
                 let seen = Mutex<(head: Seq, total: UInt64, told: Seq)?>(nil)

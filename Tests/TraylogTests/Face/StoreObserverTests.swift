@@ -28,7 +28,7 @@ import Traylog
         return (try Store.temporary(options: options), notes)
     }
 
-    @Test func aCommitIsToldWithItsEvents() async throws {
+    @Test func aCommitIsReportedWithItsEvents() async throws {
         let (store, notes) = try observed()
         try await store.perform([.notify("ann", title: "1"), .notify("ann", title: "2")])
         let (events, head) = try await notes.first { activity -> (UInt64, Seq)? in
@@ -40,7 +40,7 @@ import Traylog
         await store.close()
     }
 
-    @Test func queriesTicksAndFlushesAreTold() async throws {
+    @Test func queriesTicksAndFlushesAreReported() async throws {
         let (store, notes) = try observed { $0.tailEvents = 1 }
         try await store.notify("ann", Content(title: "1", expiresAt: Timestamp(milliseconds: 5)))
         _ = try await store.inbox(of: "ann")
@@ -54,7 +54,7 @@ import Traylog
         await store.close()
     }
 
-    @Test func whatFailsInTheBackgroundIsTold() async throws {
+    @Test func backgroundFailuresAreReported() async throws {
         let (store, notes) = try observed { options in
             var policy = CompactionPolicy(keepDays: 0, archive: "/proc/no-archive-can-be-here")
             (policy.minimumBytes, policy.oldShare, policy.intervalSeconds) = (0, 0, 1)
@@ -83,7 +83,7 @@ import Traylog
         func encoded() throws -> [UInt8] { throw NoRoom() }
     }
 
-    @Test func aProjectionThatCannotBeStoredIsTold() async throws {
+    @Test func aProjectionThatCannotBeStoredIsReported() async throws {
         let (store, notes) = try observed()
         try store.project(Unstorable.self)
         try await store.notify("ann", title: "1")
@@ -94,7 +94,7 @@ import Traylog
         await store.close()
     }
 
-    @Test func aCompactionByPolicyIsTold() async throws {
+    @Test func aCompactionByPolicyIsReported() async throws {
         let (store, notes) = try observed { options in
             var policy = CompactionPolicy(keepDays: 0)
             (policy.minimumBytes, policy.oldShare, policy.intervalSeconds) = (0, 0, 1)

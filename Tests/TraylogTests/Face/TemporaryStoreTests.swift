@@ -4,7 +4,7 @@ import Testing
 @testable import Traylog
 
 @Suite struct TemporaryStoreTests {
-    @Test func itIsGoneWhenItIsClosed() throws {
+    @Test func aClosedTemporaryStoreRemovesItsDirectory() throws {
         let store = try Store.temporary()
         try store.perform(.notify("ann", title: "Hi"))
         #expect(FileManager.default.fileExists(atPath: store.directory))
@@ -13,7 +13,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: store.directory))
     }
 
-    @Test func itIsGoneWhenItIsReleased() throws {
+    @Test func aReleasedTemporaryStoreRemovesItsDirectory() throws {
         var path = ""
         do {
             let store = try Store.temporary()

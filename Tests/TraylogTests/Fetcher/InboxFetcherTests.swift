@@ -36,7 +36,7 @@ import TraylogLMDB
         }
     }
 
-    @Test func theLimitIsAnEnd() async throws {
+    @Test func aFetcherStopsAtItsLimit() async throws {
         try await withStore(items: 45) { store in
             let fetcher = try InboxFetcher(store, user: "ann", limit: 30)
             try await fetcher.fetchNew()
@@ -243,7 +243,7 @@ import TraylogLMDB
         }
     }
 
-    @Test func aScreenIsToldOfEachChange() async throws {
+    @Test func aFetcherReportsEachChange() async throws {
         try await withStore(items: 3) { store in
             var fetcher: InboxFetcher<Store>? = try InboxFetcher(store, user: "ann")
             var updates = try #require(fetcher?.updates).makeAsyncIterator()

@@ -34,7 +34,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func withoutAStartItBeginsAfterTheHead() async throws {
+    @Test func aFollowerWithoutAStartBeginsAfterTheHead() async throws {
         try await withStore { store in
             _ = try await store.perform([notify("ann"), notify("ann")])
             let next = Task {
@@ -65,7 +65,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func cancellingAndClosingEndIt() async throws {
+    @Test func cancellingAndClosingEndAFollower() async throws {
         try await withStore { store in
             _ = try await store.perform(notify("ann"))
             let (cancelled, closed) = (counting(store), counting(store))

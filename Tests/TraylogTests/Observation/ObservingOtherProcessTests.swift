@@ -31,7 +31,7 @@ import TestSupport
         try append(writer, Array(repeating: user, count: count))
     }
 
-    @Test func everyChangeIsTold() async throws {
+    @Test func everyChangeOfAnotherProcessIsObserved() async throws {
         try await withWriter { writer, reader, _ in
             try append(writer, "ann")
             var trays = reader.trayUpdates(of: "ann").makeAsyncIterator()
@@ -44,7 +44,7 @@ import TestSupport
         }
     }
 
-    @Test func aUserWithoutEventsIsToldOfTheFirst() async throws {
+    @Test func aUserWithoutEventsGetsTheFirst() async throws {
         try await withWriter { writer, reader, _ in
             var trays = reader.trayUpdates(of: "ann").makeAsyncIterator()
             #expect(try await trays.next()?.total == 0)
@@ -73,7 +73,7 @@ import TestSupport
     }
 
     @Test(arguments: [false, true])
-    func withoutTheWakeFileChangesAreToldToo(isReplaced: Bool) async throws {
+    func changesAreObservedWithoutTheWakeFile(isReplaced: Bool) async throws {
         try await withWriter { writer, reader, path in
             var trays = reader.trayUpdates(of: "ann").makeAsyncIterator()
             _ = try await trays.next()

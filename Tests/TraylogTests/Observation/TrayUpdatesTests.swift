@@ -26,7 +26,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func aUserWithoutEventsIsToldOfTheFirst() async throws {
+    @Test func aUserWithoutEventsGetsTheFirst() async throws {
         try await withStore { store in
             var trays = store.trayUpdates(of: "ann").makeAsyncIterator()
             #expect(try await trays.next()?.total == 0)
@@ -35,7 +35,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func whatShowsTheSameIsNotTold() async throws {
+    @Test func anUnchangedTrayIsNotEmitted() async throws {
         try await withStore { store in
             var trays = store.trayUpdates(of: "ann").makeAsyncIterator()
             _ = try await trays.next()
@@ -127,7 +127,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func whatCannotBeAskedIsThrownOnce() async throws {
+    @Test func anInvalidUserIsThrownOnce() async throws {
         try await withStore { store in
             var trays = store.trayUpdates(of: "").makeAsyncIterator()
             await #expect(throws: TraylogError.self) { try await trays.next() }

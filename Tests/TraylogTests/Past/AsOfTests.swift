@@ -127,7 +127,7 @@ import TestSupport
 
     /// Pages of the past lie in versions that later flushes have written over.
     @Test(arguments: StoreWay.allCases)
-    func pagesAtEveryDepthAreThoseOfTheMoment(way: StoreWay) throws {
+    func asOfPagesAtEveryDepthMatchThatMoment(way: StoreWay) throws {
         try TestedStore.with(way) { store throws in
             let items = try (0..<300).map { _ in try store.notify("ann") }
             for index in stride(from: 0, to: 300, by: 4) {

@@ -12,7 +12,7 @@ import TraylogPlatform
     /// The item that event `items + n` marks: each once, and each in another sealed page than the one before.
     private static func item(_ n: Int) -> UInt64 { UInt64(n * 67 % items + 1) }
 
-    @Test func theAnswerIsThatOfTheMomentWhateverIsFlushedMeanwhile() throws {
+    @Test func asOfAnswersStayTheSameWhileStatesAreFlushed() throws {
         try withStorePath { path in
             var settings = options(tailEvents: 8, isRelaxed: true)
             settings.landmarkDistance = 5

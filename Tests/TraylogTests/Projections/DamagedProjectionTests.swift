@@ -100,7 +100,7 @@ import TraylogLog
         }
     }
 
-    @Test func chunksOfAStoringThatWasKilledAreNobodys() throws {
+    @Test func chunksOfAKilledProjectionWriteAreIgnored() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 _ = try store.perform((0..<30).map { notify("ann", "\($0)") })

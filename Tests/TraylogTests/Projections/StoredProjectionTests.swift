@@ -9,7 +9,7 @@ import TraylogPlatform
 
 /// What is stored of projections: resumed, replaced, found by others.
 @Suite struct StoredProjectionTests {
-    @Test func itResumesWhereItStopped() throws {
+    @Test func aProjectionResumesWhereItStopped() throws {
         try withStorePath { path in
             for round in 1...4 {
                 try withStore(path) { store in

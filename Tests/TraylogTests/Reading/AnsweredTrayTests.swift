@@ -38,7 +38,7 @@ import TestSupport
         #expect(stream.answeredTray(asOf: 8, lastTopicEvent: 3) == nil)
     }
 
-    @Test func withoutTopicsNoTopicChangesATray() {
+    @Test func aTrayWithoutTopicsIgnoresBroadcasts() {
         let stream = LiveStream(name: .user("A"), identity: 5, number: 1, isNamed: true)
         var cache = StateCache(limit: 1, heavyPages: 512)
         cache.set(CachedState(state: TrayState()), of: stream)

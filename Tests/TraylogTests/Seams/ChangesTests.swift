@@ -1,11 +1,11 @@
 import Foundation
 import TestSupport
 import Testing
-import Traylog
+@_spi(Operations) import Traylog
 
 /// What a reader of one user's changes meets at the ends: nobody, erasure, a floor, an undo, new events.
 @Suite struct ChangesTests {
-    @Test func somebodyUnknownHasNoStreamAndNoChanges() throws {
+    @Test func anUnknownUserHasNoStreamAndNoChanges() throws {
         try withTemporaryDirectory { directory in
             let store = try Store.open(directory)
             _ = try store.perform(Command(user: "ann", .notify(Content(title: "A"))))
@@ -20,7 +20,7 @@ import Traylog
         }
     }
 
-    @Test func anErasedStreamIsToldFromThatOfANewcomerOfTheSameName() throws {
+    @Test func anErasedStreamDiffersFromThatOfANewcomerWithTheSameName() throws {
         try withTemporaryDirectory { directory in
             let store = try Store.open(directory)
             _ = try store.perform([

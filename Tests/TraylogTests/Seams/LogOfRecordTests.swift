@@ -2,9 +2,9 @@ import TraylogCLibrary
 import Synchronization
 import TestSupport
 import Testing
-import Traylog
+@_spi(Replication) import Traylog
 
-@testable import TraylogWriter
+@_spi(Replication) @testable import TraylogWriter
 
 /// A store whose groups a log of record takes first.
 @Suite struct LogOfRecordTests {
@@ -31,7 +31,7 @@ import Traylog
         }
     }
 
-    @Test func whatTheLogGoesOnWithAfterClosingRuns() async throws {
+    @Test func tasksOfALogRunAfterItsExecutorIsClosed() async throws {
         let executor = try LogExecutor()
         #expect(await Task(executorPreference: executor) { 7 }.value == 7)
         executor.close()

@@ -1,7 +1,7 @@
 import Testing
-import TraylogRewrite
+@_spi(Operations) import TraylogRewrite
 
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogPlatform
 
 /// An option out of its range is refused by its name, and nothing is made.

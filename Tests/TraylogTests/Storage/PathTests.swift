@@ -159,7 +159,7 @@ import TraylogFoundation
         }
     }
 
-    @Test func relativePathsAreThoseOfTheDirectoryThatExists() throws {
+    @Test func relativePathsResolveToTheExistingDirectory() throws {
         try withTemporaryDirectory { directory in
             let root = Files.absolutePath(of: directory)
             #expect(Files.absolutePath(of: "\(directory)/a/b//") == "\(root)/a/b")

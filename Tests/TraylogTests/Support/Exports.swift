@@ -2,7 +2,7 @@ import TraylogDomain
 import TraylogLMDB
 import TraylogLog
 
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogStates
 
 typealias Line = [UInt8]

@@ -4,10 +4,10 @@ import TestSupport
 import TraylogLMDB
 import TraylogLog
 import TraylogPages
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
-@testable import TraylogRewrite
+@_spi(Operations) @testable import TraylogRewrite
 @testable import TraylogStates
 @testable import TraylogTree
 

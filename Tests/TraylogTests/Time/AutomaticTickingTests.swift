@@ -23,7 +23,7 @@ struct AutomaticTickingTests {
         Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000) + distance)
     }
 
-    @Test func whatIsDueHappensByItself() async throws {
+    @Test func dueItemsWakeAutomatically() async throws {
         try await withStorePath { path in
             try await withTickingStore(path) { store in
                 let soon = milliseconds(fromNow: 150)
@@ -43,7 +43,7 @@ struct AutomaticTickingTests {
         }
     }
 
-    @Test func whatFellDueWhileTheStoreWasClosedHappensWhenItOpens() async throws {
+    @Test func itemsDueWhileTheStoreWasClosedWakeWhenItOpens() async throws {
         try await withStorePath { path in
             try withStore(path) { store throws in
                 _ = try store.perform([notify("ann"), command("ann", .snooze(.seq(1), until: .at(5)))])

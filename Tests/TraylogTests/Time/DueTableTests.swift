@@ -95,7 +95,7 @@ import TraylogLMDB
         }
     }
 
-    @Test func whatIsDueOutlivesAKilledWriterAndARebuild() throws {
+    @Test func dueRowsSurviveAKilledWriterAndARebuild() throws {
         try withStorePath { path in
             let writer = try AppendingProcess(store: path)
             let commands = [

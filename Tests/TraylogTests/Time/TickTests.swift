@@ -92,7 +92,7 @@ import TestSupport
     }
 
     @Test(arguments: StoreWay.allCases)
-    func whatIsGoneOrDueLaterByNowIsLeftAlone(way: StoreWay) throws {
+    func aTickIgnoresGoneAndPostponedItems(way: StoreWay) throws {
         try TestedStore.with(way) { store throws in
             let soon = Content(title: "Soon", expiresAt: .at(10))
             let retracted = try store.notify("ann", soon)

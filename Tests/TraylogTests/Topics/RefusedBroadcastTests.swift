@@ -36,7 +36,7 @@ import TestSupport
     }
 
     @Test(arguments: StoreWay.allCases)
-    func nothingIsLeftOfATransactionThatSubscribedAndBroadcast(way: StoreWay) throws {
+    func aRefusedTransactionLeavesNoSubscriptionOrBroadcast(way: StoreWay) throws {
         try TestedStore.with(way) { store in
             try store.act("ann", .subscribe(topic: "old"))
             let head = try store.store.head()

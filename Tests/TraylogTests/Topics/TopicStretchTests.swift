@@ -8,7 +8,7 @@ import Testing
 @Suite struct TopicStretchTests {
     /// A reader stays open beside one writer after another, so that it sees broadcasts in states and in the log's tail.
     @Test(arguments: seeds(8, nightly: 300))
-    func traysWithAddedBroadcastsEqualThoseOfAFold(seed: UInt64) throws {
+    func traysWithAddedBroadcastsEqualAFold(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let users = ["ann", "bob", "cid", "dora"]
         try withStorePath { path in

@@ -105,7 +105,7 @@ import TestSupport
     }
 
     @Test(arguments: StoreWay.allCases)
-    func broadcastsAreMutedForWhoMutedAndSilentForAll(way: StoreWay) throws {
+    func broadcastsAreMutedPerUserAndSilentForAll(way: StoreWay) throws {
         try TestedStore.with(way) { store in
             for user in ["ann", "bob"] { try store.act(user, .subscribe(topic: "news")) }
             try store.act("ann", .mute(.thread("t")))

@@ -41,7 +41,7 @@ import TestSupport
     }
 
     @Test(arguments: StoreWay.allCases, actions)
-    func everyMarkCanBeUndone(way: StoreWay, action: Command.Action) throws {
+    func undoRestoresEveryKindOfMark(way: StoreWay, action: Command.Action) throws {
         try TestedStore.with(way) { store throws in
             try fill(store)
             let before = try answers(store)
@@ -57,7 +57,7 @@ import TestSupport
     }
 
     @Test(arguments: StoreWay.allCases)
-    func whatCameAfterTheEventStays(way: StoreWay) throws {
+    func undoKeepsLaterEvents(way: StoreWay) throws {
         try TestedStore.with(way) { store throws in
             let items = try (0..<4).map { _ in try store.notify("ann") }
             let all = try store.act("ann", .markAll(.read))

@@ -6,7 +6,7 @@ import TestSupport
 /// A queue in blocks, against an array.
 @Suite struct BlockQueueTests {
     @Test(arguments: UInt64(0)..<20)
-    func holdsWhatAnArrayHolds(seed: UInt64) {
+    func aBlockQueueHoldsTheElementsOfAnArray(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var start = random.below(10_000)
         var queue = BlockQueue<String>(from: start)

@@ -106,7 +106,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func othersReadBetweenTheTurnsInWhichARequestIsDecided() throws {
+    @Test func readersRunBetweenTheTurnsOfALargeRequest() throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store in
                 _ = try store.perform((0..<200).map { _ in notify("busy") })
@@ -234,7 +234,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func somebodyWithManyTopicsHearsEachOfThem() throws {
+    @Test func aUserWithManyTopicsReceivesEachBroadcast() throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store in
                 _ = try store.perform(Command(user: nil, .broadcast(topic: "topic-5", Content(title: "Too early"))))

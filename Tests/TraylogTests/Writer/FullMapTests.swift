@@ -1,12 +1,12 @@
 import Testing
 import TestSupport
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
 
 /// Commits that fail while slices of states are on their way, one in the transaction and one prepared.
 @Suite struct FullMapTests {
-    @Test func whatWasAcknowledgedBeforeTheMapWasFullIsThereAndNothingElse() throws {
+    @Test func exactlyTheAcknowledgedEventsSurviveAFullMap() throws {
         try withStorePath { path in
             var options = StoreOptions()
             options.mapSizeBytes = 1 << 20

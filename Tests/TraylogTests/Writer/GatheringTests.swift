@@ -25,7 +25,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func theyBecomePartOfTheTransactionWithTheirOwnTimes() throws {
+    @Test func gatheredRequestsJoinTheTransactionWithTheirOwnTimes() throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store in
                 let source = try #require(store.queries.source as? LiveSource)
@@ -60,7 +60,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func whatDoesNotFitAnyMoreLeavesNoRoomForOthers() throws {
+    @Test func aRequestThatDoesNotFitClosesTheTransaction() throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store in
                 let source = try #require(store.queries.source as? LiveSource)
@@ -84,7 +84,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func theWriterWaitsForAsManyAsItIsTold() throws {
+    @Test func theWriterGathersTheRequestedNumberOfCallers() throws {
         try withWriter { writer in
             #expect(!writer.gather(1, nanoseconds: 1_000))
             writer.append(request(hasher, [notify("ann")]))

@@ -11,7 +11,7 @@ import Testing
         return rhythm
     }
 
-    @Test func itWaitsForThoseAnsweredAndThoseWhoCameMeanwhile() {
+    @Test func theWriterWaitsForAnsweredAndNewCallers() {
         var rhythm = after(jobs: 30, waiting: 34)
         let wait = rhythm.nextWait()
         #expect(wait?.quorum == 64 && wait?.nanoseconds == 100_000)
@@ -34,7 +34,7 @@ import Testing
         #expect(rhythm.nextWait() == nil)
     }
 
-    @Test func thoseWhoDoNotComeBackAreWaitedForSeldom() {
+    @Test func theWriterSeldomWaitsForCallersThatDoNotReturn() {
         var rhythm = GroupRhythm()
         var waits = 0
         var isWaiting = false

@@ -9,7 +9,7 @@ import TraylogLog
 /// Which keys are new for certain.
 @Suite struct KnownKeysTests {
     @Test(arguments: UInt64(0)..<4)
-    func whatWasAddedIsHeldAndLittleElse(seed: UInt64) {
+    func knownKeysHoldAddedKeysWithFewFalsePositives(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var filter = KeyFilter(words: 4_096)
         var added: [Identity] = []
@@ -81,7 +81,7 @@ import TraylogLog
 
     /// States at hand, states that come and go, and a store that was opened again.
     @Test(arguments: [0, 1 << 20], [20, 100_000])
-    func aKeyIsTakenForGood(cacheBytes: Int, tailEvents: Int) throws {
+    func aKeyStaysTaken(cacheBytes: Int, tailEvents: Int) throws {
         try withStorePath { path in
             let users = (0..<7).map { "user \($0)" }
             let options = options(tailEvents: tailEvents, cacheBytes: cacheBytes, isRelaxed: true)

@@ -10,7 +10,7 @@ import TraylogPlatform
     private static let callers = 4
     private static let batchCommands = 700
 
-    @Test func eachIsStoredWholeAndSeesWhatWasDecidedBeforeIt() throws {
+    @Test func aLargeGroupIsStoredWholeAndSeesEarlierDecisions() throws {
         try withStorePath { path in
             let store = try Store.open(path, options: options(tailEvents: 3_000, cacheBytes: 200_000))
             let isOver = Monitor(false)
@@ -77,7 +77,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func whatComesToNoEventIsAnsweredToo() throws {
+    @Test func commandsWithoutEventsAreAnswered() throws {
         try withStorePath { path in
             try withStore(path, options(tailEvents: 3_000)) { store in
                 let commands = (0..<Self.batchCommands).map { notify("user\($0 % 50)", key: "k\($0)") }
@@ -96,7 +96,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func whatFailsTakesNothingElseWithItAndLeavesNothing() throws {
+    @Test func aFailedGroupLeavesNothingAndSparesOthers() throws {
         try withStorePath { path in
             var options = options(tailEvents: 2_000)
             options.mapSizeBytes = 2 << 20

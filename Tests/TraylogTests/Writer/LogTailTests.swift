@@ -64,7 +64,7 @@ import TraylogLog
         }
     }
 
-    @Test func whatIsWorthStoringWaitsWithoutEvents() {
+    @Test func aStateWithoutNewEventsStaysListedForStoring() {
         var tail = LogTail(after: 0)
         tail.store(3)
         #expect(tail.unstored.contains(3) && tail.count == 0)

@@ -75,7 +75,7 @@ import TraylogPlatform
         Issue.record("the caller never wrote by itself")
     }
 
-    @Test func itNeedsNoOtherThread() async throws {
+    @Test func aLoneCallerNeedsNoOtherThread() async throws {
         try await withNotes { store, notes in
             try appendAlone(store, notes)
             // A refusal comes from there, too.
@@ -101,7 +101,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func itsItemsExpireInTime() async throws {
+    @Test func aLoneCallersItemsExpireInTime() async throws {
         try await withNotes(ticks: .automatic) { store, notes in
             let soon = Timestamp(milliseconds: SystemClock.nowMilliseconds() + 300)
             try appendAlone(store, notes, Content(title: "1", expiresAt: soon))
@@ -109,7 +109,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func whoComesMeanwhileIsServedByTheThread() async throws {
+    @Test func aSecondCallerIsServedByTheWriterThread() async throws {
         try await withNotes { store, notes in
             let answered = Monitor<Result<Void, TraylogError>?>(nil)
             try appendAlone(store, notes) {

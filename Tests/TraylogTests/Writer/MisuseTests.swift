@@ -40,7 +40,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func whoObservesMayAppendAndClose() async throws {
+    @Test func anObserverMayAppendAndCloseTheStore() async throws {
         try await withStorePath { path in
             let store = try Store.open(path, options: options())
             var seen: [Int] = []
@@ -75,7 +75,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func aForkedChildIsToldThatTheStoreIsItsParents() async throws {
+    @Test func aForkedChildLearnsThatTheStoreBelongsToItsParent() async throws {
         try await withStorePath { path in
             await #expect(processExitsWith: .success) { [path = path as String] in
                 let store = try Store.open(path)

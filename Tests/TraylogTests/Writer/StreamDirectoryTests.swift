@@ -77,7 +77,7 @@ import TraylogLog
         #expect(directory.newStreams.users == [] && directory.beginNaming().isEmpty)
     }
 
-    @Test func namesOfOneIdentityAreToldApart() {
+    @Test func namesWithTheSameIdentityAreDistinguished() {
         let composed = UserName("caf\u{e9}", identity: 5)
         let decomposed = UserName("cafe\u{301}", identity: 5)
         #expect(composed != decomposed)

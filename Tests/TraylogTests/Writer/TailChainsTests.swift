@@ -33,7 +33,7 @@ import TraylogLog
     }
 
     /// Events are kept in blocks of some thousand.
-    @Test func blocksComeAndGo() {
+    @Test func tailBlocksAreAddedAndReleased() {
         var chains = TailChains<UInt64>(after: 100)
         func add(_ count: Int) -> [(stream: StreamID, previous: UInt64)] {
             (0..<count).map { _ in

@@ -181,7 +181,7 @@ class ClusterTests(ClusterCase):
             self.assertEqual(server.notify("ann", title="More").json["seq"], 2)
 
     @unittest.skipUnless(SECONDS, "TRAYLOG_CLUSTER_SECONDS is 0")
-    def test_nothing_is_lost_or_doubled_under_torture(self):
+    def test_a_tortured_cluster_stores_each_command_once(self):
         self.assertTrue(torture.run(SERVER, BROKER, self.directory, SEED, SECONDS))
 
 

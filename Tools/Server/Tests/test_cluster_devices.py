@@ -184,7 +184,7 @@ class DeviceTests(ClusterCase):
                 texts.append(answer.read())
         return texts
 
-    def test_what_a_node_shows_of_itself_opens_one_door(self):
+    def test_a_forged_node_credential_is_refused(self):
         with self.cluster() as cluster:
             cluster.start()
             lines = self.lines(cluster)

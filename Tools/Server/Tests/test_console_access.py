@@ -175,7 +175,7 @@ class RoleTests(ConsoleCase):
                 self.assertEqual(visitor.send(f"/operations/{kind}", fields).status, 403, (role, kind))
         self.assertEqual(self.server.get("/v1/users/ann/tray").json["total"], 1)
 
-    def test_who_is_signed_out_is_sent_to_sign_in_and_back(self):
+    def test_a_signed_out_visitor_is_sent_to_sign_in_and_back(self):
         visitor = Visitor(self.server)
         answer = visitor.get("/users/ann?asOf=1")
         self.assertEqual(answer.headers["Location"], "/console/sign-in?next=%2Fconsole%2Fusers%2Fann%3FasOf%3D1")

@@ -133,7 +133,7 @@ class UserTests(PageCase):
         self.browser.wait("document.querySelector('table.users') !== null && document.readyState === 'complete'")
         self.assertEqual(self.names(), sorted(name for name in (f"user {n}" for n in range(40)) if name.startswith("user 1")))
 
-    def test_nobody_is_said_to_be_nobody(self):
+    def test_the_page_of_an_unknown_user_says_so(self):
         self.open("/users/Ann")
         self.assertIn("Nobody called Ann has events in this store", self.browser.text())
         self.open("/users/ann?asOf=1")
@@ -189,7 +189,7 @@ class MomentTests(PageCase):
         self.browser.wait("location.search.includes('asOf=2')")
         self.assertEqual(self.shown(), self.tray(at))
 
-    def test_what_happens_now_shows_by_itself(self):
+    def test_console_pages_update_by_themselves(self):
         self.server.notify("live", title="First")
         self.open("/users/live")
         self.browser.wait("document.querySelector('[data-live]:not([hidden])') !== null")
@@ -210,7 +210,7 @@ class MomentTests(PageCase):
 
 
 class TimelineTests(PageCase):
-    def test_who_keeps_scrolling_comes_to_the_end_and_back(self):
+    def test_scrolling_reaches_the_end_and_comes_back(self):
         wanted = [line["event"]["seq"] for line in self.server.get("/v1/users/ann/audit").lines[1:]]
         self.open("/users/ann/timeline")
         self.browser.run("globalThis.scrolling = setInterval(() => scrollBy(0, 20000), 20)")

@@ -31,7 +31,7 @@ class DeviceTests(unittest.TestCase):
         mine = device.ask("threads", limit=100, cursor=None)
         self.assertEqual(mine["threads"], server.get(f"/v1/users/{user}/threads?limit=100").json["threads"])
 
-    def test_what_the_user_does_shows_at_once_and_reaches_the_server(self):
+    def test_a_users_actions_show_at_once_and_reach_the_server(self):
         with Server() as server:
             for index in range(5):
                 server.notify("ann", title=f"n{index}", thread="t", category="c")
@@ -46,7 +46,7 @@ class DeviceTests(unittest.TestCase):
                 self.assert_equal_trays(device, server, "ann")
                 self.assertEqual(server.get("/v1/users/ann/history").lines[-1]["device"], "test")
 
-    def test_what_comes_shows_by_itself(self):
+    def test_a_device_shows_changes_of_the_server_by_itself(self):
         with Server() as server, Device(server, "ann") as device:
             self.assertTrue(device.wait())
             server.notify("ann", title="Hello")
@@ -65,7 +65,7 @@ class DeviceTests(unittest.TestCase):
             time.sleep(2)
             self.assertLess(device.processor_seconds() - before, 0.5)
 
-    def test_it_works_without_the_server_and_after_a_restart(self):
+    def test_a_device_works_without_the_server_and_after_a_restart(self):
         with Server() as server, Proxy(server.port) as proxy:
             for index in range(3):
                 server.notify("ann", title=f"n{index}")
@@ -90,7 +90,7 @@ class DeviceTests(unittest.TestCase):
                 sent = server.get("/v1/users/bob/inbox").json["items"]
                 self.assertEqual([(item["title"], item["actor"], item["key"]) for item in sent], [("Hi", "ann", message)])
 
-    def test_what_the_server_refuses_goes_away_again_and_stays_listed(self):
+    def test_a_refused_mark_is_hidden_and_stays_listed(self):
         with Server() as server:
             server.notify("ann", title="n")
             with Device(server, "ann") as device:

@@ -185,7 +185,7 @@ class KilledDeviceTests(unittest.TestCase):
             attachment = item["data"]["attachment"]
             self.assertEqual(len(life.uploads.stored["/files/" + attachment["url"].rsplit("/", 1)[1]]), attachment["bytes"])
 
-    def test_what_was_shown_never_goes_back(self):
+    def test_a_shown_mark_never_flickers(self):
         """A mark that is on its way stays in view until it is confirmed, whatever the network does to it."""
         with Server() as server, Proxy(server.port, seed=4, faults=25) as proxy:
             for index in range(12):

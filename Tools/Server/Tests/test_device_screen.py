@@ -165,7 +165,7 @@ class DeviceTerminalTests(unittest.TestCase):
                 self.assertEqual(os.WTERMSIG(terminal.status()), signal.SIGTERM)
                 self.assert_restored(terminal)
 
-    def test_what_others_write_cannot_act_on_the_terminal(self):
+    def test_hostile_text_cannot_act_on_the_terminal(self):
         with Server() as server:
             server.notify("ann", title="a\x1b[31mb\u202ec\x9bd", body="e\x07f")
             with Terminal(server, "ann") as terminal:
@@ -211,7 +211,7 @@ class DeviceScreenTests(unittest.TestCase):
                 hour = (int(recorded[11:13]) + 9) % 24
                 self.assertRegex(window.text(), rf"\d\d-\d\d {hour:02}:{recorded[14:16]}\b")
 
-    def test_it_says_when_the_server_is_away_and_what_waits(self):
+    def test_the_screen_shows_an_offline_server_and_waiting_entries(self):
         with Server() as server:
             server.notify("ann", title="Hello")
             with Window(server, "ann") as window:

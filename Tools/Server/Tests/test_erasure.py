@@ -93,7 +93,7 @@ class EndTests(unittest.TestCase):
             self.assertEqual((answer.status, answer.json["error"]), (401, "tokenExpired"))
             self.assertIn('error="tokenExpired"', answer.headers["WWW-Authenticate"])
 
-    def test_what_stands_on_a_key_ends_when_it_leaves_the_keys_file(self):
+    def test_streams_of_a_removed_key_end(self):
         with tempfile.TemporaryDirectory() as directory:
             made = [subprocess.run([PROGRAM, "key", "new", "--scope", "users,audit,publish"], check=True, capture_output=True,
                                    text=True).stdout.split("\n") for _ in range(2)]
@@ -208,7 +208,7 @@ class TokenTests(unittest.TestCase):
 
 
 class FirstEventTests(unittest.TestCase):
-    def test_whoever_waits_for_a_first_event_gets_an_offset_that_goes_on_and_hears_of_an_erasure(self):
+    def test_a_reader_of_an_empty_stream_gets_the_first_event_and_an_erasure(self):
         with Server() as server:
             server.notify("somebody", title="x")
             at = quote(offset(server, "newbie"))

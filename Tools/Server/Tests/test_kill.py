@@ -17,7 +17,7 @@ SEED = int(os.environ.get("TRAYLOG_TEST_SEED", random.randrange(1 << 32)))
 
 
 class KillTests(unittest.TestCase):
-    def test_what_was_acknowledged_is_there_once(self):
+    def test_acknowledged_commands_are_stored_once(self):
         directory = tempfile.mkdtemp(prefix="traylog-kill.")
         self.addCleanup(shutil.rmtree, directory, True)
         rnd = random.Random(SEED)

@@ -47,7 +47,7 @@ class NovuRouteTests(unittest.TestCase):
     def total(self, server, user):
         return server.get(f"/v1/users/{user}/tray").json["total"]
 
-    def test_whoever_is_reached_by_several_ways_gets_one_notification_and_the_actor_none(self):
+    def test_a_subscriber_reached_several_ways_gets_one_notification_and_the_actor_none(self):
         with Server() as server:
             self.subscribe(server, "t1", "dan", "eve")
             self.subscribe(server, "t2", "dan", "fay")

@@ -27,7 +27,7 @@ class OptionTests(unittest.TestCase):
             file.write(text)
         return path
 
-    def test_it_says_what_is_missing(self):
+    def test_a_missing_or_wrong_option_is_named(self):
         for arguments, words in (
             ((), "--store"), (("--store", self.store), "key new"),
             (("--store", self.store, "--dev", "--listen", "0.0.0.0:0"), "loopback"),

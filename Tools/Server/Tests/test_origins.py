@@ -224,7 +224,7 @@ class RetryTests(unittest.TestCase):
     def test_every_stream_begins_with_how_long_to_wait_before_coming_back(self):
         with Server() as server:
             server.notify("ann", title="one")
-            for path in ("/v1/users/ann/live", "/v1/users/ann/changes?live=sse",
+            for path in ("/v1/users/ann/live", "/v1/users/ann/live?with=items", "/v1/users/ann/changes?live=sse",
                          "/v1/log?live=sse"):
                 with Stream(server, path) as stream:
                     self.assertRegex(stream.response.readline(), rb"^retry: [1-9][0-9]*\n$", path)

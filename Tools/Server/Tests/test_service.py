@@ -113,7 +113,7 @@ class WritingTests(ServiceCase):
             self.is_problem(self.server.post(path, body, headers={"Idempotency-Key": key}), 400)
         self.assertEqual(self.server.get(f"{self.path}/tray").json["total"], 1)
 
-    def test_what_a_body_must_not_say_is_refused_and_nothing_stored(self):
+    def test_an_invalid_body_is_refused_and_stores_nothing(self):
         head = self.server.get("/v1/tree-head").json
         path = f"{self.path}/notifications"
         for body in ({"kind": "notify"}, {"user": "x"}, {"titel": "x"}, {"title": 5}, {"title": "x" * 1025}, {"level": "x"}):
@@ -146,6 +146,10 @@ class WritingTests(ServiceCase):
         self.assertEqual(do("DELETE", "/mutes/threads/t")["result"], "appended")
         self.assertEqual(do("PUT", "/mutes/categories/a%2Fb")["result"], "appended")
         self.is_problem(server.post(f"{path}/marks/all", {"as": "read"}, who=token), 400, "invalid", field="upTo")
+        self.is_problem(server.post(f"{path}/seen", {}, who=token), 400, "invalid", field="upTo")
+        newest = server.get(f"{path}/tray").json["newest"]
+        self.assertIn(f"such as {newest} ", server.post(f"{path}/seen", {}, who=token).json["detail"])
+        self.assertIn("this path takes asOf", server.get(f"{path}/tray?since=1").json["detail"])
         self.assertEqual(server.post(f"{path}/marks/all", {"as": "read"}).status, 200)
         self.is_problem(server.post(f"{path}/marks", {"as": "read", "items": [10**9]}, who=token), 404, "unknownItem")
         self.is_problem(server.post(f"{path}/undo", {"event": 10**9}, who=token), 404, "unknownEvent")

@@ -24,7 +24,7 @@ class DurableStreamTests(unittest.TestCase):
         headers = {"Authorization": f"Bearer {self.server.key}"}
         return durable_streams.stream(f"http://127.0.0.1:{self.server.port}{path}", headers=headers, **more)
 
-    def test_it_reads_all_pages_and_goes_on_from_there(self):
+    def test_the_sdk_reads_all_pages_and_continues(self):
         with self.read("/v1/users/ann/changes") as answer:
             events = answer.read_json()
             offset = answer.offset
@@ -35,7 +35,7 @@ class DurableStreamTests(unittest.TestCase):
         with self.read("/v1/log") as answer:
             self.assertGreaterEqual(len(answer.read_json()), 2_500)
 
-    def test_it_follows_by_both_ways(self):
+    def test_the_sdk_follows_by_long_poll_and_sse(self):
         for live in ("long-poll", "sse"):
             user = f"live {live}"
             path = f"/v1/users/{user.replace(' ', '%20')}/changes"
@@ -49,7 +49,7 @@ class DurableStreamTests(unittest.TestCase):
                     threading.Timer(0.1, self.server.notify, (user,), {"title": str(len(found))}).start()
                 self.assertEqual(found, ["0", "1", "2", "3"])
 
-    def test_it_hears_that_an_offset_is_none(self):
+    def test_the_sdk_reports_an_invalid_offset(self):
         with self.assertRaises(durable_streams.DurableStreamError):
             with self.read("/v1/users/ann/changes", offset="nonsense", live=False) as answer:
                 answer.read_json()

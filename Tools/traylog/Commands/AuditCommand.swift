@@ -1,5 +1,5 @@
 import ArgumentParser
-import Traylog
+@_spi(Operations) @_spi(JSON) import Traylog
 
 struct AuditCommand: StoreCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 import ArgumentParser
 import TerminalText
-import Traylog
+@_spi(Operations) import Traylog
 
 struct BackupCommand: StoreCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 import ArgumentParser
 import TerminalText
-import Traylog
+@_spi(JSON) import Traylog
 
 struct CompactCommand: StoreCommand {
     static let configuration = CommandConfiguration(

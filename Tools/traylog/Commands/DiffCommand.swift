@@ -1,5 +1,5 @@
 import ArgumentParser
-import Traylog
+@_spi(JSON) import Traylog
 
 struct DiffCommand: StoreCommand {
     static let configuration = CommandConfiguration(

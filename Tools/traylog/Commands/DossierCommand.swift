@@ -1,6 +1,6 @@
 import ArgumentParser
 import TerminalText
-import Traylog
+@_spi(JSON) import Traylog
 
 struct DossierCommand: StoreCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Traylog
+import TraylogAudit
 
 struct KeygenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

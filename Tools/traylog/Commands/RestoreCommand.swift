@@ -1,5 +1,5 @@
 import ArgumentParser
-import Traylog
+@_spi(JSON) @_spi(Operations) import Traylog
 
 struct RestoreCommand: StoreCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import ArgumentParser
-import Traylog
+@_spi(Operations) @_spi(JSON) import Traylog
+@_spi(JSON) import TraylogJSON
 
 struct TreeHeadCommand: StoreCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 import ArgumentParser
 import TerminalText
-import Traylog
+@_spi(Operations) @_spi(JSON) import Traylog
 
 struct VerifyCommand: StoreCommand {
     static let configuration = CommandConfiguration(

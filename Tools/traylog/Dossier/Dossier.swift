@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Operations) @_spi(JSON) import Traylog
 
 /// All that a store holds of a person: items, own events, broadcasts that reached the person, and what the person did
 /// in the trays of others.

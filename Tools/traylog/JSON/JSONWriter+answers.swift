@@ -1,4 +1,5 @@
-import Traylog
+@_spi(JSON) import Traylog
+@_spi(JSON) import TraylogJSON
 
 /// The JSON forms that only the program has; those of the domain are beside their types.
 extension JSONWriter {

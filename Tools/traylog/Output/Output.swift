@@ -1,4 +1,5 @@
-import Traylog
+@_spi(Operations) import Traylog
+import TraylogJSON
 
 /// Text on its way to a standard stream, gathered into large writes.
 final class Output {

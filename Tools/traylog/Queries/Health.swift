@@ -1,4 +1,5 @@
 import Traylog
+import TraylogJSON
 
 /// What an operator wants to know of a store at a glance.
 struct Health {

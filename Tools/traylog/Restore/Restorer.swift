@@ -1,5 +1,5 @@
 import ArgumentParser
-import Traylog
+@_spi(Operations) import Traylog
 
 /// Makes a store from the lines of one input.
 struct Restorer {

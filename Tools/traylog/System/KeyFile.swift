@@ -1,4 +1,5 @@
 import Traylog
+import TraylogAudit
 
 /// Keys for tree heads, in files.
 enum KeyFile {

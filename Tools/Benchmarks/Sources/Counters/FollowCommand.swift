@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Traylog
+import TraylogAudit
 import TraylogCluster
 
 /// How fast a node of a cluster follows, beside `replay` of the same events, and how fast it decides, beside a store alone.

@@ -1,6 +1,7 @@
 import Hummingbird
 import Synchronization
 import Traylog
+import TraylogAudit
 
 /// The store behind its routes, and what all requests share.
 final class Service: Sendable {
@@ -24,6 +25,7 @@ final class Service: Sendable {
     let answers: OpenAnswers
     let devices: any Devices
     let topics: TopicIndex
+    let items: ItemFolds
     let log: ServiceLog
     /// Nil for a server on its own.
     let cluster: Cluster?
@@ -41,6 +43,7 @@ final class Service: Sendable {
         self.pass = pass
         self.devices = devices
         topics = TopicIndex(store)
+        items = ItemFolds(store)
         self.store = store
         history = try await store.storeHistory()
         if let cluster { storeIdentity = cluster.identity } else { storeIdentity = try await store.storeIdentity() }

@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Synchronization
 import Traylog
+import TraylogJSON
 
 /// Logs one JSON object a line, on standard error.
 ///

@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import Traylog
+import TraylogAudit
 import TraylogCluster
 
 /// A JetStream stream as the log of record.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import Traylog
+@_spi(Replication) import Traylog
 import TraylogCluster
 
 /// Removes messages from the stream that nobody needs any more.

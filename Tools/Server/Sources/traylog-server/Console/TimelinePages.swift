@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Traylog
+@_spi(Operations) import Traylog
 
 /// What was done, by whom: to one tray with its effect, and in the whole log.
 enum TimelinePages {

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
-import Traylog
+@_spi(JSON) import Traylog
+@_spi(JSON) import TraylogJSON
 
 extension Call {
     /// Makes a command of the body's members and of what the path says.

@@ -24,6 +24,7 @@ final class OpenAnswer: Sendable {
     private struct State {
         var isOpen = true
         var end: End?
+        var whenEnded: (@Sendable () -> Void)?
     }
 
     /// Ends what the store does for it.
@@ -50,8 +51,21 @@ final class OpenAnswer: Sendable {
     var end: End? { state.withLock { $0.end } }
 
     func end(_ end: End) {
-        state.withLock { if $0.end == nil { $0.end = end } }
+        let action = state.withLock { state in
+            if state.end == nil { state.end = end }
+            return state.whenEnded.take()
+        }
         stopper.stop()
+        action?()
+    }
+
+    /// Runs an action when it ends, or at once where it has ended: for what the stopper does not end.
+    func whenEnded(_ action: @escaping @Sendable () -> Void) {
+        let isOver = state.withLock { state in
+            if state.end == nil { state.whenEnded = action }
+            return state.end != nil
+        }
+        if isOver { action() }
     }
 
     /// Ends it if its credentials no longer hold.

@@ -185,7 +185,10 @@ extension Route {
                 let value = PercentEncoding.decode(parts.count > 1 ? parts[1] : "", plusIsSpace: true)
             else { throw Problem(.badRequest, "Bad query", "the query is not percent-encoded UTF-8", error: "invalid") }
             guard query.contains(name) || name == also else {
-                throw .invalid(String(name.prefix(64)), "unknown query field")
+                throw .invalid(
+                    String(name.prefix(64)),
+                    "unknown query field; "
+                        + (query.isEmpty ? "this path takes none" : "this path takes \(query.joined(separator: ", "))"))
             }
             guard fields.updateValue(value, forKey: name) == nil else { throw .invalid(name, "is given twice") }
         }

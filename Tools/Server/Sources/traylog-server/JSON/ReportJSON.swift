@@ -1,7 +1,8 @@
 import Foundation
 import Traylog
+import TraylogJSON
 
-extension JSONForm {
+extension JSONWritable {
     /// The value as JSON, in UTF-8.
     var jsonBytes: [UInt8] {
         var writer = JSONWriter()
@@ -13,7 +14,7 @@ extension JSONForm {
 extension JSONValue {
     init(_ seq: Seq) { self = .int(seq.rawValue) }
 
-    init(_ value: some JSONForm) { self = .raw(value.jsonBytes) }
+    init(_ value: some JSONWritable) { self = .raw(value.jsonBytes) }
 
     /// What the library writes by calls.
     init(writing body: (inout JSONWriter) -> Void) {

@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Traylog
+@_spi(JSON) import Traylog
 
 /// The routes of operators.
 enum AdminRoutes {

@@ -1,5 +1,6 @@
 import Hummingbird
-import Traylog
+@_spi(JSON) import Traylog
+import TraylogAudit
 
 /// The routes that show what happened, and prove it.
 enum AuditRoutes {
@@ -119,7 +120,7 @@ extension Store {
 }
 
 extension Optional {
-    fileprivate func asyncMap<Value>(_ body: (Wrapped) async throws -> Value) async throws -> Value? {
+    func asyncMap<Value>(_ body: (Wrapped) async throws -> Value) async throws -> Value? {
         if let self { try await body(self) } else { nil }
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import Traylog
+@_spi(Operations) import Traylog
 
 /// A place in a feed: an event, and the stream in which it was looked for.
 struct FeedPosition: Sendable {

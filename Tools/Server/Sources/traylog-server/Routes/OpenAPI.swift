@@ -59,7 +59,7 @@ enum OpenAPI {
         let partition = partitions > 1 ? route.partition.map { [partitionParameter(partitions, isRequired: $0)] } : nil
         let parameters =
             route.path.variables.map { parameter($0, in: "path", isRequired: true) }
-            + (isHead ? [] : route.query.map { parameter($0, in: "query", isRequired: false) })
+            + (isHead ? [] : route.query.map { parameter($0, in: "query", isRequired: false, of: route) })
             + requestHeaders(route).map { parameter($0, in: "header", isRequired: false) } + (partition ?? [])
         var members: [(name: String, value: JSONValue)] = [
             ("operationId", .string(identifier(route, isHead: isHead))), ("summary", .string(route.summary)),
@@ -78,10 +78,12 @@ enum OpenAPI {
         return (isHead ? "head" : route.method.rawValue.lowercased()) + words.joined()
     }
 
-    private static func parameter(_ name: String, in place: String, isRequired: Bool) -> JSONValue {
+    private static func parameter(
+        _ name: String, in place: String, isRequired: Bool, of route: Route? = nil
+    ) -> JSONValue {
         [
             "name": .string(name), "in": .string(place), "required": .bool(isRequired),
-            "schema": OpenAPISchemas.schema(of: name),
+            "schema": OpenAPISchemas.schema(of: name, isOfStream: route?.answers == "text/event-stream"),
         ]
     }
 

@@ -4,8 +4,10 @@ import Traylog
 ///
 /// A name has one meaning everywhere.
 enum OpenAPISchemas {
-    static func schema(of name: String) -> JSONValue {
-        fields[name] ?? ["type": "string"]
+    /// - Parameter isOfStream: what comes with a stream is not what comes with a page.
+    static func schema(of name: String, isOfStream: Bool = false) -> JSONValue {
+        if isOfStream, name == "with" { return choice(["items"]) }
+        return fields[name] ?? ["type": "string"]
     }
 
     private static let identifier: JSONValue = [
@@ -133,7 +135,10 @@ enum OpenAPISchemas {
                 serverSentEvent("data", ["type": "array", "items": ["type": "object"]]),
                 serverSentEvent("control", control),
             ]
-            : [serverSentEvent("tray", ["type": "object", "required": ["user", "asOf"]], isNumbered: true)]
+            : [
+                serverSentEvent("tray", ["type": "object", "required": ["user", "asOf"]], isNumbered: true),
+                serverSentEvent("items", ["oneOf": [changedItems, reload]]),
+            ]
         let last = [
             serverSentEvent(
                 "end",
@@ -145,6 +150,18 @@ enum OpenAPISchemas {
         ]
         return ["oneOf": .array(own + last)]
     }
+
+    private static let changedItems: JSONValue = [
+        "type": "object", "required": ["asOf", "items", "gone"], "additionalProperties": false,
+        "properties": [
+            "asOf": seq, "items": ["type": "array", "maxItems": 200, "items": ["type": "object"]],
+            "gone": ["type": "array", "maxItems": 200, "items": seq],
+        ],
+    ]
+    private static let reload: JSONValue = [
+        "type": "object", "required": ["asOf", "reload"], "additionalProperties": false,
+        "properties": ["asOf": seq, "reload": ["const": true]],
+    ]
 
     private static func serverSentEvent(_ name: String, _ content: JSONValue, isNumbered: Bool = false) -> JSONValue {
         let data: JSONValue = ["type": "string", "contentMediaType": "application/json", "contentSchema": content]

@@ -58,7 +58,9 @@ enum WritingRoutes {
     private static var own: [Route] {
         [
             Route(.post, "/v1/users/{u}/seen", "See the tray", .writing, body: .fields(common + ["upTo"])) { call in
-                try await call.perform(call.command("seeTray", user: call.user), withTray: true)
+                let command = try await call.command("seeTray", user: call.user)
+                if case .seeTray(nil) = command.action { try await call.checkMayMarkUnshown() }
+                return try await call.perform(command, withTray: true)
             },
             Route(
                 .post, "/v1/users/{u}/marks", "Mark items", .writing, body: .object(common + ["as", "items"]),
@@ -72,8 +74,8 @@ enum WritingRoutes {
                 body: .object(common + ["as", "thread", "category", "upTo"]), required: ["as"]
             ) { call in
                 let command = try await call.command("markAll", user: call.user)
-                if case .user = call.caller, case .markAll(_, let selection) = command.action, selection.upTo == nil {
-                    throw Problem.invalid("upTo", "must be given: what was on the screen, not what came since")
+                if case .markAll(_, let selection) = command.action, selection.upTo == nil {
+                    try await call.checkMayMarkUnshown()
                 }
                 return try await call.perform(command, withTray: true)
             },
@@ -134,5 +136,17 @@ enum WritingRoutes {
 
     private static func subscription(_ kind: String, _ call: Call) async throws -> Command {
         try await call.command(kind, user: call.user, topic: call.segment("topic"))
+    }
+}
+
+extension Call {
+    /// Refuses a user's own mark that does not say what was on the screen: it would mark what came since.
+    fileprivate func checkMayMarkUnshown() async throws {
+        guard case .user = caller else { return }
+        let newest = try await store.tray(of: user).newest
+        throw Problem.invalid(
+            "upTo",
+            "must be given: the 'newest' of the tray that was on the screen"
+                + (newest.map { ", such as \($0) for the present one" } ?? ""))
     }
 }

@@ -8,6 +8,7 @@ import NIOCore
 import NIOSSL
 import ServiceLifecycle
 import Traylog
+import TraylogAudit
 
 /// Serves a store until it is told to stop.
 struct ServeCommand: AsyncParsableCommand {

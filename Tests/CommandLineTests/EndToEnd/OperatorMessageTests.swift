@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The words that the program understands, and those with which it answers where somebody has to go on.
-struct OperatorWordsTests {
+struct OperatorMessageTests {
     private func withItems(_ body: (TestStore) throws -> Void) throws {
         try withStore { store in
             for number in 1...6 {
@@ -21,7 +21,7 @@ struct OperatorWordsTests {
         }
     }
 
-    @Test func aSeqThatMayBeAKeyIsSaidToBeOne() throws {
+    @Test func aRefusedNumberSuggestsTheKeysOption() throws {
         try withItems { store in
             #expect(try store.run("notify", "ada", "--key", "42", "--title", "t").status == 0)
             let run = try store.run("mark", "ada", "read", "42")
@@ -30,7 +30,7 @@ struct OperatorWordsTests {
         }
     }
 
-    @Test func aTreeBeyondTheHeadIsSaidOfItsSize() throws {
+    @Test func aTreeBeyondTheHeadIsRefusedWithItsSize() throws {
         try withItems { store in
             let run = try store.run("prove-consistency", "3", "99")
             #expect(run.status == 65 && run.errorText.contains("size 99 is beyond the head, which is 6"))

@@ -1,7 +1,7 @@
 import Testing
 
 /// Topics, snoozes, ticks and undo on the command line, with the exact JSON of what they leave in the log.
-struct LaterVerbTests {
+struct TopicAndTimeCommandTests {
     private static let time = "2030-01-01T00:00:00Z"
 
     /// What a verb that appended answers.
@@ -166,7 +166,7 @@ struct LaterVerbTests {
         ["undo", "ada", "one"], ["broadcast", "news", "--collapse-key", "c"], ["subscribe", "ada"],
         ["unsubscribe", "ada"],
     ])
-    func whatCannotBeReadIs64(arguments: [String]) throws {
+    func anUnreadableArgumentExitsWith64(arguments: [String]) throws {
         try withStore { store throws in
             let run = try TraylogRun.of(arguments + ["--store", store.directory])
             #expect(run.status == 64, "\(run.errorText)")

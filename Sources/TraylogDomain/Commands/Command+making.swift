@@ -1,5 +1,3 @@
-import TraylogDomain
-
 // Commands by the names of what they do: `store.perform(.notify("ann", title: "Hi"))`.
 
 extension Command {
@@ -161,13 +159,13 @@ extension Command {
 }
 
 extension ItemReference: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral {
-    /// Makes one of its parts.
+    /// Makes one from a literal.
     public init(integerLiteral seq: UInt64) { self = .seq(Seq(seq)) }
-    /// Makes one of its parts.
+    /// Makes one from a literal.
     public init(stringLiteral key: String) { self = .key(key) }
 }
 
 extension Selection.Thread: ExpressibleByStringLiteral {
-    /// Makes one of its parts.
+    /// Makes one from a literal.
     public init(stringLiteral name: String) { self = .named(name) }
 }

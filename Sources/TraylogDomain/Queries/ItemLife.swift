@@ -1,5 +1,3 @@
-import TraylogDomain
-
 /// One item of a tray, and what was done to it.
 public struct ItemLife: Hashable, Sendable {
     /// Whose item it is.
@@ -16,7 +14,7 @@ public struct ItemLife: Hashable, Sendable {
     /// Events that a compaction took are missing.
     public var events: [Event]
 
-    /// Makes one of its parts.
+    /// An item's life as a query answers it, for tests and previews; `events` in the order of the log.
     public init(user: String, asOf: Seq, item: Item, events: [Event]) {
         self.user = user
         self.asOf = asOf

@@ -1,22 +1,22 @@
 import Foundation
 import TestSupport
 import Testing
-import TraylogAudit
+@_spi(Operations) import TraylogAudit
 import TraylogDomain
 
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogQueries
 @testable import TraylogReplica
-@testable import TraylogRewrite
+@_spi(Operations) @testable import TraylogRewrite
 @testable import TraylogStates
 @testable import TraylogWriter
 
 /// Reports and other values above the domain: `Codable` is the JSON that the program prints, in both directions, for random
 /// values.
-@Suite struct TravellingValuesTests {
+@Suite struct ReportCodableTests {
     @Test(arguments: UInt64(1)...20)
-    func whatTheEncoderWritesIsTheJSONForm(seed: UInt64) throws {
+    func encodedValuesEqualTheirJSONForm(seed: UInt64) throws {
         var random = RandomValues(seed: seed)
         for _ in 0..<20 {
             try expectForm(random.statistics(), seed)
@@ -42,7 +42,7 @@ import TraylogDomain
     }
 
     @Test(arguments: UInt64(1)...20)
-    func whatHasNoFormInTheProgramComesBackAsItWas(seed: UInt64) throws {
+    func valuesWithoutAJSONFormRoundTripThroughCodable(seed: UInt64) throws {
         var random = RandomValues(seed: seed)
         try expectSame(random.changes(), seed)
         try expectSame(random.history(), seed)

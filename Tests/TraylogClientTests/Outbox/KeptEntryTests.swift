@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TraylogClient
 
-struct KeptTests {
+struct KeptEntryTests {
     @Test func aSyncedEntryLeavesTheListWhenTheLogIsCompacted() async throws {
         try await withOutbox { tested in
             let id = try await tested.enqueue("T1")
@@ -78,7 +78,7 @@ struct KeptTests {
         }
     }
 
-    @Test func aDamagedEventIsToldAndTheOtherEntriesStay() async throws {
+    @Test func aDamagedEventIsReportedAndTheOtherEntriesStay() async throws {
         try await withOutbox(isStarted: false) { tested in
             let storage = MemoryStorage()
             let outbox = try Outbox(
