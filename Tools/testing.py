@@ -322,6 +322,7 @@ PARTS = {
     "proofs": "proofs and reports, checked by a program that shares no code, and a report in a browser",
     "server": "the service and the device client, against real programs",
     "console": "the console and the reports, in a browser",
+    "bell": "the bell for web pages, in a browser, on a page of another origin",
     "cluster": "several servers on real brokers, and partitions",
     "benchmarks": "builds the benchmarks, runs them small, and counts allocations, pages and syncs",
     "docs": "the reference, without a warning and without a gap, and its samples, compiled",
@@ -335,6 +336,7 @@ def python_files(part):
     files = sorted(path.name for path in SERVER_TESTS.glob("test_*.py"))
     groups = {
         "console": [name for name in files if name.startswith(("test_console", "test_report"))],
+        "bell": [name for name in files if name.startswith("test_bell")],
         "cluster": [name for name in files if name.startswith(("test_cluster", "test_partitions"))],
     }
     groups["server"] = [name for name in files if not any(name in group for group in groups.values())]
@@ -427,9 +429,9 @@ def perform(plan, parts, only):
     first = [part for part in ("lint", "library") if part in parts]
     lanes = [
         [part for part in ("smoke", "proofs", "docs") if part in parts],
-        [part for part in ("benchmarks", "server", "console", "cluster", "embed") if part in parts],
+        [part for part in ("benchmarks", "server", "console", "bell", "cluster", "embed") if part in parts],
     ]
-    titles = {"server": "Service and device", "console": "Console and reports", "cluster": "Cluster and partitions"}
+    titles = {"server": "Service and device", "console": "Console and reports", "bell": "Bell", "cluster": "Cluster and partitions"}
 
     def lane(names):
         for name in names:
@@ -504,7 +506,7 @@ def main():
     if options.list:
         for name, text in PARTS.items():
             print(f"{name:<12} {text}{' (default)' if name in DEFAULT else ''}")
-            for file in python_files(name) if name in ("server", "console", "cluster") else []:
+            for file in python_files(name) if name in ("server", "console", "bell", "cluster") else []:
                 print(f"             Tools/Server/Tests/{file}")
         return 0
     begin = time.monotonic()

@@ -1,0 +1,180 @@
+/** One person's tray: exact counts, as `GET /v1/users/{u}/tray` answers. */
+export interface Tray {
+	user: string;
+	/** The seq that the counts are as of. */
+	asOf: number;
+	isSeen: boolean;
+	unseen: number;
+	unread: number;
+	total: number;
+	seenUpTo: number;
+	seenAt: string | null;
+	/** The position of the newest listed item. */
+	newest: number | null;
+	newestCounted: number | null;
+	/** What is unseen and unread in each category that has any. */
+	categories: Record<string, { unseen: number; unread: number }>;
+}
+
+/** An item as the inbox shows it. Optional members are left out when there is none. */
+export interface Item {
+	seq: number;
+	position: number;
+	key?: string;
+	topic?: string;
+	thread?: string;
+	category?: string;
+	title?: string;
+	body?: string;
+	summaryArgument?: string;
+	summaryCount: number;
+	level: "passive" | "active" | "timeSensitive" | "critical";
+	collapseKey?: string;
+	silent: boolean;
+	muted: boolean;
+	seen: boolean;
+	read: boolean;
+	archived: boolean;
+	deleted?: boolean;
+	snoozedUntil?: string;
+	expiresAt?: string;
+	actor?: string;
+	occurredAt?: string;
+	recordedAt: string;
+	data?: unknown;
+	actions?: { id: string; label: string }[];
+	outcome?: { action: string; note?: string; actor: string; seq: number; at: string };
+}
+
+/** What a write answers. `seq` is the event's, for `undo`; without one nothing changed. */
+export interface WriteResult {
+	result: "appended" | "unchanged" | "duplicate";
+	seq?: number;
+	tray?: Tray | null;
+}
+
+export interface Group {
+	/** null: the items without a thread. */
+	thread: string | null;
+	count: number;
+	unseen: number;
+	unread: number;
+	newest: Item;
+	summary: string | null;
+	more: number;
+	names: string[];
+}
+
+export interface InboxOptions {
+	/** The inbox without it. */
+	view?: "inbox" | "archived" | "snoozed";
+	unread?: boolean;
+	unseen?: boolean;
+	/** null: items without a thread. */
+	thread?: string | null;
+	/** One category, or any of several. */
+	category?: string | string[];
+	/** 1 to 100; 20 without it. */
+	pageSize?: number;
+}
+
+/** A list of items, newest first, that stays up to date. Each change fires the client's `items` event. */
+export interface Inbox {
+	readonly items: Item[];
+	/** True once the oldest item is loaded. */
+	readonly end: boolean;
+	/** While true, new items wait instead of moving the list: set it when the list is scrolled. */
+	hold: boolean;
+	/** How many new items wait. */
+	readonly waiting: number;
+	/** Whether the first page was loaded. */
+	readonly loaded: boolean;
+	/** The seq as of which the list is complete. */
+	readonly asOf: number;
+	/** Loads the next page, the first one at the beginning; nothing at the end. */
+	loadMore(): Promise<void>;
+	/** Loads again what was loaded, the newest 200 at most. */
+	refresh(): Promise<void>;
+	/** Puts the items that wait on top. */
+	showNew(): void;
+	/** Ends the updates of this list. */
+	close(): void;
+}
+
+/** A refusal or failure: a problem document of the service. `status` is 0 when the server cannot be reached. */
+export class TrayProblem extends Error {
+	constructor(document?: { error?: string; status?: number; detail?: string; title?: string });
+	readonly error: string;
+	readonly status: number;
+	readonly detail: string;
+	readonly field?: string;
+}
+
+export type TrayState = "connecting" | "live" | "offline" | "refused";
+
+export interface TrayClientOptions {
+	/** The service's address, `https://trays.example.org`. */
+	server: string;
+	/** Whose tray; the token's user without it. */
+	user?: string | null;
+	/** A user token, or a function that gets one. It is asked at first need, and once more when a token is refused. */
+	token: string | (() => string | Promise<string>);
+}
+
+export interface TrayClientEvents {
+	tray: Event;
+	items: CustomEvent<Inbox>;
+	state: Event;
+	problem: CustomEvent<TrayProblem>;
+}
+
+/**
+ * One person's tray, live. The tabs of one origin share one stream.
+ *
+ * Writes show at once, and are taken back, with a `problem` event, when the server refuses them. Their promises
+ * reject with the same `TrayProblem`. Each is retried three times while the server cannot be reached, under one
+ * idempotency key, so that it is stored once.
+ *
+ *     const client = new TrayClient({ server, token: () => askMyServer() });
+ *     client.addEventListener("tray", () => show(client.tray.unseen));
+ *     client.start();
+ */
+export class TrayClient extends EventTarget {
+	constructor(options: TrayClientOptions);
+	/** The newest tray that is known, never older than this page's own last write; null before the first. */
+	readonly tray: Tray | null;
+	readonly state: TrayState;
+	readonly user: string | null;
+	/** Connects, and stays connected until `stop`. */
+	start(): void;
+	stop(): void;
+	/** Tries to connect now instead of after the wait. */
+	retry(): void;
+	inbox(options?: InboxOptions): Inbox;
+	/** The groups of listed items, the one with the newest item first. */
+	threads(options?: { limit?: number; cursor?: string | null }): Promise<{ asOf: number; threads: Group[]; next: string | null }>;
+	/** Everything up to `upTo` becomes seen: by default what the tray shows. What came later stays unseen. */
+	see(upTo?: number): Promise<WriteResult>;
+	mark(
+		as: "seen" | "read" | "unread" | "archived" | "unarchived" | "deleted" | "restored",
+		items: number | Item | (number | Item)[],
+	): Promise<WriteResult>;
+	/** Marks everything up to `upTo`, by default what the tray shows, or what of it is in a thread or category. */
+	markAll(
+		as: "seen" | "read" | "archived" | "deleted",
+		options?: { thread?: string | null; category?: string; upTo?: number },
+	): Promise<WriteResult>;
+	snooze(seq: number, until: Date | string | number): Promise<WriteResult>;
+	wake(seq: number): Promise<WriteResult>;
+	/** What arrives while it is muted is listed, and never counted. */
+	mute(what: ({ thread: string } | { category: string } | { all: true }) & { until?: Date | string }): Promise<WriteResult>;
+	unmute(what: { thread: string } | { category: string } | { all: true }): Promise<WriteResult>;
+	/** Records what the person decided, by an action of the item. It cannot be undone. */
+	act(seq: number, action: string, note?: string): Promise<WriteResult>;
+	/** Takes back what an event marked, as if it had never been stored. */
+	undo(seq: number): Promise<WriteResult>;
+	/** Reads a path below the person's own: `get("mutes")`. */
+	get(path: string): Promise<any>;
+	addEventListener<Name extends keyof TrayClientEvents>(
+		type: Name, listener: (event: TrayClientEvents[Name]) => void, options?: boolean | AddEventListenerOptions): void;
+}

@@ -1,0 +1,636 @@
+// A person's tray in a web page: its number, its items, its marks.
+
+const FIRST_WAIT = 1000;
+const LONGEST_WAIT = 30_000;
+const SILENCE = 45_000; // the server writes every 15 s
+const HIDDEN = 300_000;
+const KEPT = 200; // items that a refresh keeps
+
+export class TrayProblem extends Error {
+	constructor({ error = "unknown", status = 0, detail, title, ...more } = {}) {
+		super(detail ?? title ?? error);
+		Object.assign(this, more, { name: "TrayProblem", error, status, detail: detail ?? title ?? error });
+	}
+}
+
+const lost = () => new TrayProblem({ error: "unreachable", detail: "The server cannot be reached." });
+const isRefusal = (problem) => problem.status === 401 || problem.status === 403;
+const isPassing = (problem) => !problem.status || problem.status === 429 || problem.status >= 500;
+const isListed = (item) => !(item.archived || item.snoozedUntil || item.deleted || item.silent);
+const newId = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
+
+function tally(tray, item, sign) {
+	if (!isListed(item)) return;
+	tray.total += sign;
+	if (item.muted) return;
+	const category = item.category && (tray.categories[item.category] ??= { unseen: 0, unread: 0 });
+	for (const [name, mark] of [["unseen", "seen"], ["unread", "read"]]) {
+		if (item[mark]) continue;
+		tray[name] = Math.max(0, tray[name] + sign);
+		if (category) category[name] = Math.max(0, category[name] + sign);
+	}
+}
+
+const MARKS = {
+	seen: { seen: true },
+	read: { seen: true, read: true },
+	unread: { read: false },
+	archived: { archived: true },
+	unarchived: { archived: false },
+	deleted: { deleted: true },
+	restored: { deleted: false },
+};
+
+class Inbox {
+	items = [];
+	end = false;
+	loaded = false;
+	hold = false;
+	#client;
+	#filter;
+	#size;
+	#cursor = null;
+	#asOf = 0;
+	#versions = new Map();
+	#waiting = [];
+	#work = null;
+
+	constructor(client, { pageSize = 20, ...filter }) {
+		this.#client = client;
+		this.#filter = filter;
+		this.#size = Math.min(Math.max(pageSize, 1), 100);
+	}
+
+	get waiting() {
+		return this.#waiting.length;
+	}
+
+	get asOf() {
+		return this.#asOf;
+	}
+
+	showNew() {
+		this.items = this.#sorted([...this.#waiting, ...this.items]);
+		this.#waiting = [];
+		this.#client.changed(this);
+	}
+
+	loadMore() {
+		return this.end ? Promise.resolve() : this.#once("more", () => this.#page());
+	}
+
+	refresh() {
+		return this.#once("refresh", async () => {
+			const wanted = Math.min(Math.max(this.items.length, this.#size), KEPT);
+			const top = this.hold ? this.items[0]?.position : undefined;
+			let found = [];
+			let cursor = null;
+			let asOf = Infinity;
+			do {
+				const page = await this.#fetch(cursor, Math.min(100, wanted));
+				found = found.concat(page.items);
+				cursor = page.next;
+				asOf = Math.min(asOf, page.asOf);
+				for (const item of page.items) this.#versions.set(item.seq, page.asOf);
+			} while (cursor && found.length < wanted);
+			this.#cursor = cursor;
+			this.#asOf = asOf;
+			this.loaded = true;
+			this.end = !cursor;
+			found = this.#sorted(found.filter((item) => this.#holds(item)));
+			this.#waiting = top ? found.filter((item) => item.position > top) : [];
+			this.items = top ? found.filter((item) => item.position <= top) : found;
+			this.#client.replay(this, this.#asOf);
+		});
+	}
+
+	close() {
+		this.#client.forget(this);
+	}
+
+	async #once(kind, work) {
+		while (this.#work) {
+			if (this.#work.kind === kind) return this.#work.done;
+			await this.#work.done.catch(() => {});
+		}
+		const done = work().finally(() => {
+			this.#work = null;
+			this.#client.changed(this);
+		});
+		this.#work = { kind, done };
+		return done;
+	}
+
+	async #fetch(cursor, limit) {
+		const { view, unread, unseen, thread, category } = this.#filter;
+		const query = new URLSearchParams({ limit });
+		if (view) query.set("view", view);
+		if (unread) query.set("unread", true);
+		if (unseen) query.set("unseen", true);
+		if (thread === null) query.set("unthreaded", true);
+		else if (thread !== undefined) query.set("thread", thread);
+		for (const name of [category ?? []].flat()) query.append("category", name);
+		if (cursor) query.set("cursor", cursor);
+		const page = await this.#client.get(`inbox?${query}`);
+		page.items = page.items.map((item) => this.#client.overlay(item, page.asOf));
+		return page;
+	}
+
+	async #page() {
+		const page = await this.#fetch(this.#cursor, this.#size);
+		const known = new Set([...this.items, ...this.#waiting].map((item) => item.seq));
+		const fresh = page.items.filter((item) => !known.has(item.seq) && this.#holds(item));
+		for (const item of fresh) this.#versions.set(item.seq, page.asOf);
+		this.items = this.#sorted([...this.items, ...fresh]);
+		this.#cursor = page.next;
+		this.end = !page.next;
+		if (!this.loaded) this.#asOf = page.asOf;
+		this.loaded = true;
+		this.#client.replay(this, page.asOf);
+	}
+
+	#sorted(items) {
+		return items.sort((a, b) => b.position - a.position);
+	}
+
+	#holds(item) {
+		const { view = "inbox", unread, unseen, thread, category } = this.#filter;
+		const categories = [category ?? []].flat();
+		if (item.deleted || item.silent) return false;
+		if (view === "inbox" ? !isListed(item) : view === "archived" ? !item.archived : !item.snoozedUntil) return false;
+		if ((unread && item.read) || (unseen && item.seen)) return false;
+		if (thread !== undefined && (item.thread ?? null) !== thread) return false;
+		return !categories.length || categories.includes(item.category);
+	}
+
+	merge(asOf, items, gone = []) {
+		if (!this.loaded) return;
+		const old = new Set(gone);
+		const added = [];
+		for (const item of items) {
+			if (asOf !== null) {
+				if (this.#versions.get(item.seq) > asOf) continue;
+				this.#versions.set(item.seq, asOf);
+			}
+			old.add(item.seq);
+			if (this.#holds(item)) added.push(item);
+		}
+		if (!old.size) return;
+		const top = this.items[0]?.position ?? 0;
+		const shown = new Set(this.items.map((item) => item.seq));
+		const last = this.end ? 0 : this.items.at(-1)?.position ?? 0;
+		this.items = this.items.filter((item) => !old.has(item.seq));
+		this.#waiting = this.#waiting.filter((item) => !old.has(item.seq));
+		for (const item of added) {
+			if (this.hold && item.position > top && !shown.has(item.seq)) this.#waiting.push(item);
+			else if (item.position >= last) this.items.push(item);
+		}
+		this.#sorted(this.items);
+		this.#asOf = Math.max(this.#asOf, asOf);
+		this.#client.changed(this);
+	}
+}
+
+export class TrayClient extends EventTarget {
+	#server;
+	#user;
+	#source;
+	#token = null;
+	#asking = null;
+	#refusal = null;
+	#state = "connecting";
+	#tray = null;
+	#base = null;
+	#least = 0;
+	#pending = 0;
+	#writes = new Set();
+	#inboxes = new Set();
+	#recent = [];
+	#lastEvent = null;
+	#channel = null;
+	#life = null;
+	#turn = null;
+	#wake = () => {};
+	#sleep = 0;
+
+	constructor({ server, user, token }) {
+		super();
+		this.#server = new URL(server).href.replace(/\/+$/, "");
+		this.#user = user || null;
+		this.#source = token;
+	}
+
+	get tray() {
+		return this.#tray;
+	}
+
+	get state() {
+		return this.#state;
+	}
+
+	get user() {
+		return this.#user;
+	}
+
+	start() {
+		if (this.#life) return;
+		this.#life = new AbortController();
+		const { signal } = this.#life;
+		const again = () => this.retry();
+		addEventListener("online", again, { signal });
+		addEventListener("offline", () => this.#turn?.lost?.(), { signal });
+		document.addEventListener("visibilitychange", () => {
+			clearTimeout(this.#sleep);
+			if (document.hidden) this.#sleep = setTimeout(() => this.#turn?.abort(), HIDDEN);
+			else again();
+		}, { signal });
+		this.#join(signal);
+	}
+
+	stop() {
+		clearTimeout(this.#sleep);
+		this.#turn?.abort();
+		this.#life?.abort();
+		this.#channel?.close();
+		this.#life = this.#turn = this.#channel = null;
+		this.#become("connecting");
+	}
+
+	retry() {
+		this.#refusal = null;
+		this.#wake();
+		this.#channel?.postMessage({ retry: true });
+		if (this.#life && this.#channel && !this.#turn) this.#queue();
+	}
+
+	inbox(options = {}) {
+		const inbox = new Inbox(this, options);
+		this.#inboxes.add(inbox);
+		return inbox;
+	}
+
+	threads({ limit = 20, cursor } = {}) {
+		return this.get(`threads?${new URLSearchParams({ limit, ...(cursor && { cursor }) })}`);
+	}
+
+	see(upTo = this.#tray?.newest ?? 0) {
+		return this.#all("seen", {}, upTo, ["POST", "seen", { upTo }]);
+	}
+
+	mark(as, items) {
+		const seqs = new Set([items].flat().map((item) => item.seq ?? item));
+		return this.#change(["POST", "marks", { as, items: [...seqs] }], (item) => seqs.has(item.seq) && MARKS[as]);
+	}
+
+	markAll(as, { thread, category, upTo = this.#tray?.newest ?? 0 } = {}) {
+		const only = { ...(thread !== undefined && { thread }), ...(category && { category }) };
+		return this.#all(as, only, upTo, ["POST", "marks/all", { as, ...only, upTo }]);
+	}
+
+	snooze(seq, until) {
+		const moment = new Date(until).toISOString();
+		return this.#change(["PUT", `items/${seq}/snooze`, { until: moment }], (item) => item.seq === seq && { snoozedUntil: moment });
+	}
+
+	wake(seq) {
+		return this.#change(["DELETE", `items/${seq}/snooze`], (item) =>
+			item.seq === seq && { snoozedUntil: undefined, seen: false, read: false });
+	}
+
+	mute({ until, ...what }) {
+		return this.#change(["PUT", this.#muted(what), until && { until: new Date(until).toISOString() }]);
+	}
+
+	unmute(what) {
+		return this.#change(["DELETE", this.#muted(what)]);
+	}
+
+	act(seq, action, note) {
+		return this.#change(["POST", `items/${seq}/action`, { action, ...(note && { note }) }]);
+	}
+
+	undo(seq) {
+		return this.#change(["POST", "undo", { event: seq }]);
+	}
+
+	async get(path) {
+		const headers = this.#least ? { "Traylog-Min-Seq": this.#least } : {};
+		return (await this.#request("GET", path, headers)).json();
+	}
+
+	overlay(item, asOf) {
+		for (const { patch, seq } of this.#writes) {
+			const change = (!seq || asOf < seq) && patch(item);
+			if (change) item = { ...item, ...change };
+		}
+		return item;
+	}
+
+	replay(inbox, asOf) {
+		for (const event of this.#recent) {
+			if (event.asOf > asOf) inbox.merge(event.asOf, event.items.map((item) => this.overlay(item, event.asOf)), event.gone);
+		}
+	}
+
+	changed(inbox) {
+		if (this.#inboxes.has(inbox)) this.dispatchEvent(new CustomEvent("items", { detail: inbox }));
+	}
+
+	forget(inbox) {
+		this.#inboxes.delete(inbox);
+	}
+
+	#muted({ thread, category, all }) {
+		if (all) return "mutes/all";
+		return thread === undefined ? `mutes/categories/${encodeURIComponent(category)}` : `mutes/threads/${encodeURIComponent(thread)}`;
+	}
+
+	async #bearer(old) {
+		if (this.#refusal) throw this.#refusal;
+		if (typeof this.#source !== "function") {
+			if (old) throw null;
+			return this.#source;
+		}
+		if (this.#token && this.#token !== old) return this.#token;
+		this.#asking ??= (async () => this.#source())().then((token) => (this.#token = token)).finally(() => (this.#asking = null));
+		return this.#asking;
+	}
+
+	async #request(method, path, headers = {}, body, signal) {
+		let refused = null;
+		for (let token; ;) {
+			let answer;
+			try {
+				token = await this.#bearer(token);
+			} catch (cause) {
+				if (refused) throw this.#refuse(refused);
+				throw cause instanceof TrayProblem ? (isRefusal(cause) ? this.#refuse(cause) : cause) : lost();
+			}
+			try {
+				answer = await fetch(`${this.#server}/v1/users/${encodeURIComponent(this.#user ?? "me")}/${path}`, {
+					method, body, signal, cache: "no-store", credentials: "omit", keepalive: method !== "GET",
+					headers: { ...headers, Authorization: `Bearer ${token}` },
+				});
+			} catch (cause) {
+				throw lost();
+			}
+			if (answer.ok) return answer;
+			const problem = new TrayProblem({
+				status: answer.status, ...(await answer.json().catch(() => ({}))), retryAfter: Number(answer.headers.get("Retry-After")) * 1000 || 0,
+			});
+			if (!isRefusal(problem)) throw problem;
+			if (refused || problem.status === 403) throw problem.status === 403 ? problem : this.#refuse(problem);
+			refused = problem;
+		}
+	}
+
+	#refuse(problem) {
+		this.#refusal = problem;
+		if (this.#state !== "refused") this.#become("refused");
+		return problem;
+	}
+
+	/** Sends a change, shown at once; the same key each time, so that it is stored once. */
+	async #change([method, path, body], patch = () => null, predict) {
+		const write = { patch, seq: 0, before: [] };
+		this.#predict(write, predict);
+		this.#writes.add(write);
+		this.#pending++;
+		const headers = { "Idempotency-Key": newId(), ...(body && { "Content-Type": "application/json" }) };
+		try {
+			const answer = await this.#send(method, path, headers, body && JSON.stringify(body));
+			const result = await answer.json();
+			write.seq = Number(answer.headers.get("Traylog-Seq")) || result.tray?.asOf || result.seq || 1;
+			this.#least = Math.max(this.#least, write.seq);
+			write.before = [];
+			if (this.#writes.size > 100) this.#writes.delete(this.#writes.values().next().value);
+			if (result.tray) this.#know(result.tray);
+			return result;
+		} catch (cause) {
+			const problem = cause instanceof TrayProblem ? cause : lost();
+			this.#writes.delete(write);
+			for (const [inbox, item] of write.before) inbox.merge(null, [this.overlay(item, inbox.asOf)]);
+			this.#reload();
+			this.dispatchEvent(new CustomEvent("problem", { detail: problem }));
+			throw problem;
+		} finally {
+			this.#pending--;
+			this.#show();
+		}
+	}
+
+	async #send(method, path, headers, body) {
+		for (let tries = 1; ; tries++) {
+			try {
+				return await this.#request(method, path, headers, body);
+			} catch (problem) {
+				if (!isPassing(problem) || tries === 4) throw problem;
+				await new Promise((go) => setTimeout(go, problem.retryAfter || 2 ** (tries - 1) * FIRST_WAIT));
+			}
+		}
+	}
+
+	#all(as, only, upTo, request) {
+		if (!upTo) return Promise.resolve({ result: "unchanged", tray: this.#tray });
+		const isOne = (item) => item.position <= upTo
+			&& (only.thread === undefined || (item.thread ?? null) === only.thread)
+			&& (!only.category || item.category === only.category);
+		const patch = (item) => isOne(item) && (as === "seen" || as === "read" || isListed(item)) && MARKS[as];
+		return this.#change(request, patch, (tray) => {
+			if (Object.keys(only).length || upTo < (tray.newest ?? 0)) return;
+			tray.unseen = 0;
+			if (as !== "seen") tray.unread = 0;
+			for (const counts of Object.values(tray.categories)) Object.assign(counts, { unseen: 0 }, as !== "seen" && { unread: 0 });
+		});
+	}
+
+	#predict(write, predict) {
+		const tray = this.#tray && structuredClone(this.#tray);
+		const seen = new Set();
+		for (const inbox of this.#inboxes) {
+			const changed = [];
+			for (const item of inbox.items) {
+				const change = write.patch(item);
+				if (!change) continue;
+				const next = { ...item, ...change };
+				changed.push(next);
+				write.before.push([inbox, item]);
+				if (!tray || predict || seen.has(item.seq)) continue;
+				seen.add(item.seq);
+				tally(tray, item, -1);
+				tally(tray, next, 1);
+			}
+			if (changed.length) inbox.merge(null, changed);
+		}
+		if (!tray) return;
+		predict?.(tray);
+		tray.isSeen = !tray.unseen;
+		this.#set(tray);
+	}
+
+	#know(tray) {
+		if (tray.asOf < this.#least || tray.asOf < (this.#base?.asOf ?? 0)) return;
+		this.#base = tray;
+		this.#show();
+	}
+
+	#show() {
+		if (this.#base && !this.#pending) this.#set(this.#base);
+	}
+
+	#set(tray) {
+		if (JSON.stringify(tray) === JSON.stringify(this.#tray)) return;
+		this.#tray = tray;
+		this.dispatchEvent(new Event("tray"));
+	}
+
+	#become(state) {
+		if (state === this.#state) return;
+		this.#state = state;
+		this.dispatchEvent(new Event("state"));
+	}
+
+	#hear({ tray, items, state, isFirst, retry, hello }) {
+		if (retry) return this.#wake();
+		if (hello) {
+			if (this.#turn?.leads) this.#channel.postMessage({ state: this.#state, tray: this.#base ?? undefined, isFirst: true });
+			return;
+		}
+		if (items) this.#merge(items);
+		if (tray) {
+			if (isFirst) this.#reload(tray.asOf);
+			this.#know(tray);
+		}
+		if (state) {
+			if (state === "live") this.#refusal = null;
+			this.#become(state);
+		}
+	}
+
+	#reload(asOf = Infinity) {
+		for (const inbox of this.#inboxes) if (inbox.loaded && inbox.asOf < asOf) inbox.refresh().catch(() => {});
+	}
+
+	#merge(event) {
+		if (event.reload) {
+			this.#recent = [];
+			this.#reload();
+			return;
+		}
+		this.#recent.push(event);
+		if (this.#recent.length > 100) this.#recent.shift();
+		for (const inbox of this.#inboxes) inbox.merge(event.asOf, event.items.map((item) => this.overlay(item, event.asOf)), event.gone);
+	}
+
+	#tell(message) {
+		this.#channel?.postMessage(message);
+		this.#hear(message);
+	}
+
+	async #join(signal) {
+		for (let tries = 0; !this.#user; tries++) {
+			try {
+				const tray = await this.get("tray");
+				if (signal.aborted) return;
+				this.#user = tray.user;
+				this.#know(tray);
+			} catch (problem) {
+				if (signal.aborted) return;
+				this.#become(isRefusal(problem) ? "refused" : "offline");
+				await this.#wait(tries, problem, signal);
+			}
+		}
+		if (signal.aborted) return;
+		const name = `traylog ${this.#server} ${this.#user}`;
+		this.#channel = new BroadcastChannel(name);
+		this.#channel.onmessage = ({ data }) => this.#hear(data);
+		this.#channel.postMessage({ hello: true });
+		this.#queue();
+	}
+
+	// One tab of an origin has the stream: who holds the lock. The others wait for it.
+	#queue() {
+		const turn = (this.#turn = new AbortController());
+		const work = async () => {
+			turn.leads = true;
+			await this.#lead(turn);
+		};
+		const lock = navigator.locks
+			? navigator.locks.request(this.#channel.name, { signal: turn.signal }, work)
+			: work();
+		lock.catch(() => {}).finally(() => {
+			if (this.#turn === turn) this.#turn = null;
+		});
+	}
+
+	async #lead(turn) {
+		const { signal } = turn;
+		for (let tries = 0; !signal.aborted;) {
+			let problem = null;
+			const began = performance.now();
+			try {
+				await this.#listen(turn, () => (tries = 0));
+				// Its token's time, or the server's, was over.
+				if (performance.now() - began > FIRST_WAIT) continue;
+			} catch (cause) {
+				problem = cause instanceof TrayProblem ? cause : lost();
+			}
+			if (signal.aborted) return;
+			if (problem) this.#tell({ state: isRefusal(problem) ? "refused" : "offline" });
+			await this.#wait(tries++, problem, signal);
+		}
+	}
+
+	async #wait(tries, problem, signal) {
+		const least = problem && isRefusal(problem) ? 5 * FIRST_WAIT : FIRST_WAIT;
+		const wait = problem?.retryAfter || Math.min(least * 2 ** tries, LONGEST_WAIT) * (0.5 + Math.random() * 0.3);
+		await new Promise((go) => {
+			const timer = setTimeout(go, wait);
+			const end = () => (clearTimeout(timer), go());
+			if (!problem?.retryAfter) this.#wake = end;
+			signal.addEventListener("abort", end, { once: true });
+		});
+		this.#wake = () => {};
+		this.#refusal = null;
+	}
+
+	async #listen(turn, onEvent) {
+		const attempt = new AbortController();
+		const abort = () => attempt.abort();
+		let timer = setTimeout(abort, SILENCE);
+		turn.signal.addEventListener("abort", abort, { once: true });
+		turn.lost = abort;
+		try {
+			const resumed = this.#lastEvent;
+			const headers = { Accept: "text/event-stream", ...(resumed && { "Last-Event-ID": resumed }) };
+			const answer = await this.#request("GET", "live?with=items", headers, undefined, attempt.signal);
+			const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+			let text = "";
+			let isFirst = !resumed;
+			for (;;) {
+				const { value, done } = await reader.read();
+				if (done) return;
+				clearTimeout(timer);
+				timer = setTimeout(abort, SILENCE);
+				const blocks = (text + value).split("\n\n");
+				text = blocks.pop();
+				for (const block of blocks) {
+					const { event, id, data } = fields(block);
+					if (event === "end") return;
+					if (id) this.#lastEvent = id;
+					if (event === "items") this.#tell({ items: JSON.parse(data) });
+					if (event !== "tray") continue;
+					onEvent();
+					this.#tell({ tray: JSON.parse(data), isFirst, state: "live" });
+					isFirst = false;
+				}
+			}
+		} finally {
+			clearTimeout(timer);
+			turn.signal.removeEventListener("abort", abort);
+			attempt.abort();
+		}
+	}
+}
+
+const fields = (block) => Object.fromEntries(block.split("\n").map((line) => line.split(/: (.*)/)));

@@ -1,0 +1,446 @@
+"""The bell in Chromium, on a page of another origin, against a real server."""
+
+import gzip
+import importlib.util
+import pathlib
+import random
+import re
+import signal
+import threading
+import time
+import unittest
+
+from bellpage import App
+from browsed import Browser, BrowserCase, Keys
+from served import Server
+
+FOLDER = pathlib.Path(__file__).parent.parent / "Sources/traylog-server/Bell"
+ROOT = "document.querySelector('traylog-bell').shadowRoot"
+
+HOSTILE = ["<img src=x onerror=alert(1)>", "\u202egnp.exe", "a\u0000b".replace("\u0000", "\u2400"), "👩‍👩‍👧‍👦🏳️‍🌈" * 20, "&lt;b&gt;", "n" * 1024]
+LINKS = [
+    "javascript:alert(1)", "//evil.example/x", "/\\evil.example", "\\\\evil.example", "data:text/html,x", "http://other.example/",
+    "https://user@ok.example/", "https://evil.example/", " /order", "/or\tder", "java\nscript:alert(1)", "HTTPS://evil.example", 7, None,
+    ["/order"], {"url": "/order"}, "order", "blob:https://ok.example/1", "https:/\\evil.example", "/\u0000x",
+]
+
+
+class FilesTest(unittest.TestCase):
+    def test_both_files_together_are_at_most_16_kib(self):
+        sizes = {name: len(gzip.compress((FOLDER / name).read_bytes(), 9)) for name in ("client.js", "bell.js")}
+        print(f"gzipped: {sizes}, together {sum(sizes.values())} of {16 * 1024} bytes")
+        self.assertLessEqual(sum(sizes.values()), 16 * 1024)
+
+    def test_the_code_uses_no_markup_no_storage_and_no_address(self):
+        for path in FOLDER.glob("*.js"):
+            code = path.read_text()
+            for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "eval(", "new Function", "localStorage",
+                         "sessionStorage", "indexedDB", "document.cookie"):
+                self.assertNotIn(word, code, path.name)
+            self.assertEqual([found for found in re.findall(r"https?://[\w.]+", code) if "www.w3.org" not in found], [])
+            self.assertTrue(all(name.startswith("./") for name in re.findall(r'\b(?:from\s*|import\s*\(?\s*)"([^"]+)"', code)))
+
+    def test_the_types_name_every_export_and_every_public_member(self):
+        for name in ("client", "bell"):
+            code, types = ((FOLDER / f"{name}.{end}").read_text() for end in ("js", "d.ts"))
+            exported = set(re.findall(r"^export (?:default )?(?:class|function|const) (\w+)", code, re.M))
+            exported |= {word.strip() for group in re.findall(r"^export \{([^}]*)\}", code, re.M) for word in group.split(",")}
+            for word in exported:
+                self.assertRegex(types, rf"\b{word}\b", name)
+        code, types = (FOLDER / "client.js").read_text(), (FOLDER / "client.d.ts").read_text()
+        body = code[code.index("export class TrayClient"):]
+        inner = {"overlay", "replay", "changed", "forget", "constructor"}
+        for method in set(re.findall(r"^\t(?:async |get )?(\w+)\(", body, re.M)) - inner:
+            self.assertRegex(types, rf"\b{method}\b")
+
+
+class BellCase(BrowserCase):
+    """Each test has a server, an app's page on another origin, and a bell on it."""
+
+    def setUp(self):
+        self.app = App()
+        self.addCleanup(self.app.stop)
+        self.start()
+        self.addCleanup(lambda: self.server.__exit__())
+        self.addCleanup(lambda: self.browser.open("about:blank"))
+
+    def start(self, **more):
+        self.server = Server("--allow-origin", self.app.url, "--rate-user", "0", **more)
+        self.app.server, self.app.url_of_server = self.server, f"http://127.0.0.1:{self.server.port}"
+
+    def fill(self, count, **content):
+        self.server.perform(*({"kind": "notify", "user": "ann", "title": f"Item {n}", **content} for n in range(count)))
+
+    def show(self, **fields):
+        self.browser.open(self.app.page(**fields))
+        self.browser.wait(f"{ROOT}?.querySelector('.bell')")
+
+    def open_panel(self):
+        self.part(".bell").click()
+        self.browser.wait(f"{ROOT}.querySelector('[role=dialog]').matches(':popover-open')")
+
+    def part(self, selector):
+        return self.browser.run(f"return {ROOT}.querySelector(arguments[0])", selector)
+
+    def badge(self, text, seconds=30):
+        self.browser.wait(f"{ROOT}?.querySelector('.badge')?.textContent === arguments[0]", text, seconds=seconds)
+
+    def articles(self):
+        return self.browser.run(f"return [...{ROOT}.querySelectorAll('article')].map((one) => one.querySelector('[part=title]').textContent)")
+
+    def unread(self):
+        return self.server.get("/v1/users/ann/tray").json["unread"]
+
+    def wait_for(self, true, what, seconds=20):
+        end = time.monotonic() + seconds
+        while not true():
+            if time.monotonic() > end:
+                raise AssertionError(f"this did not come true: {what}")
+            time.sleep(0.05)
+
+    def press(self, *keys):
+        self.browser.driver.switch_to.active_element.send_keys(*keys)
+
+
+class BellTest(BellCase):
+    def test_the_button_has_the_exact_number(self):
+        self.show()
+        label = f"{ROOT}.querySelector('.bell').getAttribute('aria-label')"
+        self.browser.wait(f"document.querySelector('traylog-bell').client.tray")
+        self.assertNotRegex(self.browser.run(f"return {label}"), r"[1-9]")
+        self.fill(1000)
+        self.badge("999+")
+        self.assertEqual(re.findall(r"\d+", self.browser.run(f"return {label}")), ["1000"])
+
+    def test_opening_sees_and_focus_goes_in_and_back(self):
+        self.fill(3)
+        self.show()
+        self.badge("3")
+        self.part(".bell").send_keys(Keys.ENTER)
+        self.badge("")
+        self.wait_for(lambda: self.server.get("/v1/users/ann/tray").json["unseen"] == 0, "the tray is seen")
+        self.browser.wait(f"{ROOT}.activeElement?.getAttribute('role') === 'tab'")
+        self.assertEqual(self.part(".bell").get_attribute("aria-expanded"), "true")
+        self.press(Keys.ESCAPE)
+        self.browser.wait(f"{ROOT}.activeElement === {ROOT}.querySelector('.bell')")
+        self.assertEqual(self.part(".bell").get_attribute("aria-expanded"), "false")
+
+    def test_it_works_by_keyboard_alone(self):
+        self.fill(3, thread="builds")
+        self.show()
+        self.badge("3")
+        self.part(".bell").send_keys(Keys.ENTER)
+        self.browser.wait(f"{ROOT}.querySelectorAll('article').length === 3")
+        self.browser.run(f"{ROOT}.querySelector('article').focus()")
+        self.press(Keys.ARROW_DOWN)
+        self.browser.wait(f"{ROOT}.activeElement === {ROOT}.querySelectorAll('article')[1]")
+        self.press(Keys.TAB)
+        self.browser.wait(f"{ROOT}.activeElement?.getAttribute('aria-haspopup') === 'menu'")
+        self.press(Keys.ENTER)
+        self.browser.wait(f"{ROOT}.activeElement?.getAttribute('role') === 'menuitem'")
+        self.press(Keys.ARROW_DOWN)
+        self.press(Keys.ENTER)
+        self.browser.wait(f"{ROOT}.querySelectorAll('article').length === 2")
+        self.wait_for(lambda: self.server.get("/v1/users/ann/inbox?view=archived").json["items"][0:], "the item is archived")
+        self.assertEqual(self.articles(), ["Item 2", "Item 0"])
+
+    def test_an_empty_store_says_so_and_shows_the_first_item(self):
+        self.show()
+        self.open_panel()
+        self.browser.wait(f"/Nothing here/.test({ROOT}.querySelector('[role=dialog]').innerText)")
+        self.fill(1)
+        self.browser.wait(f"{ROOT}.querySelectorAll('article').length === 1")
+
+    def test_mark_all_says_how_many_and_undo_restores_them(self):
+        self.fill(5)
+        self.show()
+        self.open_panel()
+        self.browser.wait(f"{ROOT}.querySelector('[part=mark-all]').textContent === 'Mark all as read (5)'")
+        self.part("[part=mark-all]").click()
+        self.wait_for(lambda: self.unread() == 0, "all are read")
+        self.browser.wait(f"{ROOT}.querySelector('[part=undo]')")
+        self.part("[part=undo]").click()
+        self.wait_for(lambda: self.unread() == 5, "all are unread again")
+        self.browser.wait(f"{ROOT}.querySelectorAll('article.unread').length === 5")
+
+    def test_a_hostile_title_is_text_and_nothing_is_reported(self):
+        for title in HOSTILE:
+            self.server.notify("ann", title=title, body=title * 8)
+        self.show()
+        self.open_panel()
+        self.browser.wait(f"{ROOT}.querySelectorAll('article').length === {len(HOSTILE)}")
+        self.assertEqual(self.articles(), HOSTILE[::-1])
+        self.assertEqual(self.browser.run(f"return {ROOT}.querySelectorAll('img, b:not([id])').length"), 0)
+        self.assertEqual(self.browser.messages(), [])
+
+    def test_only_paths_and_listed_origins_are_followed(self):
+        for url in LINKS:
+            self.server.notify("ann", title="x", data={"url": url})
+        self.show(attributes='link-origins="https://ok.example"')
+        self.open_panel()
+        self.browser.wait(f"{ROOT}.querySelectorAll('article').length === {len(LINKS)}")
+        before = self.browser.driver.current_url
+        for index in range(len(LINKS)):
+            self.browser.run(f"{ROOT}.querySelectorAll('article')[arguments[0]].click()", index)
+        self.wait_for(lambda: self.unread() == 0, "all are read")
+        time.sleep(1.2)
+        self.assertEqual(self.browser.driver.current_url, before)
+        self.server.notify("ann", title="fine", data={"url": "/order?id=1"})
+        self.browser.wait(f"{ROOT}.querySelector('[part=title]').textContent === 'fine'")
+        self.browser.run(f"{ROOT}.querySelector('article').click()")
+        self.browser.wait("location.pathname === '/order'")
+
+    def test_opening_an_item_can_be_prevented(self):
+        self.server.notify("ann", title="x", data={"url": "/order"})
+        self.show()
+        self.browser.run("addEventListener('traylog-open', (event) => { window.opened = event.detail; event.preventDefault(); })")
+        self.open_panel()
+        self.browser.wait(f"{ROOT}.querySelector('article')")
+        self.browser.run(f"{ROOT}.querySelector('article').click()")
+        self.assertEqual(self.browser.wait("window.opened")["data"], {"url": "/order"})
+        self.wait_for(lambda: self.unread() == 0, "it is read")
+        self.assertIn("/page", self.browser.driver.current_url)
+
+    def test_the_number_is_right_after_the_server_was_killed_and_started_again(self):
+        self.fill(2)
+        self.show()
+        self.badge("2")
+        self.open_panel()
+        self.browser.wait(f"{ROOT}.querySelectorAll('article').length === 2")
+        old = self.server
+        old.owns = False
+        old.stop(signal.SIGKILL)
+        self.browser.wait(f"{ROOT}.querySelector('[part=banner]').checkVisibility()")
+        self.assertRegex(self.part("[part=banner]").text.lower(), "offline|as of")
+        self.assertEqual(len(self.articles()), 2)
+        # The same port: what a page was given.
+        self.server = Server("--allow-origin", self.app.url, "--listen", f"127.0.0.1:{old.port}", directory=old.directory)
+        self.server.owns = True
+        self.app.server = self.server
+        self.fill(3)
+        self.badge("3")
+        self.browser.wait(f"{ROOT}.querySelectorAll('article').length === 5")
+
+    def test_a_refused_token_is_said_and_asked_for_rarely(self):
+        self.app.refuses = True
+        self.show()
+        self.open_panel()
+        self.browser.wait(f"/sign in|expired/i.test({ROOT}.querySelector('[role=dialog]').innerText)")
+        time.sleep(8)
+        self.assertLessEqual(self.app.asked, 6)
+        self.app.refuses = False
+        self.fill(2)
+        self.browser.wait("document.querySelector('traylog-bell').client.tray?.unread === 2")
+
+    def test_an_expiring_token_is_renewed_without_a_gap(self):
+        self.app.seconds = 3
+        self.show()
+        self.browser.wait("document.querySelector('traylog-bell').client.state === 'live'")
+        self.browser.run("window.states = []; const { client } = document.querySelector('traylog-bell');"
+                         "client.addEventListener('state', () => states.push(client.state))")
+        for count in range(1, 5):
+            self.fill(1)
+            self.badge(str(count))
+            time.sleep(1.5)
+        self.assertEqual(self.browser.run("return states"), [])
+        self.assertGreater(self.app.asked, 1)
+
+    def test_german_is_shown_by_the_language_of_the_page(self):
+        self.show(lang="de")
+        self.open_panel()
+        tabs = self.browser.run(f"return [...{ROOT}.querySelectorAll('[role=tab]')].map((tab) => tab.textContent)")
+        self.assertTrue(tabs[2].startswith("Archiv"))
+
+    def test_the_panel_fits_every_width_and_direction(self):
+        self.server.notify("ann", title="w" * 1000, body="w" * 16_000, thread="t")
+        for width in (390, 1440):
+            for direction in ("ltr", "rtl"):
+                self.browser.size(width)
+                self.show(dir=direction)
+                self.open_panel()
+                self.browser.wait(f"{ROOT}.querySelector('article')")
+                wide = self.browser.run(
+                    f"const panel = {ROOT}.querySelector('[role=dialog]'); const box = panel.getBoundingClientRect();"
+                    "return [document.documentElement.scrollWidth - innerWidth, panel.scrollWidth - panel.clientWidth, box.left, box.width]")
+                self.assertLessEqual(wide[0], 0)
+                self.assertLessEqual(wide[1], 0)
+                self.assertGreaterEqual(wide[2], 0)
+                if width == 390:
+                    self.assertEqual(wide[3], 390)
+        self.browser.size(1440)
+
+
+def axe():
+    """The source of axe-core, which a package from PyPI carries; None without it."""
+    found = importlib.util.find_spec("axe_selenium_python")
+    path = found and pathlib.Path(found.origin).parent / "node_modules/axe-core/axe.min.js"
+    return path.read_text() if path and path.exists() else None
+
+
+@unittest.skipIf(axe() is None, "needs the Python package axe-selenium-python")
+class AccessibleTest(BellCase):
+    def check(self, state):
+        found = self.browser.driver.execute_async_script(
+            axe() + ";const done = arguments[0]; axe.run({ resultTypes: ['violations'] }).then((result) =>"
+            "done(result.violations.map((one) => [one.id, one.nodes[0].html])), (error) => done(String(error)))")
+        self.assertEqual(found, [], state)
+
+    def test_axe_finds_nothing_in_any_state(self):
+        self.addCleanup(lambda: self.browser.scheme("light"))
+        for scheme in ("light", "dark"):
+            self.browser.scheme(scheme)
+            self.app.refuses = False
+            self.show()
+            self.check("closed")
+            self.open_panel()
+            self.check("opening")
+            self.fill(3, thread="t", level="critical")
+            self.browser.wait(f"{ROOT}.querySelectorAll('article').length >= 3")
+            self.check("full")
+            self.browser.run(f"{ROOT}.querySelector('.dots').click()")
+            self.check("menu")
+            self.browser.run(f"{ROOT}.querySelectorAll('[role=menuitem]')[2].click()")
+            self.browser.run(f"[...{ROOT}.querySelectorAll('[role=menuitem]')].at(-1).click()")
+            self.check("date")
+            self.browser.run(f"{ROOT}.querySelector('.menu').hidePopover(); {ROOT}.querySelectorAll('[role=tab]')[2].click()")
+            self.browser.wait(f"{ROOT}.querySelector('.note')")
+            self.check("empty")
+            self.browser.run("dispatchEvent(new Event('offline'))")
+            self.check("offline")
+            self.app.refuses = True
+            self.show()
+            self.open_panel()
+            self.browser.wait(f"/sign in/i.test({ROOT}.querySelector('[role=dialog]').innerText)")
+            self.check("refused")
+
+
+class CountsTest(BellCase):
+    def client(self):
+        self.browser.run("window.client = document.querySelector('traylog-bell').client")
+
+    def test_what_arrives_beside_a_click_stays_unread(self):
+        self.show()
+        self.client()
+        self.browser.wait("client.tray")
+        for _ in range(60):
+            self.browser.run("return client.markAll('read')")
+            self.browser.wait("client.tray.unread === 0")
+            self.fill(1)
+            self.browser.wait("client.tray.unread === 1")
+            late = threading.Thread(target=self.fill, args=(1,))
+            late.start()
+            shown = self.browser.run("const { newest } = client.tray; return client.markAll('read').then(() => newest)")
+            late.join()
+            for item in self.server.get("/v1/users/ann/inbox?limit=5").json["items"]:
+                self.assertEqual(item["read"], item["position"] <= shown)
+
+    def test_the_counts_are_the_servers_after_random_writes(self):
+        seed = random.randrange(2**32)
+        print(f"seed {seed}")
+        chance = random.Random(seed)
+        self.fill(20)
+        self.show()
+        self.client()
+        for _ in range(300):
+            seqs = [item["seq"] for item in self.server.get("/v1/users/ann/inbox?limit=20").json["items"]]
+            if chance.random() < 0.6 or not seqs:
+                self.fill(1)
+            elif chance.random() < 0.8:
+                mark = chance.choice(["read", "unread", "archived", "deleted", "seen"])
+                self.server.post("/v1/users/ann/marks", {"as": mark, "items": [chance.choice(seqs)]})
+            else:
+                self.browser.run("client.markAll('read')")
+        tray = self.server.get("/v1/users/ann/tray").json
+        self.browser.wait("client.tray.asOf >= arguments[0]", tray["asOf"])
+        tray = self.server.get("/v1/users/ann/tray").json
+        self.browser.wait("[client.tray.unseen, client.tray.unread, client.tray.total].join() === arguments[0]",
+                          ",".join(str(tray[name]) for name in ("unseen", "unread", "total")))
+
+    def test_a_long_inbox_scrolls_to_its_end_and_shows_each_item_once(self):
+        for _ in range(6):
+            self.fill(500)
+        self.show()
+        self.open_panel()
+        titles = self.browser.driver.execute_async_script(
+            f"const done = arguments[0], body = {ROOT}.querySelector('.body'); const go = () => {{ body.scrollTop = body.scrollHeight;"
+            f"/That is all/.test(body.innerText) ? done([...body.querySelectorAll('article')].map((one) => one.getAttribute('aria-labelledby')))"
+            " : setTimeout(go, 30); }; go()")
+        self.assertEqual(len(titles), 3000)
+        self.assertEqual(len(set(titles)), 3000)
+
+    def test_a_page_that_was_offline_catches_up(self):
+        self.fill(1)
+        self.show()
+        self.badge("1")
+        self.open_panel()
+        self.browser.wait(f"{ROOT}.querySelectorAll('article').length === 1")
+        self.client()
+        driver = self.browser.driver
+        try:
+            driver.set_network_conditions(offline=True, latency=0, throughput=0)
+            self.browser.wait("client.state === 'offline'", seconds=60)
+            self.fill(2)
+        finally:
+            driver.delete_network_conditions()
+        self.badge("2")
+        self.browser.wait(f"{ROOT}.querySelectorAll('article').length === 3")
+
+    def test_a_refused_write_rejects_with_the_problem_that_the_event_carries(self):
+        self.show()
+        self.client()
+        problem = self.browser.run(
+            "let told; client.addEventListener('problem', ({ detail }) => (told = detail));"
+            "return client.snooze(999, new Date(Date.now() + 1e7)).then(() => null, (one) => [one === told, one.name, one.error, one.status])")
+        self.assertEqual(problem, [True, "TrayProblem", "unknownItem", 404])
+
+
+class GuideTest(BellCase):
+    def test_the_plain_samples_of_the_guide_run(self):
+        guide = (pathlib.Path(__file__).parents[3] / "Docs/guides/bell.md").read_text()
+        samples = re.findall(r"^```html\n(.*?)^```", guide, re.M | re.S)
+        self.assertEqual(len(samples), 2)
+        for path, sample in zip(("/element", "/own"), samples):
+            for old, new in (("https://trays.example.org", self.app.url_of_server), ("/session/tray-token", "/token")):
+                sample = sample.replace(old, new)
+            self.app.pages[path] = f"<!doctype html><html lang=en><title>Sample</title>{sample}"
+        self.fill(3)
+        self.browser.open(self.app.page("/element"))
+        self.badge("3")
+        self.browser.open(self.app.page("/own"))
+        self.browser.wait("document.querySelector('#unread').value === '3'")
+        self.browser.wait("document.querySelectorAll('#items li').length === 3")
+        self.fill(1)
+        self.browser.wait("document.querySelectorAll('#items li').length === 4")
+
+
+class TabsTest(BellCase):
+    def test_ten_tabs_share_one_stream_and_another_takes_over(self):
+        self.fill(1)
+        driver = self.browser.driver
+        first = driver.current_window_handle
+        self.show()
+        self.badge("1")
+        others = []
+        try:
+            for _ in range(9):
+                driver.switch_to.new_window("tab")
+                others.append(driver.current_window_handle)
+                self.show()
+                self.badge("1")
+            held = driver.execute_async_script(
+                "const done = arguments[0]; navigator.locks.query().then(({ held, pending }) => done([held.length, pending.length]))")
+            self.assertEqual(held, [1, 9])
+            driver.switch_to.window(first)
+            self.browser.open("about:blank")
+            driver.switch_to.window(others[0])
+            self.fill(1)
+            self.badge("2", seconds=15)
+        finally:
+            for handle in others:
+                driver.switch_to.window(handle)
+                driver.close()
+            driver.switch_to.window(first)
+
+
+if __name__ == "__main__":
+    unittest.main()
