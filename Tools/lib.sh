@@ -118,6 +118,14 @@ want_console_browser() {
         >/dev/null || printf 'warning: no browser could be installed\n' >&2
 }
 
+# Installs Firefox, which the bell's tests use beside Chromium, where that is possible.
+want_firefox() {
+    if has firefox-esr || has firefox || ! has apt-get || { [[ $(id -u) -ne 0 ]] && ! has sudo; }; then return; fi
+    step "Installing Firefox"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends firefox-esr >/dev/null ||
+        printf 'warning: Firefox could not be installed; its tests are skipped\n' >&2
+}
+
 need_linux() {
     [[ $(uname -s) == Linux ]] || fail "Traylog runs on Linux; $(uname -s) is not supported yet"
 }

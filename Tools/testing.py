@@ -46,8 +46,8 @@ class Result:
 class Run:
     """All phases of one call, what they took, and what they found."""
 
-    def __init__(self, length, jobs, work):
-        self.length, self.jobs, self.work = length, jobs, Path(work)
+    def __init__(self, many, length, jobs, work):
+        self.many, self.length, self.jobs, self.work = many, length, jobs, Path(work)
         self.phases, self.results, self.broken = [], [], []
         self.running = set()
         # SwiftPM takes one build of a package at a time.
@@ -234,6 +234,8 @@ class Run:
     def python_tests(self, files, programs, jobs):
         python = self.environment.get("TRAYLOG_PYTHON", "python3")
         environment = {**self.environment, **{name: str(path) for name, path in programs.items()}}
+        # The bell's counts are long on request, `Tools/test bell`, and short among other parts.
+        environment["TRAYLOG_BELL"] = "short" if self.many else "long"
         work = collections.deque(files)
 
         def worker():
@@ -511,7 +513,7 @@ def main():
         return 0
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="traylog-test.") as work:
-        run = Run(options.length or ("full" if options.full else "quick"), max(1, options.jobs), work)
+        run = Run(len(parts) > 1, options.length or ("full" if options.full else "quick"), max(1, options.jobs), work)
         # A shell that runs this in the background lets its programs ignore interrupts, which tests send to theirs.
         signal.signal(signal.SIGINT, run.interrupted)
         signal.signal(signal.SIGTERM, run.interrupted)

@@ -585,7 +585,7 @@ extension InboxQuery {
         case .unthreaded: fields.append("unthreaded=true")
         case .named(let name): fields.append("thread=\(ServiceRequest.encode(name))")
         }
-        if let category { fields.append("category=\(ServiceRequest.encode(category))") }
+        for category in categories { fields.append("category=\(ServiceRequest.encode(category))") }
         return fields.joined(separator: "&")
     }
 }

@@ -20,8 +20,8 @@ public struct InboxQuery: Hashable, Sendable {
     public var onlyUnseen: Bool
     /// Only items of these threads.
     public var thread: Selection.Thread
-    /// Only items of this category.
-    public var category: String?
+    /// Only items of any of these categories; empty for all.
+    public var categories: [String]
     /// Items in a page: 1…``Limits/pageItems``.
     public var limit: Int
     /// ``InboxPage/next`` of the page before; nil for the first page.
@@ -30,7 +30,7 @@ public struct InboxQuery: Hashable, Sendable {
     /// A query for the newest ``Limits/defaultPageItems`` items of the inbox, unless told otherwise.
     public init(
         view: View = .inbox, includeSilent: Bool = false, onlyUnread: Bool = false, onlyUnseen: Bool = false,
-        thread: Selection.Thread = .any, category: String? = nil, limit: Int = Limits.defaultPageItems,
+        thread: Selection.Thread = .any, categories: [String] = [], limit: Int = Limits.defaultPageItems,
         cursor: Cursor? = nil
     ) {
         self.view = view
@@ -38,7 +38,7 @@ public struct InboxQuery: Hashable, Sendable {
         self.onlyUnread = onlyUnread
         self.onlyUnseen = onlyUnseen
         self.thread = thread
-        self.category = category
+        self.categories = categories
         self.limit = limit
         self.cursor = cursor
     }

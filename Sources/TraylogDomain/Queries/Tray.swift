@@ -133,7 +133,7 @@ extension TrayState {
 private struct ItemFilter {
     let query: InboxQuery
     let thread: Identity
-    let category: Identity
+    let categories: [Identity]
 
     init(_ query: InboxQuery, hasher: IdentityHasher) {
         self.query = query
@@ -142,7 +142,7 @@ private struct ItemFilter {
         } else {
             thread = .absent
         }
-        category = hasher.identity(of: query.category, as: .category)
+        categories = query.categories.map { hasher.identity(of: $0, as: .category) }
     }
 
     func admits(_ entry: ItemEntry, seen: Bool) -> Bool {
@@ -156,7 +156,7 @@ private struct ItemFilter {
         guard inView, query.includeSilent || !flags.contains(.silent) else { return false }
         if query.onlyUnread, flags.contains(.read) { return false }
         if query.onlyUnseen, seen { return false }
-        if category != .absent, entry.category != category { return false }
+        if !categories.isEmpty, !categories.contains(entry.category) { return false }
         switch query.thread {
         case .any: return true
         case .unthreaded: return entry.thread == .absent

@@ -15,6 +15,12 @@ package struct JSONFields {
         get throws { try container.decodeIfPresent(Value.self, forKey: name) }
     }
 
+    /// The texts of a member that is one text or an array of them; none where it is missing.
+    func oneOrMany(_ name: JSONName) throws -> [String] {
+        if let one = try? container.decodeIfPresent(String.self, forKey: name) { return [one] }
+        return try self[maybe: name] ?? []
+    }
+
     /// The word of a member, such as the name of a kind, as the value that it stands for.
     package func word<Value>(_ name: JSONName, _ value: (String) -> Value?) throws -> Value {
         let word: String = try self[name]

@@ -83,7 +83,8 @@ extension Selection.Thread {
         writer.member("includeSilent", includeSilent)
         writer.member("unread", onlyUnread)
         writer.member("unseen", onlyUnseen)
-        writer.members(Selection(thread: thread, category: category))
+        writer.members(Selection(thread: thread, category: categories.count == 1 ? categories[0] : nil))
+        if categories.count > 1 { writer.member("category", each: categories) { $0.value($1) } }
         writer.member("limit", limit)
         writer.member("cursor", cursor?.description)
         writer.endObject()
@@ -97,7 +98,7 @@ extension Selection.Thread {
         self.init(
             view: try fields[maybe: "view"] ?? .inbox, includeSilent: try fields[maybe: "includeSilent"] ?? false,
             onlyUnread: try fields[maybe: "unread"] ?? false, onlyUnseen: try fields[maybe: "unseen"] ?? false,
-            thread: try Selection.Thread(fields), category: try fields[maybe: "category"],
+            thread: try Selection.Thread(fields), categories: try fields.oneOrMany("category"),
             limit: try fields[maybe: "limit"] ?? Limits.defaultPageItems, cursor: try fields[maybe: "cursor"])
     }
 }

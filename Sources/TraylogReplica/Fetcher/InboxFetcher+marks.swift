@@ -66,13 +66,17 @@ extension InboxFetcher where Source: MarkableInbox {
     /// try await fetcher.markAllAsRead()
     /// ```
     ///
-    /// - Returns: nil before the first fetch: then nothing is marked.
+    /// - Returns: nil before the first fetch: then nothing is marked. Of several categories, each is a mark of its own, and the last
+    ///   one's answer is returned.
     /// - Throws: ``TraylogError/failed(_:)``.
     @discardableResult
     public func markAllAsRead() async throws(TraylogError) -> Source.Marked? {
         guard let shownUpTo else { return nil }
-        return try await perform(
-            .allRead(Selection(thread: query.thread, category: query.category, upTo: shownUpTo)))
+        var marked: Source.Marked?
+        for category in query.categories.isEmpty ? [nil] : query.categories.map(Optional.some) {
+            marked = try await perform(.allRead(Selection(thread: query.thread, category: category, upTo: shownUpTo)))
+        }
+        return marked
     }
 
     private func perform(_ mark: PendingMark) async throws(TraylogError) -> Source.Marked {

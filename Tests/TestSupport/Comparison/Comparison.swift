@@ -196,11 +196,12 @@ extension Comparison {
                 for thread in [.any, .unthreaded, .named("of nobody")]
                     + threads.map({ Selection.Thread.named($0.text) })
                 {
-                    for category in [nil, "of nobody"] + categories.map({ Optional($0.text) }) {
+                    let names = categories.map(\.text)
+                    for chosen in [[], ["of nobody"], names.suffix(2) + ["of nobody"]] + names.map({ [$0] }) {
                         queries.append(
                             InboxQuery(
                                 view: view, includeSilent: flags & 1 != 0, onlyUnread: flags & 2 != 0,
-                                onlyUnseen: flags & 4 != 0, thread: thread, category: category))
+                                onlyUnseen: flags & 4 != 0, thread: thread, categories: chosen))
                     }
                 }
             }

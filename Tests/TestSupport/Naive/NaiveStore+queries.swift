@@ -36,7 +36,8 @@ extension NaiveStore {
                 case .snoozed: item.isLive && item.snoozedUntil != nil
                 }
             return isInView && (query.includeSilent || !item.content.isSilent) && !(query.onlyUnread && item.read)
-                && !(query.onlyUnseen && item.seen) && item.matches(query.thread, query.category)
+                && !(query.onlyUnseen && item.seen) && item.matches(query.thread, nil)
+                && (query.categories.isEmpty || query.categories.contains { Name($0) == Name(item.content.category) })
         }
         return items.sorted { $0.position > $1.position }.map(\.shown)
     }

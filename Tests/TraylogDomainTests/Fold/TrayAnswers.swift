@@ -64,7 +64,8 @@ struct TrayAnswers {
             view: random.chance(75) ? .inbox : .archived, includeSilent: random.chance(30),
             onlyUnread: random.chance(30), onlyUnseen: random.chance(20),
             thread: random.pick([.any, .any, .unthreaded, .named(random.pick(TrayHistory.threads))]),
-            category: random.chance(30) ? random.pick(TrayHistory.categories) : nil, limit: random.between(1, 100))
+            categories: random.chance(30) ? (0...random.below(2)).map { _ in random.pick(TrayHistory.categories) } : [],
+            limit: random.between(1, 100))
     }
 
     private func expectInbox(_ query: InboxQuery, _ state: TrayState, _ source: some StateSource) throws {

@@ -213,7 +213,8 @@ extension RandomCommands {
     fileprivate mutating func query() -> InboxQuery {
         InboxQuery(
             view: .snoozed, includeSilent: .random(using: &generator), onlyUnread: .random(using: &generator),
-            onlyUnseen: .random(using: &generator), thread: selection().thread, category: maybe { $0.identifier() },
+            onlyUnseen: .random(using: &generator), thread: selection().thread,
+            categories: (0..<Int.random(in: 0...2, using: &generator)).map { _ in identifier() },
             limit: count(), cursor: maybe { _ in Cursor("c1-zz")! })
     }
 

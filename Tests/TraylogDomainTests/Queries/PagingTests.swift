@@ -32,9 +32,10 @@ import Testing
     @Test func aPageIsFilledPastFilteredItems() throws {
         var script = Script()
         for index in 0..<200 { try script.notify(1, Content(category: index.isMultiple(of: 50) ? "rare" : "often")) }
-        #expect(try walk(script, InboxQuery(category: "rare", limit: 3)) == [[151, 101, 51], [1]])
-        #expect(try walk(script, InboxQuery(category: "rare", limit: 4)) == [[151, 101, 51, 1]])
-        #expect(try walk(script, InboxQuery(category: "none")) == [[]])
+        #expect(try walk(script, InboxQuery(categories: ["rare"], limit: 3)) == [[151, 101, 51], [1]])
+        #expect(try walk(script, InboxQuery(categories: ["rare"], limit: 4)) == [[151, 101, 51, 1]])
+        #expect(try walk(script, InboxQuery(categories: ["none"])) == [[]])
+        #expect(try walk(script, InboxQuery(categories: ["none", "rare"], limit: 4)) == [[151, 101, 51, 1]])
     }
 
     @Test func inboxFiltersCombine() throws {
@@ -53,7 +54,7 @@ import Testing
         #expect(try shown(InboxQuery(includeSilent: true)) == [8, 6, 5, 4, 3, 2, 1])
         #expect(try shown(InboxQuery(onlyUnread: true)) == [3, 1])
         #expect(try shown(InboxQuery(thread: .unthreaded)) == [3, 1])
-        #expect(try shown(InboxQuery(thread: .unthreaded, category: "c")) == [3])
+        #expect(try shown(InboxQuery(thread: .unthreaded, categories: ["c"])) == [3])
         #expect(try shown(InboxQuery(includeSilent: true, onlyUnread: true, thread: .named("t"))) == [8, 6])
         #expect(try shown(InboxQuery(view: .archived)) == [7])
         #expect(try shown(InboxQuery(view: .archived, thread: .unthreaded)) == [])

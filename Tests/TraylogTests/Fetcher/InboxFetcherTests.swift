@@ -215,7 +215,7 @@ import TraylogLMDB
             try await store.perform(.mark(.read, [.seq(1)], of: "ann"))
             try await store.perform(.mark(.archived, [.seq(2)], of: "ann"))
             let queries: [(InboxQuery, [Seq])] = [
-                (InboxQuery(thread: "ci"), [4, 3]), (InboxQuery(category: "build"), [3]),
+                (InboxQuery(thread: "ci"), [4, 3]), (InboxQuery(categories: ["build"]), [3]),
                 (InboxQuery(onlyUnread: true), [4, 3]), (InboxQuery(view: .archived), [2]),
             ]
             for (query, expected) in queries {
@@ -223,7 +223,7 @@ import TraylogLMDB
                 try await fetcher.fetchNew()
                 #expect(fetcher.items.map(\.seq) == expected)
             }
-            let build = try InboxFetcher(store, user: "ann", query: InboxQuery(category: "build"))
+            let build = try InboxFetcher(store, user: "ann", query: InboxQuery(categories: ["build"]))
             try await build.fetchNew()
             try await build.markAllAsRead()
             #expect(try await store.inbox(of: "ann").items.map(\.isRead) == [false, true, true])

@@ -153,7 +153,7 @@ private struct PlainItems {
             let filtered = InboxQuery(thread: .named("thread 2"), limit: 20)
             try expectPages(filtered, before: before, pages: 2, in: store, label)
         }
-        let archived = InboxQuery(view: .archived, category: "category 4", limit: 5)
+        let archived = InboxQuery(view: .archived, categories: ["category 4"], limit: 5)
         try expectPages(archived, before: 1_000, pages: 2, in: store, label)
     }
 
@@ -180,7 +180,7 @@ private struct PlainItems {
 
     private func shown(_ query: InboxQuery, before: Int, limit: Int) -> [Int] {
         let thread: Int? = if case .named(let name) = query.thread { name.last?.wholeNumberValue } else { nil }
-        let category = query.category?.last?.wholeNumberValue
+        let category = query.categories.first?.last?.wholeNumberValue
         var found: [Int] = []
         var item = before - 1
         while item > 0, found.count < limit {

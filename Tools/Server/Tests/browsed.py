@@ -26,7 +26,28 @@ def missing():
     return None if shutil.which("chromedriver") else "needs chromedriver (Debian's package chromium-driver)"
 
 
-class Browser:
+class Page:
+    """What all browsers do with the page that is open."""
+
+    def __enter__(self):
+        return self
+
+    def wait(self, script, *arguments, seconds=30):
+        """What the script returns, once it is true."""
+        end = time.monotonic() + seconds
+        while True:
+            value = self.run(f"return ({script})", *arguments)
+            if value:
+                return value
+            if time.monotonic() > end:
+                raise AssertionError(f"this did not come true: {script}\n{self.text()[:300]}\n{self.messages()}")
+            time.sleep(0.03)
+
+    def text(self):
+        return self.run("return document.body.innerText")
+
+
+class Browser(Page):
     """One browser with an empty profile."""
 
     def __init__(self, width=1440, height=900):
@@ -42,9 +63,6 @@ class Browser:
         self.driver.set_page_load_timeout(60)
         self.driver.set_script_timeout(60)
         self.addresses, self.console = [], []
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, *_):
         self.driver.quit()
@@ -83,24 +101,35 @@ class Browser:
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
 
-    def wait(self, script, *arguments, seconds=30):
-        """What the script returns, once it is true."""
-        end = time.monotonic() + seconds
-        while True:
-            value = self.run(f"return ({script})", *arguments)
-            if value:
-                return value
-            if time.monotonic() > end:
-                raise AssertionError(f"this did not come true: {script}\n{self.text()[:300]}\n{self.messages()}")
-            time.sleep(0.03)
+    def element(self, expression):
+        return self.run(f"return ({expression})")
+
+    def press(self, *keys):
+        self.driver.switch_to.active_element.send_keys(*keys)
+
+    def offline(self, is_offline):
+        if is_offline:
+            self.driver.set_network_conditions(offline=True, latency=0, throughput=0)
+        else:
+            self.driver.delete_network_conditions()
+
+    def tab(self):
+        return self.driver.current_window_handle
+
+    def new_tab(self):
+        self.driver.switch_to.new_window("tab")
+        return self.tab()
+
+    def switch(self, tab):
+        self.driver.switch_to.window(tab)
+
+    def close_tab(self):
+        self.driver.close()
 
     def one(self, selector):
         """The first element, once it is there and seen: scripts show some of them."""
         self.wait("document.querySelector(arguments[0])?.checkVisibility()", selector)
         return self.driver.find_element(By.CSS_SELECTOR, selector)
-
-    def text(self):
-        return self.run("return document.body.innerText")
 
     def picture(self, path, is_whole=False):
         """A picture of what is seen, or of the whole page, as PNG."""

@@ -26,8 +26,8 @@ struct InboxCommand: StoreCommand {
     @OptionGroup var filter: ThreadFilter
     @OptionGroup var moment: MomentOption
 
-    @Option(help: "Only items of this category.")
-    var category: String?
+    @Option(help: "Only items of this category; several times: of any of them.")
+    var category: [String] = []
 
     @Flag(help: "Only unread items.")
     var unread = false
@@ -72,6 +72,6 @@ struct InboxCommand: StoreCommand {
     private var query: InboxQuery {
         InboxQuery(
             view: archived ? .archived : snoozed ? .snoozed : .inbox, includeSilent: includeSilent, onlyUnread: unread,
-            onlyUnseen: unseen, thread: filter.selected, category: category, limit: page.limit, cursor: page.cursor)
+            onlyUnseen: unseen, thread: filter.selected, categories: category, limit: page.limit, cursor: page.cursor)
     }
 }

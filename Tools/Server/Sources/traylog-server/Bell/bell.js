@@ -1,4 +1,4 @@
-// <traylog-bell>: a button with the number of new items, and the panel that it opens. Text enters the page as text only.
+// <traylog-bell>: a button with a number, and its panel. Text enters the page as text only.
 
 import { TrayClient, TrayProblem } from "./client.js";
 export { TrayClient, TrayProblem };
@@ -13,7 +13,7 @@ const STRINGS = {
 		archive: "Archive", unarchive: "Unarchive", snooze: "Snooze", hour: "1 hour", evening: "This evening", tomorrow: "Tomorrow",
 		week: "Next week", date: "Until a date…", mute: "Mute this thread", delete: "Delete", critical: "Critical",
 		timeSensitive: "Urgent", more: { one: "{n} more notification", other: "{n} more notifications" },
-		by: "{more} from {names}", others: { one: "{n} other", other: "{n} others" },
+		by: "{more} from {names}", others: "{n} others",
 	},
 	de: {
 		title: "Mitteilungen", unseen: "{n} neu", count: "{n} ungelesen", nothing: "nichts Neues", inbox: "Eingang", unread: "Ungelesen",
@@ -81,10 +81,7 @@ article { position: relative; display: grid; grid-template-columns: 1fr auto; ga
 `);
 
 const SVG = "http://www.w3.org/2000/svg";
-const PATH = "M6 9a6 6 0 0 1 12 0c0 6 2 7 2 7H4s2-1 2-7M10 20a2 2 0 0 0 4 0";
-const UNDO_TIME = 10_000;
-const LOADING_TIME = 6_000;
-const UNITS = [["year", 31_536_000], ["month", 2_592_000], ["week", 604_800], ["day", 86_400], ["hour", 3600], ["minute", 60]];
+const UNITS = [["year", 31_536_000], ["month", 2_592_000], ["day", 86_400], ["hour", 3600], ["minute", 60]];
 
 function h(name, attributes = {}, ...children) {
 	const made = document.createElement(name);
@@ -104,16 +101,15 @@ function drawing() {
 	const path = document.createElementNS(SVG, "path");
 	svg.setAttribute("viewBox", "0 0 24 24");
 	svg.setAttribute("aria-hidden", "true");
-	path.setAttribute("d", PATH);
+	path.setAttribute("d", "M6 9a6 6 0 0 1 12 0c0 6 2 7 2 7H4s2-1 2-7M10 20a2 2 0 0 0 4 0");
 	svg.append(path);
 	return svg;
 }
 
 function safeLink(url, origins = []) {
 	if (typeof url !== "string" || /[\u0000-\u0020\u007f-\u009f\\]/.test(url)) return null;
-	if (/^\/(?!\/)/.test(url)) {
-		origins = [location.origin];
-	} else if (!/^https:\/\/[^/?#@]+([/?#]|$)/i.test(url)) return null;
+	if (/^\/(?!\/)/.test(url)) origins = [location.origin];
+	else if (!/^https:\/\/[^/?#@]+([/?#]|$)/i.test(url)) return null;
 	const link = URL.parse(url, location.origin);
 	return origins.includes(link?.origin) ? link.href : null;
 }
@@ -444,7 +440,7 @@ class TraylogBell extends HTMLElement {
 			if (this.#isLoading !== list || list.loaded) return;
 			this.#failed = new TrayProblem();
 			this.#draw();
-		}, LOADING_TIME);
+		}, 6000);
 		try {
 			await (isAnew ? list.refresh() : list.loadMore());
 		} catch (problem) {
@@ -629,7 +625,7 @@ class TraylogBell extends HTMLElement {
 		toast.hidden = false;
 		toast.replaceChildren(h("span", {}, text));
 		if (undo) toast.append(button(() => (hide(), this.#try(undo())), { class: "link", part: "undo" }, this.#say("undo")));
-		this.#timers.toast = setTimeout(hide, UNDO_TIME);
+		this.#timers.toast = setTimeout(hide, 10_000);
 	}
 
 	#openMenu(seq, opener) {

@@ -1,21 +1,20 @@
-// A person's tray in a web page: its number, its items, its marks.
+// A person's tray in a web page.
 
 const FIRST_WAIT = 1000;
-const LONGEST_WAIT = 30_000;
-const SILENCE = 45_000; // the server writes every 15 s
-const HIDDEN = 300_000;
-const KEPT = 200; // items that a refresh keeps
+const SILENCE = 45_000;
+const DOUBT = 6000;
+const KEPT = 1000;
 
 export class TrayProblem extends Error {
-	constructor({ error = "unknown", status = 0, detail, title, ...more } = {}) {
-		super(detail ?? title ?? error);
-		Object.assign(this, more, { name: "TrayProblem", error, status, detail: detail ?? title ?? error });
+	constructor({ error = "unknown", status = 0, title = error, detail = title, ...more } = {}) {
+		super(detail);
+		Object.assign(this, more, { name: "TrayProblem", error, status, detail });
 	}
 }
 
 const lost = () => new TrayProblem({ error: "unreachable", detail: "The server cannot be reached." });
-const isRefusal = (problem) => problem.status === 401 || problem.status === 403;
-const isPassing = (problem) => !problem.status || problem.status === 429 || problem.status >= 500;
+const isRefusal = ({ status }) => status === 401 || status === 403;
+const isPassing = ({ status }) => !status || status === 429 || status >= 500;
 const isListed = (item) => !(item.archived || item.snoozedUntil || item.deleted || item.silent);
 const newId = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
 
@@ -75,8 +74,8 @@ class Inbox {
 		this.#client.changed(this);
 	}
 
-	loadMore() {
-		return this.end ? Promise.resolve() : this.#once("more", () => this.#page());
+	async loadMore() {
+		if (!this.end) await this.#once("more", () => this.#page());
 	}
 
 	refresh() {
@@ -212,6 +211,9 @@ export class TrayClient extends EventTarget {
 	#turn = null;
 	#wake = () => {};
 	#sleep = 0;
+	#doubt = 0;
+	#check = 0;
+	#heard = 0;
 
 	constructor({ server, user, token }) {
 		super();
@@ -241,7 +243,7 @@ export class TrayClient extends EventTarget {
 		addEventListener("offline", () => this.#turn?.lost?.(), { signal });
 		document.addEventListener("visibilitychange", () => {
 			clearTimeout(this.#sleep);
-			if (document.hidden) this.#sleep = setTimeout(() => this.#turn?.abort(), HIDDEN);
+			if (document.hidden) this.#sleep = setTimeout(() => this.#turn?.abort(), 300_000);
 			else again();
 		}, { signal });
 		this.#join(signal);
@@ -249,6 +251,7 @@ export class TrayClient extends EventTarget {
 
 	stop() {
 		clearTimeout(this.#sleep);
+		clearTimeout(this.#doubt);
 		this.#turn?.abort();
 		this.#life?.abort();
 		this.#channel?.close();
@@ -364,7 +367,8 @@ export class TrayClient extends EventTarget {
 				token = await this.#bearer(token);
 			} catch (cause) {
 				if (refused) throw this.#refuse(refused);
-				throw cause instanceof TrayProblem ? (isRefusal(cause) ? this.#refuse(cause) : cause) : lost();
+				if (!(cause instanceof TrayProblem)) throw lost();
+				throw isRefusal(cause) ? this.#refuse(cause) : cause;
 			}
 			try {
 				answer = await fetch(`${this.#server}/v1/users/${encodeURIComponent(this.#user ?? "me")}/${path}`, {
@@ -378,19 +382,19 @@ export class TrayClient extends EventTarget {
 			const problem = new TrayProblem({
 				status: answer.status, ...(await answer.json().catch(() => ({}))), retryAfter: Number(answer.headers.get("Retry-After")) * 1000 || 0,
 			});
-			if (!isRefusal(problem)) throw problem;
-			if (refused || problem.status === 403) throw problem.status === 403 ? problem : this.#refuse(problem);
+			if (problem.status !== 401) throw problem;
+			if (refused) throw this.#refuse(problem);
 			refused = problem;
 		}
 	}
 
 	#refuse(problem) {
 		this.#refusal = problem;
-		if (this.#state !== "refused") this.#become("refused");
+		this.#become("refused");
 		return problem;
 	}
 
-	/** Sends a change, shown at once; the same key each time, so that it is stored once. */
+	// Shown at once, and sent with one key, so that it is stored once.
 	async #change([method, path, body], patch = () => null, predict) {
 		const write = { patch, seq: 0, before: [] };
 		this.#predict(write, predict);
@@ -400,11 +404,14 @@ export class TrayClient extends EventTarget {
 		try {
 			const answer = await this.#send(method, path, headers, body && JSON.stringify(body));
 			const result = await answer.json();
-			write.seq = Number(answer.headers.get("Traylog-Seq")) || result.tray?.asOf || result.seq || 1;
+			write.seq = Number(answer.headers.get("Traylog-Seq")) || result.seq || 1;
 			this.#least = Math.max(this.#least, write.seq);
 			write.before = [];
 			if (this.#writes.size > 100) this.#writes.delete(this.#writes.values().next().value);
 			if (result.tray) this.#know(result.tray);
+			// The stream says nothing where another's change took this one back at once.
+			clearTimeout(this.#check);
+			this.#check = setTimeout(() => this.#catchUp(), path === "undo" ? 0 : FIRST_WAIT);
 			return result;
 		} catch (cause) {
 			const problem = cause instanceof TrayProblem ? cause : lost();
@@ -430,8 +437,8 @@ export class TrayClient extends EventTarget {
 		}
 	}
 
-	#all(as, only, upTo, request) {
-		if (!upTo) return Promise.resolve({ result: "unchanged", tray: this.#tray });
+	async #all(as, only, upTo, request) {
+		if (!upTo) return { result: "unchanged", tray: this.#tray };
 		const isOne = (item) => item.position <= upTo
 			&& (only.thread === undefined || (item.thread ?? null) === only.thread)
 			&& (!only.category || item.category === only.category);
@@ -468,10 +475,24 @@ export class TrayClient extends EventTarget {
 		this.#set(tray);
 	}
 
-	#know(tray) {
-		if (tray.asOf < this.#least || tray.asOf < (this.#base?.asOf ?? 0)) return;
-		this.#base = tray;
-		this.#show();
+	#know(tray, isLive) {
+		if (isLive) {
+			clearTimeout(this.#doubt);
+			this.#heard = tray.asOf;
+		}
+		if (tray.asOf >= Math.max(this.#least, this.#base?.asOf ?? 0)) {
+			this.#base = tray;
+			this.#show();
+		} else if (isLive) {
+			// The store was restored from a copy, if it stays behind.
+			this.#doubt = setTimeout(() => {
+				this.#least = 0;
+				this.#base = null;
+				this.#writes.clear();
+				this.#know(tray);
+				this.#reload();
+			}, DOUBT);
+		}
 	}
 
 	#show() {
@@ -499,12 +520,19 @@ export class TrayClient extends EventTarget {
 		if (items) this.#merge(items);
 		if (tray) {
 			if (isFirst) this.#reload(tray.asOf);
-			this.#know(tray);
+			this.#know(tray, true);
 		}
 		if (state) {
 			if (state === "live") this.#refusal = null;
 			this.#become(state);
 		}
+	}
+
+	async #catchUp() {
+		if (this.#heard >= this.#least) return;
+		this.#reload(this.#least);
+		const tray = await this.get("tray").catch(() => {});
+		if (tray) this.#know(tray);
 	}
 
 	#reload(asOf = Infinity) {
@@ -548,7 +576,7 @@ export class TrayClient extends EventTarget {
 		this.#queue();
 	}
 
-	// One tab of an origin has the stream: who holds the lock. The others wait for it.
+	// The tab that holds the lock has the stream.
 	#queue() {
 		const turn = (this.#turn = new AbortController());
 		const work = async () => {
@@ -570,7 +598,6 @@ export class TrayClient extends EventTarget {
 			const began = performance.now();
 			try {
 				await this.#listen(turn, () => (tries = 0));
-				// Its token's time, or the server's, was over.
 				if (performance.now() - began > FIRST_WAIT) continue;
 			} catch (cause) {
 				problem = cause instanceof TrayProblem ? cause : lost();
@@ -583,7 +610,7 @@ export class TrayClient extends EventTarget {
 
 	async #wait(tries, problem, signal) {
 		const least = problem && isRefusal(problem) ? 5 * FIRST_WAIT : FIRST_WAIT;
-		const wait = problem?.retryAfter || Math.min(least * 2 ** tries, LONGEST_WAIT) * (0.5 + Math.random() * 0.3);
+		const wait = problem?.retryAfter || Math.min(least * 2 ** tries, 30_000) * (0.5 + Math.random() * 0.3);
 		await new Promise((go) => {
 			const timer = setTimeout(go, wait);
 			const end = () => (clearTimeout(timer), go());

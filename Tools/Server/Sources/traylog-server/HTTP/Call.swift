@@ -86,7 +86,19 @@ final class Call: Sendable {
 
     /// A thread, a category, or whatever else has a name.
     func name(_ field: String) throws(Problem) -> String? {
-        guard let name = query[field] else { return nil }
+        try query[field].map { text throws(Problem) in try Self.name(text, field) }
+    }
+
+    /// The names of a field that may be given several times (``Route/lists``).
+    func names(_ field: String) throws(Problem) -> [String] {
+        var names: [String] = []
+        for line in query[field]?.split(separator: "\n", omittingEmptySubsequences: false) ?? [] {
+            names.append(try Self.name(String(line), field))
+        }
+        return names
+    }
+
+    private static func name(_ name: String, _ field: String) throws(Problem) -> String {
         guard (1...Limits.identifierBytes).contains(name.utf8.count),
             !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else { throw .invalid(field, "must have 1 to \(Limits.identifierBytes) bytes without control characters") }

@@ -171,7 +171,10 @@ struct RouteTable: Sendable {
 }
 
 extension Route {
-    /// The fields of a query.
+    /// Fields that may be given several times.
+    static let lists: Set<String> = ["category"]
+
+    /// The fields of a query; of one that was given several times, a value a line.
     ///
     /// - Parameter also: one that every route takes here.
     /// - Throws: ``Problem`` 400 for one that the route does not have, one given twice, or bad encoding.
@@ -189,6 +192,12 @@ extension Route {
                     String(name.prefix(64)),
                     "unknown query field; "
                         + (query.isEmpty ? "this path takes none" : "this path takes \(query.joined(separator: ", "))"))
+            }
+            if Self.lists.contains(name), let before = fields[name] {
+                // Names have no control characters, so that the lines are unambiguous.
+                guard !value.contains("\n") else { throw .invalid(name, "must have no control characters") }
+                fields[name] = "\(before)\n\(value)"
+                continue
             }
             guard fields.updateValue(value, forKey: name) == nil else { throw .invalid(name, "is given twice") }
         }

@@ -252,7 +252,7 @@ struct NovuFilter {
     /// - Returns: whether there are more.
     func walk(_ store: Store, _ user: String, _ body: (Item) throws -> Bool) async throws -> Bool {
         var query = InboxQuery(view: view, onlyUnread: isRead == false, onlyUnseen: isSeen == false)
-        if categories.count == 1 { query.category = categories[0] }
+        query.categories = categories
         query.limit = Limits.pageItems
         repeat {
             let page = try await store.inbox(of: user, query)
@@ -267,7 +267,6 @@ struct NovuFilter {
     private func admits(_ item: Item) -> Bool {
         isRead.map { $0 == item.isRead } ?? true && isSeen.map { $0 == item.isSeen } ?? true
             && (levels.isEmpty || levels.contains { $0.novu == item.content.level.novu })
-            && (categories.isEmpty || item.content.category.map(categories.contains) ?? false)
             && since.map { item.recordedAt >= $0 } ?? true
             && until.map { item.recordedAt <= $0 } ?? true
     }

@@ -9,7 +9,7 @@ enum BellRoutes {
     private static let files: [(name: String, bytes: [UInt8])] = [
         ("client.js", PackageResources.client_js), ("bell.js", PackageResources.bell_js),
         ("client.d.ts", PackageResources.client_d_ts), ("bell.d.ts", PackageResources.bell_d_ts),
-    ].filter { !$0.1.isEmpty }
+    ]
 
     static var all: [Route] {
         files.map { file in
@@ -34,15 +34,3 @@ enum BellRoutes {
         }
     }
 }
-
-/// The program is built from the files that the folder `Bell` has; one that is missing is not served.
-private protocol BellFiles {}
-
-extension BellFiles {
-    static var client_js: [UInt8] { [] }
-    static var bell_js: [UInt8] { [] }
-    static var client_d_ts: [UInt8] { [] }
-    static var bell_d_ts: [UInt8] { [] }
-}
-
-extension PackageResources: BellFiles {}

@@ -83,7 +83,9 @@ enum OpenAPI {
     ) -> JSONValue {
         [
             "name": .string(name), "in": .string(place), "required": .bool(isRequired),
-            "schema": OpenAPISchemas.schema(of: name, isOfStream: route?.answers == "text/event-stream"),
+            "schema": place == "query" && Route.lists.contains(name)
+                ? ["type": "array", "items": OpenAPISchemas.schema(of: name)]
+                : OpenAPISchemas.schema(of: name, isOfStream: route?.answers == "text/event-stream"),
         ]
     }
 

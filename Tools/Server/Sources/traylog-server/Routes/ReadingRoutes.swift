@@ -118,7 +118,7 @@ extension Call {
         query.includeSilent = try flag("includeSilent")
         query.onlyUnread = try flag("unread")
         query.onlyUnseen = try flag("unseen")
-        query.category = try name("category")
+        query.categories = try names("category")
         if let thread = try name("thread") { query.thread = .named(thread) }
         if try flag("unthreaded") {
             guard self.query["thread"] == nil else { throw Problem.invalid("unthreaded", "excludes thread") }
