@@ -172,7 +172,8 @@ struct Question {
             includeSilent: try fields.boolean(maybe: "includeSilent") ?? false,
             onlyUnread: try fields.boolean(maybe: "unread") ?? false,
             onlyUnseen: try fields.boolean(maybe: "unseen") ?? false,
-            categories: try fields.string(maybe: "category").map { [$0] } ?? [], limit: try limit(), cursor: try cursor())
+            categories: try fields.string(maybe: "category").map { [$0] } ?? [], limit: try limit(),
+            cursor: try cursor())
         if let thread = try fields.string(maybe: "thread") { query.thread = .named(thread) }
         if try fields.boolean(maybe: "unthreaded") == true {
             guard query.thread == .any else { throw WireFault("unthreaded: goes without thread") }
