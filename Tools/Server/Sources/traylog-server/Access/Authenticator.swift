@@ -75,13 +75,12 @@ final class Authenticator: Sendable {
 
     /// Who sends a request with such a header `Authorization`.
     ///
-    /// - Parameter isNovu: Novu's clients send the key alone, or after `ApiKey`.
     /// - Throws: ``Problem`` 401, which says why.
     func caller(
-        presenting field: String?, isNovu: Bool
+        presenting field: String?, as scheme: Access.Scheme
     ) throws(Problem) -> (caller: Caller, credential: Credential) {
         guard var field else { throw .unauthorized("tokenMissing", "credentials are missing") }
-        if isNovu {
+        if scheme == .novu {
             if field.hasPrefix("ApiKey ") { field.removeFirst(7) }
             if field.hasPrefix("tlk_") { field = "Bearer " + field }
         }

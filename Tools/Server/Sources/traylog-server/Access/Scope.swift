@@ -42,6 +42,17 @@ enum Caller: Sendable {
 
 /// Who may use a route.
 struct Access: Sendable {
+    /// How credentials are sent.
+    enum Scheme: Sendable {
+        /// `Authorization: Bearer`, with a server key or a user's token.
+        case bearer
+        /// The same, or the key alone or after `ApiKey`, as Novu's clients send it.
+        case novu
+        /// As nodes of a cluster prove themselves to each other; the route checks it.
+        case node
+    }
+
+    var scheme = Scheme.bearer
     /// The scope that a server key needs; nil when no key may.
     var key: KeyScope?
     /// The scope that the token of the path's user needs; nil when no token may.
@@ -58,6 +69,8 @@ struct Access: Sendable {
     static let open = Access(isOpen: true)
     static let free = Access(isOpen: true, isFree: true)
     static let anybody = Access(any: true)
+    static let node = Access(scheme: .node, isOpen: true)
+    static func novu(_ scope: KeyScope) -> Access { Access(scheme: .novu, key: scope) }
     static func key(_ scope: KeyScope) -> Access { Access(key: scope) }
     static let reading = Access(key: .users, user: .read)
     static let writing = Access(key: .users, user: .write)

@@ -1,9 +1,10 @@
 import HTTPTypes
 import Hummingbird
 
-/// One route: what it is called with, who may, and what it does.
+/// One route: what it is called with, who may, which partition and node answer, and what it does.
 ///
-/// The router and `openapi.json` both come from these.
+/// Everything that is known of a route stands here, and nothing else compares paths: the router, `openapi.json`, the checks of
+/// origins and credentials, partitions and clusters all read it.
 final class Route: Sendable {
     enum Body: Sendable {
         case none
@@ -14,6 +15,7 @@ final class Route: Sendable {
         /// A JSON array of commands, or lines of them.
         case commands
 
+        var isOfCommands: Bool { if case .commands = self { true } else { false } }
         var isTaken: Bool { if case .none = self { false } else { true } }
     }
 
@@ -40,6 +42,37 @@ final class Route: Sendable {
         case any
     }
 
+    /// Which of several partitions answers.
+    enum Partitioning: Sendable {
+        /// That of the user in the path.
+        case user
+        /// The one that the query must name: the route is about one log.
+        case named
+        /// Any: all answer the same.
+        case any
+        /// All, put together; only the one that the query names, if it does.
+        case all(@Sendable (Partitions, Call) async throws -> Response)
+        /// Those that the request concerns, given the one that the query names.
+        case split(isNameable: Bool, @Sendable (Partitions, Call, Int?) async throws -> Response)
+
+        /// Whether the query must name one, or may; nil where it would change nothing.
+        var isNameRequired: Bool? {
+            switch self {
+            case .user, .any, .split(isNameable: false, _): nil
+            case .named: true
+            case .all, .split(isNameable: true, _): false
+            }
+        }
+    }
+
+    /// Which nodes of a cluster perform it.
+    enum Node: Sendable {
+        /// The one that owns the log, because it appends events; the others send the request on.
+        case owner
+        /// Each for itself.
+        case each
+    }
+
     let method: HTTPRequest.Method
     let path: PathTemplate
     let summary: String
@@ -50,9 +83,19 @@ final class Route: Sendable {
     let required: [String]
     let manner: Manner
     let origins: Origins
+    let partition: Partitioning
+    let node: Node
+    /// Whether a node whose log has diverged from that of record answers it, too.
+    let answersDiverged: Bool
     let status: Int
     /// The content type of the answer; nil for none.
     let answers: String?
+    /// Whether the answer is a JSON array.
+    let isArray: Bool
+    /// Headers of its answer that ``manner`` and ``status`` do not bring along.
+    let headers: [String]
+    /// The statuses of its own problems; credentials, limits and transport add theirs.
+    let refusals: [Int]
     let handler: nonisolated(nonsending) @Sendable (Call) async throws -> Response
 
     /// Whether little is computed for it: it shows a page of a tray, or stores one command.
@@ -78,11 +121,18 @@ final class Route: Sendable {
         return names
     }
 
+    /// - Parameters:
+    ///   - partition: must be given unless a user in the path decides.
+    ///   - node: by default ``Node/each`` for a GET, and ``Node/owner`` for anything else.
+    ///   - answersDiverged: by default of operators' routes, and of those that need no credentials.
+    ///   - refusals: by default of items and events that are not there, are gone, or do not go with the command, and of
+    ///     moments below the floor or beyond the head.
     init(
-        _ method: HTTPRequest.Method, _ path: String, _ summary: String, _ access: Access, query: [String] = [],
-        body: Body = .none, required: [String] = [], manner: Manner = .plain, origins: Origins = .allowed,
-        status: Int = 200,
-        answers: String? = "application/json",
+        _ method: HTTPRequest.Method, _ path: String, _ summary: String, _ access: Access, origins: Origins,
+        query: [String] = [], body: Body = .none, required: [String] = [], manner: Manner = .plain,
+        partition: Partitioning? = nil, node: Node? = nil, answersDiverged: Bool? = nil, status: Int = 200,
+        answers: String? = "application/json", isArray: Bool = false, headers: [String] = [],
+        refusals: [Int] = [404, 410, 422],
         _ handler: nonisolated(nonsending) @escaping @Sendable (Call) async throws -> Response
     ) {
         self.method = method
@@ -98,8 +148,14 @@ final class Route: Sendable {
         case .none: self.manner = manner
         }
         self.origins = origins
+        let isOfUser = self.path.variables.contains("u")
+        precondition(isOfUser || partition != nil, "The route \(path) does not say which partition answers.")
+        self.partition = partition ?? .user
+        self.node = node ?? (method == .get ? .each : .owner)
+        self.answersDiverged = answersDiverged ?? (access.isOpen || access.key == .admin || access.key == .metrics)
         self.status = status
         self.answers = answers
+        (self.isArray, self.headers, self.refusals) = (isArray, headers, refusals)
         self.handler = handler
     }
 }
@@ -107,11 +163,13 @@ final class Route: Sendable {
 /// All routes, found by method and path.
 struct RouteTable: Sendable {
     let routes: [Route]
+    /// What is said of unknown paths below some others.
+    private let unknown: [(below: PathTemplate, problem: Problem)]
     /// By the number of segments, and then by path, the one with more that is fixed first.
     private let paths: [Int: [(template: PathTemplate, routes: [Route])]]
 
-    init(_ routes: [Route]) {
-        self.routes = routes
+    init(_ routes: [Route], unknown: [(below: PathTemplate, problem: Problem)] = []) {
+        (self.routes, self.unknown) = (routes, unknown)
         let paths = Dictionary(grouping: routes) { $0.path.text }.values.map { (template: $0[0].path, routes: $0) }
         self.paths = Dictionary(grouping: paths) { $0.template.segmentCount }
             .mapValues { $0.sorted { $0.template.weight > $1.template.weight } }
@@ -123,7 +181,8 @@ struct RouteTable: Sendable {
         let segments = try Self.segments(path)
         // Of a path that is fixed, variables of another template are no alternative.
         guard let found = paths[segments.count]?.first(where: { $0.template.matches(segments) }) else {
-            throw Problem(.notFound, "Not found", "there is no such path")
+            throw unknown.first { $0.below.isBeginning(of: segments) }?.problem
+                ?? Problem(.notFound, "Not found", "there is no such path")
         }
         let isHead = method == .head
         if let route = found.routes.first(where: { $0.method == method })

@@ -10,7 +10,7 @@ enum NovuSubscribers {
 
     private static var list: Route {
         Route(
-            .get, path, "Novu: a subscriber's notifications", .key(.users),
+            .get, path, "Novu: a subscriber's notifications", .novu(.users), origins: .allowed,
             query: [
                 "limit", "after", "offset", "read", "archived", "snoozed", "seen", "data", "severity", "tags",
                 "createdGte",
@@ -45,7 +45,8 @@ enum NovuSubscribers {
 
     private static var count: Route {
         Route(
-            .get, "\(path)/count", "Novu: how many notifications", .key(.users), query: ["filters"]
+            .get, "\(path)/count", "Novu: how many notifications", .novu(.users), origins: .allowed, query: ["filters"],
+            isArray: true
         ) { call in
             let filters =
                 try call.query["filters"].map { try JSONParser.value(Array($0.utf8)).array ?? [] } ?? [.object([])]
@@ -67,7 +68,10 @@ enum NovuSubscribers {
     }
 
     private static var delete: Route {
-        Route(.delete, "\(path)/{item}", "Novu: delete a notification", .key(.users), status: 204, answers: nil) {
+        Route(
+            .delete, "\(path)/{item}", "Novu: delete a notification", .novu(.users), origins: .allowed, status: 204,
+            answers: nil
+        ) {
             call in
             _ = try await call.store.perform(Command(user: call.user, .mark(.deleted, [call.item()])))
             return .noContent
@@ -97,7 +101,8 @@ enum NovuSubscribers {
         _ action: @escaping @Sendable (JSONValue, ItemReference) throws -> Command.Action
     ) -> Route {
         Route(
-            .patch, "\(path)/{item}/\(name)", "Novu: \(name) a notification", .key(.users), body: .object(members)
+            .patch, "\(path)/{item}/\(name)", "Novu: \(name) a notification", .novu(.users), origins: .allowed,
+            body: .object(members)
         ) { call in
             let item = try call.item()
             let action = try action(try await call.members(Set(members)), item)
@@ -142,7 +147,8 @@ enum NovuSubscribers {
         _ name: String, _ members: [String], _ body: @escaping @Sendable (Call, JSONValue) async throws -> Void
     ) -> Route {
         Route(
-            .post, "\(path)/\(name)", "Novu: \(name) notifications", .key(.users), body: .object(members), status: 204,
+            .post, "\(path)/\(name)", "Novu: \(name) notifications", .novu(.users), origins: .allowed,
+            body: .object(members), status: 204,
             answers: nil
         ) { call in
             let given = try await call.members(Set(members))

@@ -5,8 +5,7 @@ import Traylog
 /// Novu's topics: a topic is there as soon as somebody is subscribed to it or it has a broadcast, and has no name but its key.
 enum NovuTopics {
     private static let path = "/compat/novu/v2/topics"
-    static let one = "\(path)/{topic}"
-    static let members = "\(path)/{topic}/subscriptions"
+    private static let ofAll = Route.Partitioning.all { try await $0.read($1) }
     private static let pageFields = ["limit", "after", "before", "includeCursor", "orderDirection", "orderBy"]
     private static let mostSubscribers = 100
 
@@ -15,7 +14,10 @@ enum NovuTopics {
     }
 
     private static var list: Route {
-        Route(.get, path, "Novu: topics", .key(.users), query: pageFields + ["key", "name"]) { call in
+        Route(
+            .get, path, "Novu: topics", .novu(.users), origins: .allowed, query: pageFields + ["key", "name"],
+            partition: ofAll
+        ) { call in
             if call.query["name"] != nil { throw NovuTriggers.unsupported("names of topics") }
             let key = call.query["key"]
             let topics = try await call.topics.allTopics().filter { key.map($0.contains) ?? true }
@@ -24,7 +26,10 @@ enum NovuTopics {
     }
 
     private static var create: Route {
-        Route(.post, path, "Novu: a topic", .key(.publish), query: ["failIfExists"], body: .object(["key", "name"])) {
+        Route(
+            .post, path, "Novu: a topic", .novu(.publish), origins: .allowed, query: ["failIfExists"],
+            body: .object(["key", "name"]), partition: ofAll
+        ) {
             call in
             guard let key = try await call.members(["key", "name"])["key"]?.string else {
                 throw Problem.invalid("key", "must be given")
@@ -38,11 +43,16 @@ enum NovuTopics {
     }
 
     private static var find: Route {
-        Route(.get, "\(path)/{topic}", "Novu: a topic", .key(.users)) { .json(topic($0.segment("topic"))) }
+        Route(.get, "\(path)/{topic}", "Novu: a topic", .novu(.users), origins: .allowed, partition: ofAll) {
+            .json(topic($0.segment("topic")))
+        }
     }
 
     private static var delete: Route {
-        Route(.delete, "\(path)/{topic}", "Novu: everybody leaves a topic", .key(.users)) { call in
+        Route(
+            .delete, "\(path)/{topic}", "Novu: everybody leaves a topic", .novu(.users), origins: .allowed,
+            partition: .all { try await $0.leaveTopic($1) }
+        ) { call in
             let name = call.segment("topic")
             let users = try await call.service.topics.subscriptions(to: name).map(\.user)
             _ = try await perform(users, .unsubscribe(topic: name), call)
@@ -52,8 +62,8 @@ enum NovuTopics {
 
     private static var subscriptions: Route {
         Route(
-            .get, "\(path)/{topic}/subscriptions", "Novu: who is subscribed", .key(.users),
-            query: pageFields + ["subscriberId"]
+            .get, "\(path)/{topic}/subscriptions", "Novu: who is subscribed", .novu(.users), origins: .allowed,
+            query: pageFields + ["subscriberId"], partition: ofAll
         ) { call in
             let user = call.query["subscriberId"]
             let all = try await call.topics.subscriptions(to: call.segment("topic"))
@@ -64,7 +74,8 @@ enum NovuTopics {
 
     private static var ofSubscriber: Route {
         Route(
-            .get, "/compat/novu/v2/subscribers/{u}/subscriptions", "Novu: a subscriber's topics", .key(.users),
+            .get, "/compat/novu/v2/subscribers/{u}/subscriptions", "Novu: a subscriber's topics", .novu(.users),
+            origins: .allowed,
             query: pageFields + ["key"]
         ) { call in
             let key = call.query["key"]
@@ -75,7 +86,10 @@ enum NovuTopics {
     }
 
     private static var subscription: Route {
-        Route(.get, "\(path)/{topic}/subscriptions/{identifier}", "Novu: a subscription", .key(.users)) { call in
+        Route(
+            .get, "\(path)/{topic}/subscriptions/{identifier}", "Novu: a subscription", .novu(.users),
+            origins: .allowed, partition: ofAll
+        ) { call in
             let identifier = call.segment("identifier")
             let all = try await call.topics.subscriptions(to: call.segment("topic"))
             guard let found = all.first(where: { $0.identifier == identifier }) else {
@@ -87,7 +101,8 @@ enum NovuTopics {
 
     private static var check: Route {
         Route(
-            .get, "/compat/novu/v1/topics/{topic}/subscribers/{u}", "Novu: whether somebody is subscribed", .key(.users)
+            .get, "/compat/novu/v1/topics/{topic}/subscribers/{u}", "Novu: whether somebody is subscribed",
+            .novu(.users), origins: .allowed
         ) { call in
             let (name, user) = (call.segment("topic"), call.user)
             let all = try await call.service.topics.subscriptions(to: name)
@@ -116,7 +131,8 @@ enum NovuTopics {
     ) -> Route {
         let members = ["subscriberIds", "subscriptions"] + members
         return Route(
-            method, "\(path)/{topic}/subscriptions", summary, .key(.users), body: .object(members), status: status
+            method, "\(path)/{topic}/subscriptions", summary, .novu(.users), origins: .allowed, body: .object(members),
+            partition: .all { try await $0.subscriptions($1) }, status: status
         ) { call in
             let body = try await call.members(Set(members))
             for name in ["context", "preferences"] {

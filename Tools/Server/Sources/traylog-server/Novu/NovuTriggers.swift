@@ -5,9 +5,8 @@ import Traylog
 /// Novu's way to notify: a workflow is a category, a subscriber a user, and the payload says the rest.
 enum NovuTriggers {
     static let mostRecipients = 100
-    static let one = "/compat/novu/v1/events/trigger"
-    static let bulk = "\(one)/bulk"
-    static let everybody = "\(one)/broadcast"
+    static let root = "/compat/novu"
+    private static let path = "\(root)/v1/events/trigger"
 
     /// More than these are not found in topics: each would be a notification of its own.
     private static let mostExpanded = 10_000
@@ -17,22 +16,24 @@ enum NovuTriggers {
     static var all: [Route] {
         [
             Route(
-                .post, one, "Novu: notify", .key(.publish), body: .object(members),
+                .post, path, "Novu: notify", .novu(.publish), origins: .allowed, body: .object(members),
+                partition: .all { try await $0.trigger($1) },
                 status: 201
             ) { call in
                 let trigger = try Trigger(await JSONParser.value(call.body()), key: call.idempotencyKey())
                 return .json(try await perform([trigger], call)[0], .created)
             },
             Route(
-                .post, bulk, "Novu: notify many", .key(.publish),
-                body: .object(["events"]),
-                status: 201
+                .post, "\(path)/bulk", "Novu: notify many", .novu(.publish), origins: .allowed,
+                body: .object(["events"]), partition: .all { try await $0.triggers($1) },
+                status: 201, isArray: true
             ) { call in
                 .json(.array(try await perform(triggers(call), call)), .created)
             },
             Route(
-                .post, everybody, "Novu: notify everybody", .key(.publish),
-                body: .object(members.filter { $0 != "to" }), status: 201
+                .post, "\(path)/broadcast", "Novu: notify everybody", .novu(.publish), origins: .allowed,
+                body: .object(members.filter { $0 != "to" }),
+                partition: .all { try await $0.triggerForAll($1) }, status: 201
             ) { call in
                 let trigger = try Trigger(
                     await JSONParser.value(call.body()), key: call.idempotencyKey(), isForAll: true)

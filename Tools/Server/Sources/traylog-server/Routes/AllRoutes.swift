@@ -4,5 +4,6 @@ enum AllRoutes {
         CommandRoutes.all + WritingRoutes.all + ReadingRoutes.all + FeedRoutes.all + LiveRoutes.all + BellRoutes.all
             + AuditRoutes.all
             + TokenRoutes.all + DeviceRoutes.all + AdminRoutes.all + HealthRoutes.all + NovuTriggers.all
-            + NovuSubscribers.all + NovuTopics.all + ClusterRoutes.all)
+            + NovuSubscribers.all + NovuTopics.all + ClusterRoutes.all,
+        unknown: [(PathTemplate(NovuTriggers.root), NovuTriggers.unsupported("this part of Novu"))])
 }

@@ -10,7 +10,7 @@ enum AuditRoutes {
 
     private static var history: Route {
         Route(
-            .get, "/v1/users/{u}/history", "A user's own events", .key(.audit),
+            .get, "/v1/users/{u}/history", "A user's own events", .key(.audit), origins: .allowed,
             query: ["from", "to", "limit", "asOf"], answers: "application/x-ndjson"
         ) { call in
             let (store, user) = (call.store, call.user)
@@ -40,7 +40,7 @@ enum AuditRoutes {
 
     private static var audit: Route {
         Route(
-            .get, "/v1/users/{u}/audit", "What was done to a tray, by whom", .key(.audit),
+            .get, "/v1/users/{u}/audit", "What was done to a tray, by whom", .key(.audit), origins: .allowed,
             query: ["from", "to", "asOf"],
             answers: "application/x-ndjson"
         ) { call in
@@ -60,7 +60,7 @@ enum AuditRoutes {
 
     private static var difference: Route {
         Route(
-            .get, "/v1/users/{u}/difference", "What changed between two moments", .key(.audit),
+            .get, "/v1/users/{u}/difference", "What changed between two moments", .key(.audit), origins: .allowed,
             query: ["from", "to", "asOf"]
         ) { call in
             guard let from = try call.moment("from") else { throw Problem.invalid("from", "must be given") }
@@ -75,13 +75,17 @@ enum AuditRoutes {
 
     private static var proofs: [Route] {
         [
-            Route(.get, "/v1/tree-head", "The size and root of the log's Merkle tree", .anybody, query: ["asOf"]) {
+            Route(
+                .get, "/v1/tree-head", "The size and root of the log's Merkle tree", .anybody, origins: .allowed,
+                query: ["asOf"], partition: .named
+            ) {
                 call in
                 let head = try await call.store.treeHead(asOf: call.asOf())
                 return .json(JSONValue(writing: { $0.write(head) }))
             },
             Route(
-                .get, "/v1/checkpoint", "The tree head as a signed note", .anybody, answers: "text/plain; charset=utf-8"
+                .get, "/v1/checkpoint", "The tree head as a signed note", .anybody, origins: .allowed,
+                partition: .named, answers: "text/plain; charset=utf-8", refusals: []
             ) { call in
                 let key = call.service.checkpointKey
                 let head = try await call.store.treeHead()
@@ -91,8 +95,8 @@ enum AuditRoutes {
                     body: ResponseBody(byteBuffer: ByteBuffer(string: note.text)))
             },
             Route(
-                .get, "/v1/proofs/consistency", "The proof that the log only grew", .anybody,
-                query: ["first", "second"]
+                .get, "/v1/proofs/consistency", "The proof that the log only grew", .anybody, origins: .allowed,
+                query: ["first", "second"], partition: .named
             ) { call in
                 guard let first = try call.number("first") else { throw Problem.invalid("first", "must be given") }
                 let second = try call.number("second").map { Seq($0) }
@@ -100,7 +104,10 @@ enum AuditRoutes {
                 let growth = try await call.store.treeGrowth(from: Seq(first), to: second)
                 return .json(JSONValue(writing: { $0.write(growth) }))
             },
-            Route(.get, "/v1/proofs/{seq}", "The proof that an event is in the log", .anybody, query: ["asOf"]) {
+            Route(
+                .get, "/v1/proofs/{seq}", "The proof that an event is in the log", .anybody, origins: .allowed,
+                query: ["asOf"], partition: .named
+            ) {
                 call in
                 let proof = try await call.store.proof(of: Seq(call.seq()), asOf: call.asOf())
                 return .json(JSONValue(writing: { $0.write(proof) }))

@@ -6,7 +6,8 @@ enum DeviceRoutes {
     static var all: [Route] {
         [
             Route(
-                .put, "/v1/users/{u}/devices/{token}", "Say whose a device is", .key(.users), body: .fields([]),
+                .put, "/v1/users/{u}/devices/{token}", "Say whose a device is", .key(.users), origins: .allowed,
+                body: .fields([]), node: .each,
                 status: 204,
                 answers: nil
             ) { call in
@@ -15,7 +16,8 @@ enum DeviceRoutes {
                 return .noContent
             },
             Route(
-                .delete, "/v1/users/{u}/devices/{token}", "Forget a device", .key(.users), body: .fields([]),
+                .delete, "/v1/users/{u}/devices/{token}", "Forget a device", .key(.users), origins: .allowed,
+                body: .fields([]), node: .each,
                 status: 204,
                 answers: nil
             ) { call in
@@ -23,7 +25,7 @@ enum DeviceRoutes {
                 try await call.service.devices.remove(token(call), of: user(call))
                 return .noContent
             },
-            Route(.get, "/v1/users/{u}/devices", "A user's devices", .key(.users)) { call in
+            Route(.get, "/v1/users/{u}/devices", "A user's devices", .key(.users), origins: .allowed) { call in
                 let devices = try await call.service.devices.list(of: user(call)).map { device -> JSONValue in
                     ["token": .string(device.token), "since": .string(device.since.rfc3339)]
                 }

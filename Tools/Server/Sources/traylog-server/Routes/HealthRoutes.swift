@@ -7,8 +7,13 @@ import TraylogCluster
 enum HealthRoutes {
     static var all: [Route] {
         [
-            Route(.get, "/healthz", "Whether the server lives", .free) { _ in .json(["status": "ok"]) },
-            Route(.get, "/readyz", "Whether the server takes requests", .free) { call in
+            Route(.get, "/healthz", "Whether the server lives", .free, origins: .allowed, partition: .any, refusals: [])
+            { _ in .json(["status": "ok"]) },
+            Route(
+                .get, "/readyz", "Whether the server takes requests", .free, origins: .allowed,
+                partition: .split(isNameable: false) { partitions, _, _ in try await partitions.readiness() },
+                refusals: []
+            ) { call in
                 guard !call.service.isDraining else { throw Problem.unavailable("the server is closing") }
                 if let cluster = call.service.cluster { return readiness(await cluster.status()) }
                 // A tick of long ago changes nothing, and the writer answers it.
@@ -20,12 +25,14 @@ enum HealthRoutes {
             },
             Route(
                 .get, "/metrics", "Figures for Prometheus", .key(.metrics), origins: .own,
-                answers: "text/plain; version=0.0.4"
+                partition: .split(isNameable: false) { partitions, _, _ in try await metrics(partitions.services) },
+                answers: "text/plain; version=0.0.4", refusals: []
             ) {
                 call in
                 try await metrics([call.service])
             },
-            Route(.get, "/openapi.json", "This description", .open) { call in
+            Route(.get, "/openapi.json", "This description", .open, origins: .allowed, partition: .any, refusals: []) {
+                call in
                 .json(call.partitions?.description ?? OpenAPI.document)
             },
         ]

@@ -7,7 +7,8 @@ enum LiveRoutes {
     static var all: [Route] {
         [
             Route(
-                .get, "/v1/users/{u}/live", "A user's tray, again whenever it changes", .reading, query: ["with"],
+                .get, "/v1/users/{u}/live", "A user's tray, again whenever it changes", .reading, origins: .allowed,
+                query: ["with"],
                 answers: "text/event-stream"
             ) { call in
                 // Checks the name before the answer begins, so that a wrong one gets a status.

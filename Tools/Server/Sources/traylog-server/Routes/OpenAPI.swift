@@ -56,7 +56,9 @@ enum OpenAPI {
     }
 
     private static func operation(_ route: Route, _ partitions: Int, isHead: Bool = false) -> JSONValue {
-        let partition = partitions > 1 ? route.partition.map { [partitionParameter(partitions, isRequired: $0)] } : nil
+        let partition =
+            partitions > 1
+            ? route.partition.isNameRequired.map { [partitionParameter(partitions, isRequired: $0)] } : nil
         let parameters =
             route.path.variables.map { parameter($0, in: "path", isRequired: true) }
             + (isHead ? [] : route.query.map { parameter($0, in: "query", isRequired: false, of: route) })
@@ -66,7 +68,7 @@ enum OpenAPI {
             ("description", .string(route.access.words)), ("parameters", .array(parameters)),
         ]
         if let body = body(route) { members.append(("requestBody", body)) }
-        let isForNodes = route.path.text == Seed.path
+        let isForNodes = route.access.scheme == .node
         members.append(("security", isForNodes ? [["node": []]] : route.access.isOpen ? [] : [["bearer": []]]))
         members.append(("responses", .object(responses(route, partitions, isHead: isHead))))
         return .object(members)
@@ -109,7 +111,7 @@ enum OpenAPI {
 
     private static func body(_ route: Route) -> JSONValue? {
         func object(_ names: [String], isRequired: Bool) -> JSONValue {
-            let isForeign = route.path.text.hasPrefix("/compat/")
+            let isForeign = route.access.scheme == .novu
             let properties = names.map { ($0, isForeign ? .object([]) : OpenAPISchemas.schema(of: $0)) }
             let schema: JSONValue = .present([
                 ("type", "object"), ("properties", .object(properties)), ("additionalProperties", false),
@@ -172,7 +174,7 @@ enum OpenAPI {
     }
 
     private static func headers(_ route: Route, _ partitions: Int, _ names: [String]) -> JSONValue {
-        let isOfOne = partitions > 1 && (route.path.variables.contains("u") || route.partition != nil)
+        let isOfOne = partitions > 1 && (route.path.variables.contains("u") || route.partition.isNameRequired != nil)
         let usual =
             (isOfOne ? [OpenAPISchemas.partitionHeader.name] : []) + [
                 "Cache-Control", "X-Content-Type-Options", "X-Request-Id",
@@ -197,29 +199,12 @@ extension Access {
 }
 
 extension Route {
-    fileprivate var isArray: Bool {
-        manner == .feed || path.text.hasSuffix("/count") || path.text.hasSuffix("/trigger/bulk")
-    }
-
-    /// Whether it must say its partition, on a server with several; nil where that follows from the user, or all answer.
-    fileprivate var partition: Bool? {
-        guard !path.variables.contains("u") else { return nil }
-        if ["/v1/commands", "/v1/users", "/v1/topics/{t}/broadcasts", "/v1/admin/erasures"].contains(path.text) {
-            return false
-        }
-        if path.text == "/v1/admin/jobs/{id}" { return nil }
-        let isOfOneLog = [
-            "/v1/log", "/v1/tree-head", "/v1/checkpoint", "/v1/proofs/", "/v1/items/", "/v1/admin/", Seed.path,
-        ].contains { path.text.hasPrefix($0) }
-        return isOfOneLog ? true : nil
-    }
-
     fileprivate var answerHeaders: [String] {
         switch manner {
         case .command:
             // Lines have no head that could say what comes later.
             ["Traylog-Seq", "Idempotency-Replayed"] + (status == 201 ? ["Location"] : [])
-                + (path.text == "/v1/commands" ? ["X-Accel-Buffering"] : [])
+                + (body.isOfCommands ? ["X-Accel-Buffering"] : [])
         case .conditional: ["ETag", "X-Poll-Interval"]
         case .file: ["ETag", "Cross-Origin-Resource-Policy", "Access-Control-Allow-Origin"]
         case .feed:
@@ -228,29 +213,18 @@ extension Route {
                 "X-Accel-Buffering",
             ]
         case .plain:
-            if status == 202 {
-                ["Location"]
-            } else if path.text == Seed.path {
-                ["Traylog-Tree-Head"]
-            } else {
-                answers == "text/event-stream" ? ["X-Accel-Buffering"] : []
-            }
+            headers + (status == 202 ? ["Location"] : [])
+                + (answers == "text/event-stream" ? ["X-Accel-Buffering"] : [])
         }
     }
 
     /// The statuses of problems.
     fileprivate var failures: [Int] {
-        // Nodes have credentials of their own.
-        if path.text == Seed.path { return [400, 401, 404, 429, 500, 503] }
-        if manner == .file { return [400, 404, 503] }
-        guard !access.isOpen else { return access.isFree ? [400, 503] : [400, 429] }
-        var all = [400, 401, 403, 414, 429, 431, 500, 503]
-        let isReading = method == .get
-        if !isReading { all += [408, 413, 415, 507] }
-        // Items and events that are not there, are gone, or do not go with the command; moments below the floor or beyond
-        // the head.
-        let isPlain = ["/v1/tokens", "/v1/checkpoint", "/v1/admin/stats", "/metrics"].contains(path.text)
-        if !isPlain { all += [404, 410, 422] } else if path.text == "/v1/tokens" { all.append(422) }
+        if access.isFree { return [400] + (manner == .file ? [404] : []) + [503] }
+        var all = [400, 429] + refusals
+        if access.scheme == .node { all += [401, 500, 503] }
+        if !access.isOpen { all += [401, 403, 414, 431, 500, 503] }
+        if method != .get { all += [408, 413, 415, 507] }
         return all.sorted()
     }
 }

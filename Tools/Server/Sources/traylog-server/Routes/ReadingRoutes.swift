@@ -7,7 +7,10 @@ enum ReadingRoutes {
     static var all: [Route] { [tray, inbox, threads, item, users, snapshot] }
 
     private static var tray: Route {
-        Route(.get, "/v1/users/{u}/tray", "A user's tray", .reading, query: ["asOf"], manner: .conditional) { call in
+        Route(
+            .get, "/v1/users/{u}/tray", "A user's tray", .reading, origins: .allowed, query: ["asOf"],
+            manner: .conditional
+        ) { call in
             let moment = try call.asOf()
             return try await call.answer(call.etag(asOf: moment)) {
                 try await call.store.tray(of: call.user, asOf: moment).jsonBytes
@@ -17,7 +20,7 @@ enum ReadingRoutes {
 
     private static var inbox: Route {
         Route(
-            .get, "/v1/users/{u}/inbox", "A page of a user's inbox", .reading,
+            .get, "/v1/users/{u}/inbox", "A page of a user's inbox", .reading, origins: .allowed,
             query: [
                 "asOf", "limit", "cursor", "unread", "unseen", "thread", "unthreaded", "category", "view",
                 "includeSilent",
@@ -49,7 +52,8 @@ enum ReadingRoutes {
 
     private static var threads: Route {
         Route(
-            .get, "/v1/users/{u}/threads", "A page of a user's threads", .reading, query: ["asOf", "limit", "cursor"],
+            .get, "/v1/users/{u}/threads", "A page of a user's threads", .reading, origins: .allowed,
+            query: ["asOf", "limit", "cursor"],
             manner: .conditional
         ) { call in
             let (limit, cursor, moment) = (try call.limit(), try call.cursor(), try call.asOf())
@@ -60,7 +64,7 @@ enum ReadingRoutes {
     }
 
     private static var item: Route {
-        Route(.get, "/v1/users/{u}/items/{item}", "One item", .reading, query: ["asOf"]) { call in
+        Route(.get, "/v1/users/{u}/items/{item}", "One item", .reading, origins: .allowed, query: ["asOf"]) { call in
             let item = try await call.store.item(call.item(), of: call.user, asOf: call.asOf())
             guard !item.isGone else { throw Refusal.itemGone(item.seq) }
             return .json(item.bytesWithDeleted, headers: [.cacheControl: "private, no-cache"])
@@ -68,7 +72,10 @@ enum ReadingRoutes {
     }
 
     private static var users: Route {
-        Route(.get, "/v1/users", "Users and their trays", .key(.users), query: ["prefix", "cursor", "limit"]) { call in
+        Route(
+            .get, "/v1/users", "Users and their trays", .key(.users), origins: .allowed,
+            query: ["prefix", "cursor", "limit"], partition: .all { try await $0.users($1) }
+        ) { call in
             let limit = try call.limit()
             var after: String?
             if let cursor = call.query["cursor"] {
@@ -89,7 +96,7 @@ enum ReadingRoutes {
 
     private static var snapshot: Route {
         Route(
-            .get, "/v1/users/{u}/snapshot", "A user's tray, to go on from elsewhere", .reading,
+            .get, "/v1/users/{u}/snapshot", "A user's tray, to go on from elsewhere", .reading, origins: .allowed,
             query: ["asOf", "cursor"], answers: "application/x-ndjson"
         ) { call in
             var cursor: SnapshotCursor?

@@ -8,7 +8,9 @@ enum TokenRoutes {
 
     static var all: [Route] {
         [
-            Route(.get, "/v1/users/me", "Whose the token is", .anybody) { call in
+            Route(
+                .get, "/v1/users/me", "Whose the token is", .anybody, origins: .allowed, partition: .any, refusals: []
+            ) { call in
                 guard case .user(let user, let scopes)? = call.caller else {
                     throw Problem.forbidden(
                         "missingScope", "a server key is nobody's: name the user in the path instead of 'me'")
@@ -21,8 +23,9 @@ enum TokenRoutes {
                 ])
             },
             Route(
-                .post, "/v1/tokens", "Make a token for a user", .key(.users), body: .object(["user", "ttl", "scope"]),
-                required: ["user"]
+                .post, "/v1/tokens", "Make a token for a user", .key(.users), origins: .allowed,
+                body: .object(["user", "ttl", "scope"]),
+                required: ["user"], partition: .any, node: .each, refusals: [422]
             ) { call in
                 let members = try await call.members(["user", "ttl", "scope"])
                 guard let user = members["user"]?.string else { throw Problem.invalid("user", "must be a string") }

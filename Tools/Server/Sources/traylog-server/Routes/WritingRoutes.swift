@@ -17,7 +17,8 @@ enum WritingRoutes {
         [
             Route(
                 .post, "/v1/users/{u}/notifications", "Notify a user",
-                Access(key: .publish, user: .publish, isAnyUser: true), body: .object(common + content), status: 201
+                Access(key: .publish, user: .publish, isAnyUser: true), origins: .allowed,
+                body: .object(common + content), status: 201
             ) { call in
                 let command = try await call.command("notify", user: call.user, needsBody: true)
                 return try await call.perform(command, created: .created) { seq in
@@ -25,8 +26,9 @@ enum WritingRoutes {
                 }
             },
             Route(
-                .post, "/v1/topics/{t}/broadcasts", "Broadcast to a topic", .key(.publish),
-                body: .object(common + content.filter { $0 != "collapseKey" }), status: 201
+                .post, "/v1/topics/{t}/broadcasts", "Broadcast to a topic", .key(.publish), origins: .allowed,
+                body: .object(common + content.filter { $0 != "collapseKey" }),
+                partition: .all { try await $0.broadcast($1) }, status: 201
             ) { call in
                 let topic = call.segment("t")
                 let command = try await call.command("broadcast", user: nil, topic: topic, needsBody: true)
@@ -34,21 +36,31 @@ enum WritingRoutes {
                 return try await call.perform(command, created: .created) { "/v1/items/\($0)\(query)" }
             },
             Route(
-                .patch, "/v1/users/{u}/items/{item}", "Edit an item", .key(.publish), body: .object(common + editable)
+                .patch, "/v1/users/{u}/items/{item}", "Edit an item", .key(.publish), origins: .allowed,
+                body: .object(common + editable)
             ) { call in
                 try await call.perform(
                     call.command("edit", user: call.user, item: call.item(), needsBody: true))
             },
-            Route(.delete, "/v1/users/{u}/items/{item}", "Take an item back", .key(.publish), body: .fields(common)) {
+            Route(
+                .delete, "/v1/users/{u}/items/{item}", "Take an item back", .key(.publish), origins: .allowed,
+                body: .fields(common)
+            ) {
                 call in
                 try await call.perform(
                     call.command("retract", user: call.user, item: call.item()))
             },
-            Route(.patch, "/v1/items/{seq}", "Edit a broadcast", .key(.publish), body: .object(common + editable)) {
+            Route(
+                .patch, "/v1/items/{seq}", "Edit a broadcast", .key(.publish), origins: .allowed,
+                body: .object(common + editable), partition: .named
+            ) {
                 call in
                 try await call.perform(call.command("edit", user: nil, item: .seq(Seq(call.seq())), needsBody: true))
             },
-            Route(.delete, "/v1/items/{seq}", "Take a broadcast back", .key(.publish), body: .fields(common)) { call in
+            Route(
+                .delete, "/v1/items/{seq}", "Take a broadcast back", .key(.publish), origins: .allowed,
+                body: .fields(common), partition: .named
+            ) { call in
                 try await call.perform(call.command("retract", user: nil, item: .seq(Seq(call.seq()))))
             },
         ]
@@ -57,20 +69,24 @@ enum WritingRoutes {
     /// What a user does with the own tray.
     private static var own: [Route] {
         [
-            Route(.post, "/v1/users/{u}/seen", "See the tray", .writing, body: .fields(common + ["upTo"])) { call in
+            Route(
+                .post, "/v1/users/{u}/seen", "See the tray", .writing, origins: .allowed,
+                body: .fields(common + ["upTo"])
+            ) { call in
                 let command = try await call.command("seeTray", user: call.user)
                 if case .seeTray(nil) = command.action { try await call.checkMayMarkUnshown() }
                 return try await call.perform(command, withTray: true)
             },
             Route(
-                .post, "/v1/users/{u}/marks", "Mark items", .writing, body: .object(common + ["as", "items"]),
+                .post, "/v1/users/{u}/marks", "Mark items", .writing, origins: .allowed,
+                body: .object(common + ["as", "items"]),
                 required: ["as", "items"]
             ) {
                 call in
                 try await call.perform(call.command("mark", user: call.user), withTray: true)
             },
             Route(
-                .post, "/v1/users/{u}/marks/all", "Mark all items that match", .writing,
+                .post, "/v1/users/{u}/marks/all", "Mark all items that match", .writing, origins: .allowed,
                 body: .object(common + ["as", "thread", "category", "upTo"]), required: ["as"]
             ) { call in
                 let command = try await call.command("markAll", user: call.user)
@@ -80,19 +96,23 @@ enum WritingRoutes {
                 return try await call.perform(command, withTray: true)
             },
             Route(
-                .put, "/v1/users/{u}/items/{item}/snooze", "Snooze an item", .writing,
+                .put, "/v1/users/{u}/items/{item}/snooze", "Snooze an item", .writing, origins: .allowed,
                 body: .object(common + ["until"]), required: ["until"]
             ) { call in
                 let command = try await call.command("snooze", user: call.user, item: call.item())
                 return try await call.perform(command, withTray: true)
             },
-            Route(.delete, "/v1/users/{u}/items/{item}/snooze", "Wake an item", .writing, body: .fields(common)) {
+            Route(
+                .delete, "/v1/users/{u}/items/{item}/snooze", "Wake an item", .writing, origins: .allowed,
+                body: .fields(common)
+            ) {
                 call in
                 let command = try await call.command("wake", user: call.user, item: call.item())
                 return try await call.perform(command, withTray: true)
             },
             Route(
-                .post, "/v1/users/{u}/undo", "Undo a mark", .writing, body: .object(common + ["event"]),
+                .post, "/v1/users/{u}/undo", "Undo a mark", .writing, origins: .allowed,
+                body: .object(common + ["event"]),
                 required: ["event"]
             ) { call in
                 try await call.perform(call.command("undo", user: call.user), withTray: true)
@@ -102,8 +122,10 @@ enum WritingRoutes {
 
     private static func mutes(_ path: String, _ member: String) -> [Route] {
         [(HTTPRequest.Method.put, "mute", "Mute"), (.delete, "unmute", "Unmute")].map { method, kind, title in
-            Route(method, "/v1/users/{u}/mutes/\(path)/{name}", "\(title) a \(member)", .writing, body: .fields(common))
-            { call in
+            Route(
+                method, "/v1/users/{u}/mutes/\(path)/{name}", "\(title) a \(member)", .writing, origins: .allowed,
+                body: .fields(common)
+            ) { call in
                 let name = call.segment("name")
                 let command = try await call.command(
                     kind, user: call.user, thread: member == "thread" ? name : nil,
@@ -116,15 +138,19 @@ enum WritingRoutes {
     private static var topics: [Route] {
         [
             Route(
-                .put, "/v1/users/{u}/subscriptions/{topic}", "Subscribe to a topic", .key(.users), body: .fields(common)
+                .put, "/v1/users/{u}/subscriptions/{topic}", "Subscribe to a topic", .key(.users), origins: .allowed,
+                body: .fields(common)
             ) { call in
                 try await call.perform(subscription("subscribe", call), withTray: true)
             },
-            Route(.delete, "/v1/users/{u}/subscriptions/{topic}", "Leave a topic", .key(.users), body: .fields(common))
-            { call in
+            Route(
+                .delete, "/v1/users/{u}/subscriptions/{topic}", "Leave a topic", .key(.users), origins: .allowed,
+                body: .fields(common)
+            ) { call in
                 try await call.perform(subscription("unsubscribe", call), withTray: true)
             },
-            Route(.get, "/v1/users/{u}/subscriptions", "The topics of a user", .key(.users)) { call in
+            Route(.get, "/v1/users/{u}/subscriptions", "The topics of a user", .key(.users), origins: .allowed) {
+                call in
                 let snapshot = try await call.store.snapshot(of: call.user, limit: 1, contents: 0)
                 let topics = snapshot.topics.filter { $0.until == nil }.map { topic -> JSONValue in
                     ["topic": .string(topic.topic), "from": .int(topic.from.rawValue)]
