@@ -105,7 +105,9 @@ final class Console: Sendable {
         if !route.access.isOpen {
             guard let session = visit.session else {
                 if visit.request.method == .get { return .seeOther(visit.signInAddress) }
-                throw Problem(.unauthorized, "Signed out", "the session is over: sign in, and send the form again")
+                throw Problem(
+                    .unauthorized, "Signed out", "the session is over: sign in, and send the form again",
+                    error: "tokenMissing")
             }
             try route.access.check(session.caller, user: nil)
         }
@@ -118,7 +120,7 @@ final class Console: Sendable {
             throw Problem(.methodNotAllowed, "Method not allowed", "this path is only read")
         }
         guard visit.session != nil else {
-            throw Problem(.unauthorized, "Signed out", "the session is over: sign in again")
+            throw Problem(.unauthorized, "Signed out", "the session is over: sign in again", error: "tokenMissing")
         }
         let target = "/v1/" + path + (query.map { "?" + $0 } ?? "")
         return try await visit.ask(.get, target, headers: visit.request.headers)
