@@ -9,8 +9,9 @@ enum ClusterRoutes {
     static var all: [Route] {
         [
             Route(
-                .get, Seed.path, "A copy of the store, for a node that begins", .node, origins: .allowed,
-                partition: .named, answers: "application/octet-stream", headers: ["Traylog-Tree-Head"], refusals: [404]
+                .get, Seed.path, as: "copyStore", "A copy of the store, for a node that begins", .node, origins: .allowed,
+                partition: .named, answers: .text("application/octet-stream"), headers: ["Traylog-Tree-Head"],
+                refusals: [404]
             ) { call in
                 let now = Timestamp.now.milliseconds / 1_000
                 guard let pass = call.service.pass,

@@ -30,7 +30,7 @@ final class Console: Sendable {
         pages = try Pages()
         let all = ConsolePage.all
         routes = RouteTable(all.map(\.route))
-        byName = Dictionary(all.map { ($0.route.name, $0) }) { first, _ in first }
+        byName = Dictionary(all.map { ($0.route.pageName, $0) }) { first, _ in first }
     }
 
     /// Whether a request is below `/console`.
@@ -100,7 +100,7 @@ final class Console: Sendable {
             return .seeOther(visit.site + path.dropFirst(Self.root.count).dropLast())
         }
         let (route, values) = try routes.find(visit.request.method, path: path)
-        guard let page = byName[route.name] else { throw Problem(.notFound, "Not found", "there is no such page") }
+        guard let page = byName[route.pageName] else { throw Problem(.notFound, "Not found", "there is no such page") }
         let fields = try route.parse(query: query)
         if !route.access.isOpen {
             guard let session = visit.session else {

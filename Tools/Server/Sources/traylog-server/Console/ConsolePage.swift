@@ -12,7 +12,8 @@ struct ConsolePage: Sendable {
         _ show: @escaping @Sendable (Visit) async throws -> Response
     ) {
         route = Route(
-            method, Console.root + path, "", scope, origins: .own, query: query, partition: .any, answers: "text/html"
+            method, Console.root + path, as: "", "", scope, origins: .own, query: query, partition: .any,
+            answers: .text("text/html")
         ) { _ in
             throw Problem(.notFound, "Not found", "there is no such page")
         }
@@ -26,5 +27,6 @@ struct ConsolePage: Sendable {
 }
 
 extension Route {
-    var name: String { "\(method) \(path.text)" }
+    /// Tells the pages apart.
+    var pageName: String { "\(method) \(path.text)" }
 }

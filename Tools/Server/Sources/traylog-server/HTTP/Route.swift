@@ -73,8 +73,35 @@ final class Route: Sendable {
         case each
     }
 
+    /// What it answers, if it does what was asked.
+    enum Answer: Sendable {
+        case none
+        case json(Schema)
+        /// A JSON array.
+        case array(Schema)
+        /// A JSON object a line.
+        case lines(Schema)
+        /// Server-sent events.
+        case events
+        /// Anything else, of a media type.
+        case text(String)
+
+        /// Nil without a body.
+        var mediaType: String? {
+            switch self {
+            case .none: nil
+            case .json, .array: "application/json"
+            case .lines: CommandRoutes.lines
+            case .events: "text/event-stream"
+            case .text(let type): type
+            }
+        }
+    }
+
     let method: HTTPRequest.Method
     let path: PathTemplate
+    /// Its name in the description, and so in generated clients.
+    let name: String
     let summary: String
     let access: Access
     let query: [String]
@@ -88,10 +115,7 @@ final class Route: Sendable {
     /// Whether a node whose log has diverged from that of record answers it, too.
     let answersDiverged: Bool
     let status: Int
-    /// The content type of the answer; nil for none.
-    let answers: String?
-    /// Whether the answer is a JSON array.
-    let isArray: Bool
+    let answers: Answer
     /// Headers of its answer that ``manner`` and ``status`` do not bring along.
     let headers: [String]
     /// The statuses of its own problems; credentials, limits and transport add theirs.
@@ -107,6 +131,9 @@ final class Route: Sendable {
         }
     }
 
+    /// Whether it always answers with server-sent events.
+    var isLive: Bool { if case .events = answers { true } else { false } }
+
     /// The headers that a request may have, beside its credentials.
     var requestHeaders: [String] {
         var names: [String] = []
@@ -117,26 +144,29 @@ final class Route: Sendable {
         if manner == .conditional || manner == .feed || manner == .file { names.append("If-None-Match") }
         if manner == .feed { names.append("Prefer") }
         if method == .get { names.append("Traylog-Min-Seq") }
-        if answers == "text/event-stream" { names.append("Last-Event-ID") }
+        if isLive { names.append("Last-Event-ID") }
         return names
     }
 
     /// - Parameters:
+    ///   - name: in lower camel case; of no other route.
     ///   - partition: must be given unless a user in the path decides.
     ///   - node: by default ``Node/each`` for a GET, and ``Node/owner`` for anything else.
     ///   - answersDiverged: by default of operators' routes, and of those that need no credentials.
     ///   - refusals: by default of items and events that are not there, are gone, or do not go with the command, and of
     ///     moments below the floor or beyond the head.
     init(
-        _ method: HTTPRequest.Method, _ path: String, _ summary: String, _ access: Access, origins: Origins,
+        _ method: HTTPRequest.Method, _ path: String, as name: String, _ summary: String, _ access: Access,
+        origins: Origins,
         query: [String] = [], body: Body = .none, required: [String] = [], manner: Manner = .plain,
         partition: Partitioning? = nil, node: Node? = nil, answersDiverged: Bool? = nil, status: Int = 200,
-        answers: String? = "application/json", isArray: Bool = false, headers: [String] = [],
+        answers: Answer, headers: [String] = [],
         refusals: [Int] = [404, 410, 422],
         _ handler: nonisolated(nonsending) @escaping @Sendable (Call) async throws -> Response
     ) {
         self.method = method
         self.path = PathTemplate(path)
+        self.name = name
         self.summary = summary
         self.access = access
         self.query = query
@@ -155,7 +185,7 @@ final class Route: Sendable {
         self.answersDiverged = answersDiverged ?? (access.isOpen || access.key == .admin || access.key == .metrics)
         self.status = status
         self.answers = answers
-        (self.isArray, self.headers, self.refusals) = (isArray, headers, refusals)
+        (self.headers, self.refusals) = (headers, refusals)
         self.handler = handler
     }
 }

@@ -8,14 +8,20 @@ enum NovuSubscribers {
 
     static var all: [Route] { [list, count, delete] + marks + bulk }
 
+    /// `read-archive` as `ReadArchive`.
+    private static func words(_ name: String) -> String {
+        name.split(separator: "-").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+    }
+
     private static var list: Route {
         Route(
-            .get, path, "Novu: a subscriber's notifications", .novu(.users), origins: .allowed,
+            .get, path, as: "novuListNotifications", "Novu: a subscriber's notifications", .novu(.users),
+            origins: .allowed,
             query: [
                 "limit", "after", "offset", "read", "archived", "snoozed", "seen", "data", "severity", "tags",
                 "createdGte",
                 "createdLte", "contextKeys",
-            ]
+            ], answers: .json(.novuNotifications)
         ) { call in
             for name in ["data", "contextKeys"] where call.query[name] != nil { throw NovuTriggers.unsupported(name) }
             let filter = try NovuFilter(call)
@@ -45,8 +51,8 @@ enum NovuSubscribers {
 
     private static var count: Route {
         Route(
-            .get, "\(path)/count", "Novu: how many notifications", .novu(.users), origins: .allowed, query: ["filters"],
-            isArray: true
+            .get, "\(path)/count", as: "novuCountNotifications", "Novu: how many notifications", .novu(.users),
+            origins: .allowed, query: ["filters"], answers: .array(.novuCount)
         ) { call in
             let filters =
                 try call.query["filters"].map { try JSONParser.value(Array($0.utf8)).array ?? [] } ?? [.object([])]
@@ -69,8 +75,8 @@ enum NovuSubscribers {
 
     private static var delete: Route {
         Route(
-            .delete, "\(path)/{item}", "Novu: delete a notification", .novu(.users), origins: .allowed, status: 204,
-            answers: nil
+            .delete, "\(path)/{item}", as: "novuDeleteNotification", "Novu: delete a notification", .novu(.users),
+            origins: .allowed, status: 204, answers: .none
         ) {
             call in
             _ = try await call.store.perform(Command(user: call.user, .mark(.deleted, [call.item()])))
@@ -101,8 +107,9 @@ enum NovuSubscribers {
         _ action: @escaping @Sendable (JSONValue, ItemReference) throws -> Command.Action
     ) -> Route {
         Route(
-            .patch, "\(path)/{item}/\(name)", "Novu: \(name) a notification", .novu(.users), origins: .allowed,
-            body: .object(members)
+            .patch, "\(path)/{item}/\(name)", as: "novu\(words(name))Notification", "Novu: \(name) a notification",
+            .novu(.users), origins: .allowed,
+            body: .object(members), answers: .json(.novuNotification)
         ) { call in
             let item = try call.item()
             let action = try action(try await call.members(Set(members)), item)
@@ -147,9 +154,9 @@ enum NovuSubscribers {
         _ name: String, _ members: [String], _ body: @escaping @Sendable (Call, JSONValue) async throws -> Void
     ) -> Route {
         Route(
-            .post, "\(path)/\(name)", "Novu: \(name) notifications", .novu(.users), origins: .allowed,
-            body: .object(members), status: 204,
-            answers: nil
+            .post, "\(path)/\(name)", as: "novu\(words(name))All", "Novu: \(name) notifications", .novu(.users),
+            origins: .allowed,
+            body: .object(members), status: 204, answers: .none
         ) { call in
             let given = try await call.members(Set(members))
             for name in ["data", "contextKeys"] where given[name] != nil { throw NovuTriggers.unsupported(name) }

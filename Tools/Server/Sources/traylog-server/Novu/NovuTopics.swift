@@ -15,8 +15,9 @@ enum NovuTopics {
 
     private static var list: Route {
         Route(
-            .get, path, "Novu: topics", .novu(.users), origins: .allowed, query: pageFields + ["key", "name"],
-            partition: ofAll
+            .get, path, as: "novuListTopics", "Novu: topics", .novu(.users), origins: .allowed,
+            query: pageFields + ["key", "name"],
+            partition: ofAll, answers: .json(.novuTopics)
         ) { call in
             if call.query["name"] != nil { throw NovuTriggers.unsupported("names of topics") }
             let key = call.query["key"]
@@ -27,8 +28,9 @@ enum NovuTopics {
 
     private static var create: Route {
         Route(
-            .post, path, "Novu: a topic", .novu(.publish), origins: .allowed, query: ["failIfExists"],
-            body: .object(["key", "name"]), partition: ofAll
+            .post, path, as: "novuCreateTopic", "Novu: a topic", .novu(.publish), origins: .allowed,
+            query: ["failIfExists"],
+            body: .object(["key", "name"]), partition: ofAll, answers: .json(.novuTopic)
         ) {
             call in
             guard let key = try await call.members(["key", "name"])["key"]?.string else {
@@ -43,15 +45,19 @@ enum NovuTopics {
     }
 
     private static var find: Route {
-        Route(.get, "\(path)/{topic}", "Novu: a topic", .novu(.users), origins: .allowed, partition: ofAll) {
+        Route(
+            .get, "\(path)/{topic}", as: "novuGetTopic", "Novu: a topic", .novu(.users), origins: .allowed,
+            partition: ofAll, answers: .json(.novuTopic)
+        ) {
             .json(topic($0.segment("topic")))
         }
     }
 
     private static var delete: Route {
         Route(
-            .delete, "\(path)/{topic}", "Novu: everybody leaves a topic", .novu(.users), origins: .allowed,
-            partition: .all { try await $0.leaveTopic($1) }
+            .delete, "\(path)/{topic}", as: "novuDeleteTopic", "Novu: everybody leaves a topic", .novu(.users),
+            origins: .allowed,
+            partition: .all { try await $0.leaveTopic($1) }, answers: .json(.novuAcknowledged)
         ) { call in
             let name = call.segment("topic")
             let users = try await call.service.topics.subscriptions(to: name).map(\.user)
@@ -62,8 +68,9 @@ enum NovuTopics {
 
     private static var subscriptions: Route {
         Route(
-            .get, "\(path)/{topic}/subscriptions", "Novu: who is subscribed", .novu(.users), origins: .allowed,
-            query: pageFields + ["subscriberId"], partition: ofAll
+            .get, "\(path)/{topic}/subscriptions", as: "novuListSubscriptions", "Novu: who is subscribed",
+            .novu(.users), origins: .allowed,
+            query: pageFields + ["subscriberId"], partition: ofAll, answers: .json(.novuSubscriptions)
         ) { call in
             let user = call.query["subscriberId"]
             let all = try await call.topics.subscriptions(to: call.segment("topic"))
@@ -74,9 +81,10 @@ enum NovuTopics {
 
     private static var ofSubscriber: Route {
         Route(
-            .get, "/compat/novu/v2/subscribers/{u}/subscriptions", "Novu: a subscriber's topics", .novu(.users),
+            .get, "/compat/novu/v2/subscribers/{u}/subscriptions", as: "novuListTopicsOfSubscriber",
+            "Novu: a subscriber's topics", .novu(.users),
             origins: .allowed,
-            query: pageFields + ["key"]
+            query: pageFields + ["key"], answers: .json(.novuSubscriptions)
         ) { call in
             let key = call.query["key"]
             let all = try await call.service.topics.subscriptions(of: call.user)
@@ -87,8 +95,9 @@ enum NovuTopics {
 
     private static var subscription: Route {
         Route(
-            .get, "\(path)/{topic}/subscriptions/{identifier}", "Novu: a subscription", .novu(.users),
-            origins: .allowed, partition: ofAll
+            .get, "\(path)/{topic}/subscriptions/{identifier}", as: "novuGetSubscription", "Novu: a subscription",
+            .novu(.users),
+            origins: .allowed, partition: ofAll, answers: .json(.novuSubscription)
         ) { call in
             let identifier = call.segment("identifier")
             let all = try await call.topics.subscriptions(to: call.segment("topic"))
@@ -101,8 +110,9 @@ enum NovuTopics {
 
     private static var check: Route {
         Route(
-            .get, "/compat/novu/v1/topics/{topic}/subscribers/{u}", "Novu: whether somebody is subscribed",
-            .novu(.users), origins: .allowed
+            .get, "/compat/novu/v1/topics/{topic}/subscribers/{u}", as: "novuCheckSubscriber",
+            "Novu: whether somebody is subscribed",
+            .novu(.users), origins: .allowed, answers: .json(.novuTopicSubscriber)
         ) { call in
             let (name, user) = (call.segment("topic"), call.user)
             let all = try await call.service.topics.subscriptions(to: name)
@@ -131,8 +141,9 @@ enum NovuTopics {
     ) -> Route {
         let members = ["subscriberIds", "subscriptions"] + members
         return Route(
-            method, "\(path)/{topic}/subscriptions", summary, .novu(.users), origins: .allowed, body: .object(members),
-            partition: .all { try await $0.subscriptions($1) }, status: status
+            method, "\(path)/{topic}/subscriptions", as: method == .post ? "novuSubscribe" : "novuUnsubscribe", summary,
+            .novu(.users), origins: .allowed, body: .object(members),
+            partition: .all { try await $0.subscriptions($1) }, status: status, answers: .json(.novuSubscriptionResults)
         ) { call in
             let body = try await call.members(Set(members))
             for name in ["context", "preferences"] {

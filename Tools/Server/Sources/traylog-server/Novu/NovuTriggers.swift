@@ -16,24 +16,26 @@ enum NovuTriggers {
     static var all: [Route] {
         [
             Route(
-                .post, path, "Novu: notify", .novu(.publish), origins: .allowed, body: .object(members),
+                .post, path, as: "novuTrigger", "Novu: notify", .novu(.publish), origins: .allowed,
+                body: .object(members),
                 partition: .all { try await $0.trigger($1) },
-                status: 201
+                status: 201, answers: .json(.novuTriggered)
             ) { call in
                 let trigger = try Trigger(await JSONParser.value(call.body()), key: call.idempotencyKey())
                 return .json(try await perform([trigger], call)[0], .created)
             },
             Route(
-                .post, "\(path)/bulk", "Novu: notify many", .novu(.publish), origins: .allowed,
+                .post, "\(path)/bulk", as: "novuTriggerBulk", "Novu: notify many", .novu(.publish), origins: .allowed,
                 body: .object(["events"]), partition: .all { try await $0.triggers($1) },
-                status: 201, isArray: true
+                status: 201, answers: .array(.novuTriggered)
             ) { call in
                 .json(.array(try await perform(triggers(call), call)), .created)
             },
             Route(
-                .post, "\(path)/broadcast", "Novu: notify everybody", .novu(.publish), origins: .allowed,
+                .post, "\(path)/broadcast", as: "novuTriggerBroadcast", "Novu: notify everybody", .novu(.publish),
+                origins: .allowed,
                 body: .object(members.filter { $0 != "to" }),
-                partition: .all { try await $0.triggerForAll($1) }, status: 201
+                partition: .all { try await $0.triggerForAll($1) }, status: 201, answers: .json(.novuTriggered)
             ) { call in
                 let trigger = try Trigger(
                     await JSONParser.value(call.body()), key: call.idempotencyKey(), isForAll: true)

@@ -143,8 +143,9 @@ enum AdminRoutes {
 
     private static var job: Route {
         Route(
-            .get, "/v1/admin/jobs/{id}", "How a job stands", .key(.admin), origins: .own,
-            partition: .split(isNameable: false) { partitions, call, _ in try await partitions.job(call) }
+            .get, "/v1/admin/jobs/{id}", as: "getJob", "How a job stands", .key(.admin), origins: .own,
+            partition: .split(isNameable: false) { partitions, call, _ in try await partitions.job(call) },
+            answers: .json(.job)
         ) { call in
             guard let job = call.service.jobs.find(call.segment("id")) else {
                 if let answer = await call.answerOfAnotherNode() { return answer }
@@ -156,8 +157,10 @@ enum AdminRoutes {
     }
 
     private static var stats: Route {
-        Route(.get, "/v1/admin/stats", "Sizes and counts", .key(.admin), origins: .own, partition: .named, refusals: [])
-        { call in
+        Route(
+            .get, "/v1/admin/stats", as: "getStatistics", "Sizes and counts", .key(.admin), origins: .own,
+            partition: .named, answers: .json(.statistics), refusals: []
+        ) { call in
             .json(try await call.store.statistics().jsonBytes)
         }
     }
@@ -173,9 +176,10 @@ enum AdminRoutes {
             -> @Sendable (Service, Jobs.Handle) async throws -> JSONValue
     ) -> Route {
         Route(
-            .post, "/v1/admin/\(name)", summary, .key(.admin), origins: .own, body: .fields(members),
+            .post, "/v1/admin/\(name)", as: "start\(name.prefix(1).uppercased())\(name.dropFirst())", summary,
+            .key(.admin), origins: .own, body: .fields(members),
             required: required, partition: partition, node: node,
-            status: 202
+            status: 202, answers: .json(.jobStarted)
         ) { call in
             let work = try await prepare(try await call.members(Set(members)), call)
             let id = call.service.jobs.start(name, by: call.callerName) { [service = call.service] job in

@@ -9,9 +9,10 @@ enum CommandRoutes {
     static var all: [Route] {
         [
             Route(
-                .post, "/v1/commands", "Perform many commands", .key(.publish), origins: .allowed, query: ["atomic"],
+                .post, "/v1/commands", as: "performCommands", "Perform many commands", .key(.publish),
+                origins: .allowed, query: ["atomic"],
                 body: .commands,
-                partition: .split(isNameable: true) { try await $0.commands($1, $2) }
+                partition: .split(isNameable: true) { try await $0.commands($1, $2) }, answers: .json(.commandResults)
             ) { call in
                 try call.checkContentType(["application/json", lines])
                 if try call.contentType == lines { return try await stream(call, StoreLines(store: call.store)) }

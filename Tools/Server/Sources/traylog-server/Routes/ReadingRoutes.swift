@@ -8,8 +8,8 @@ enum ReadingRoutes {
 
     private static var tray: Route {
         Route(
-            .get, "/v1/users/{u}/tray", "A user's tray", .reading, origins: .allowed, query: ["asOf"],
-            manner: .conditional
+            .get, "/v1/users/{u}/tray", as: "getTray", "A user's tray", .reading, origins: .allowed, query: ["asOf"],
+            manner: .conditional, answers: .json(.tray)
         ) { call in
             let moment = try call.asOf()
             return try await call.answer(call.etag(asOf: moment)) {
@@ -20,12 +20,12 @@ enum ReadingRoutes {
 
     private static var inbox: Route {
         Route(
-            .get, "/v1/users/{u}/inbox", "A page of a user's inbox", .reading, origins: .allowed,
+            .get, "/v1/users/{u}/inbox", as: "getInbox", "A page of a user's inbox", .reading, origins: .allowed,
             query: [
                 "asOf", "limit", "cursor", "unread", "unseen", "thread", "unthreaded", "category", "view",
                 "includeSilent",
                 "with",
-            ], manner: .conditional
+            ], manner: .conditional, answers: .json(.inboxPage)
         ) { call in
             let query = try call.inboxQuery()
             let moment = try call.asOf()
@@ -52,9 +52,9 @@ enum ReadingRoutes {
 
     private static var threads: Route {
         Route(
-            .get, "/v1/users/{u}/threads", "A page of a user's threads", .reading, origins: .allowed,
+            .get, "/v1/users/{u}/threads", as: "getThreads", "A page of a user's threads", .reading, origins: .allowed,
             query: ["asOf", "limit", "cursor"],
-            manner: .conditional
+            manner: .conditional, answers: .json(.threadsPage)
         ) { call in
             let (limit, cursor, moment) = (try call.limit(), try call.cursor(), try call.asOf())
             return try await call.answer(call.etag(asOf: moment)) {
@@ -64,7 +64,10 @@ enum ReadingRoutes {
     }
 
     private static var item: Route {
-        Route(.get, "/v1/users/{u}/items/{item}", "One item", .reading, origins: .allowed, query: ["asOf"]) { call in
+        Route(
+            .get, "/v1/users/{u}/items/{item}", as: "getItem", "One item", .reading, origins: .allowed, query: ["asOf"],
+            answers: .json(.item)
+        ) { call in
             let item = try await call.store.item(call.item(), of: call.user, asOf: call.asOf())
             guard !item.isGone else { throw Refusal.itemGone(item.seq) }
             return .json(item.bytesWithDeleted, headers: [.cacheControl: "private, no-cache"])
@@ -73,8 +76,8 @@ enum ReadingRoutes {
 
     private static var users: Route {
         Route(
-            .get, "/v1/users", "Users and their trays", .key(.users), origins: .allowed,
-            query: ["prefix", "cursor", "limit"], partition: .all { try await $0.users($1) }
+            .get, "/v1/users", as: "listUsers", "Users and their trays", .key(.users), origins: .allowed,
+            query: ["prefix", "cursor", "limit"], partition: .all { try await $0.users($1) }, answers: .json(.usersPage)
         ) { call in
             let limit = try call.limit()
             var after: String?
@@ -96,8 +99,9 @@ enum ReadingRoutes {
 
     private static var snapshot: Route {
         Route(
-            .get, "/v1/users/{u}/snapshot", "A user's tray, to go on from elsewhere", .reading, origins: .allowed,
-            query: ["asOf", "cursor"], answers: "application/x-ndjson"
+            .get, "/v1/users/{u}/snapshot", as: "getSnapshot", "A user's tray, to go on from elsewhere", .reading,
+            origins: .allowed,
+            query: ["asOf", "cursor"], answers: .lines(.snapshotLine)
         ) { call in
             var cursor: SnapshotCursor?
             if let text = call.query["cursor"] {

@@ -9,7 +9,8 @@ enum TokenRoutes {
     static var all: [Route] {
         [
             Route(
-                .get, "/v1/users/me", "Whose the token is", .anybody, origins: .allowed, partition: .any, refusals: []
+                .get, "/v1/users/me", as: "getIdentity", "Whose the token is", .anybody, origins: .allowed,
+                partition: .any, answers: .json(.identity), refusals: []
             ) { call in
                 guard case .user(let user, let scopes)? = call.caller else {
                     throw Problem.forbidden(
@@ -23,9 +24,9 @@ enum TokenRoutes {
                 ])
             },
             Route(
-                .post, "/v1/tokens", "Make a token for a user", .key(.users), origins: .allowed,
+                .post, "/v1/tokens", as: "makeToken", "Make a token for a user", .key(.users), origins: .allowed,
                 body: .object(["user", "ttl", "scope"]),
-                required: ["user"], partition: .any, node: .each, refusals: [422]
+                required: ["user"], partition: .any, node: .each, answers: .json(.token), refusals: [422]
             ) { call in
                 let members = try await call.members(["user", "ttl", "scope"])
                 guard let user = members["user"]?.string else { throw Problem.invalid("user", "must be a string") }
