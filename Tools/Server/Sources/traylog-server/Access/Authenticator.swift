@@ -70,7 +70,7 @@ final class Authenticator: Sendable {
 
     /// Who presents a key; nil for one that is not known.
     func caller(presentingKey key: String) -> (caller: Caller, credential: Credential)? {
-        keys.withLock { $0.find(key) }.map { id, key in (.key(id: id, scopes: key.scopes), .key(id: id, key)) }
+        keys.withLock { $0.find(key) }.map { id, key in (.key(id: id, key), .key(id: id, key)) }
     }
 
     /// Who sends a request with such a header `Authorization`.

@@ -12,22 +12,25 @@ enum TokenScope: String, CaseIterable, Sendable {
 
 /// Who sends a request.
 enum Caller: Sendable {
-    case key(id: String, scopes: Set<KeyScope>)
+    case key(id: String, ServerKeys.Key)
     case user(String, scopes: Set<TokenScope>)
     /// Another node of the cluster, for a push provider.
     case node
     /// Somebody without valid credentials, whom only rate limits know.
     case nobody(at: String)
 
-    /// The key's id, or the user.
+    /// The key's name, or its id without one; or the user.
     var name: String {
         switch self {
-        case .key(let id, _): id
+        case .key(let id, let key): key.name ?? id
         case .user(let name, _): name
         case .node: "node"
         case .nobody(let address): address
         }
     }
+
+    /// The names that a key is limited to; nil for whoever is not.
+    var limits: NameLimits? { if case .key(_, let key) = self { key.limits } else { nil } }
 
     /// What rate limits count by.
     var account: String {
@@ -81,9 +84,9 @@ struct Access: Sendable {
         guard let caller else { throw .unauthorized("tokenMissing", "credentials are missing") }
         guard !any else { return }
         switch caller {
-        case .key(_, let scopes):
+        case .key(_, let given):
             guard let key else { throw .forbidden("missingScope", "a server key cannot do this") }
-            guard scopes.contains(key) else {
+            guard given.scopes.contains(key) else {
                 throw .forbidden("missingScope", "the key lacks the scope \(key.rawValue)")
             }
         case .user(let owner, let scopes):

@@ -9,7 +9,8 @@ enum ClusterRoutes {
     static var all: [Route] {
         [
             Route(
-                .get, Seed.path, as: "copyStore", "A copy of the store, for a node that begins", .node, origins: .allowed,
+                .get, Seed.path, as: "copyStore", "A copy of the store, for a node that begins", .node,
+                origins: .allowed,
                 partition: .named, answers: .text("application/octet-stream"), headers: ["Traylog-Tree-Head"],
                 refusals: [404]
             ) { call in

@@ -130,7 +130,7 @@ struct Responder: HTTPResponder {
             path["u"] = name
             note.user = name
         }
-        try route.access.check(caller, user: path["u"])
+        try route.check(caller, path: path)
         let query = try route.parse(
             query: mark.map { target[target.utf8.index(after: $0)...] }, also: partitions == nil ? nil : Call.partition)
         return Call(

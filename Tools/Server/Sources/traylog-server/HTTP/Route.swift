@@ -118,6 +118,9 @@ final class Route: Sendable {
     let answers: Answer
     /// Headers of its answer that ``manner`` and ``status`` do not bring along.
     let headers: [String]
+    /// Whether a key may call it that is limited to some names: the path says which names it concerns, the route itself looks at
+    /// them, or it shows none.
+    let takesLimitedKeys: Bool
     /// The statuses of its own problems; credentials, limits and transport add theirs.
     let refusals: [Int]
     let handler: nonisolated(nonsending) @Sendable (Call) async throws -> Response
@@ -153,13 +156,15 @@ final class Route: Sendable {
     ///   - partition: must be given unless a user in the path decides.
     ///   - node: by default ``Node/each`` for a GET, and ``Node/owner`` for anything else.
     ///   - answersDiverged: by default of operators' routes, and of those that need no credentials.
+    ///   - takesLimitedKeys: by default of routes with a user or a topic in the path.
     ///   - refusals: by default of items and events that are not there, are gone, or do not go with the command, and of
     ///     moments below the floor or beyond the head.
     init(
         _ method: HTTPRequest.Method, _ path: String, as name: String, _ summary: String, _ access: Access,
         origins: Origins,
         query: [String] = [], body: Body = .none, required: [String] = [], manner: Manner = .plain,
-        partition: Partitioning? = nil, node: Node? = nil, answersDiverged: Bool? = nil, status: Int = 200,
+        partition: Partitioning? = nil, node: Node? = nil, answersDiverged: Bool? = nil,
+        takesLimitedKeys: Bool? = nil, status: Int = 200,
         answers: Answer, headers: [String] = [],
         refusals: [Int] = [404, 410, 422],
         _ handler: nonisolated(nonsending) @escaping @Sendable (Call) async throws -> Response
@@ -183,6 +188,10 @@ final class Route: Sendable {
         self.partition = partition ?? .user
         self.node = node ?? (method == .get ? .each : .owner)
         self.answersDiverged = answersDiverged ?? (access.isOpen || access.key == .admin || access.key == .metrics)
+        // Novu's routes of a topic show everybody who is subscribed.
+        let isOfTopic =
+            access.scheme != .novu && (self.path.variables.contains("t") || self.path.variables.contains("topic"))
+        self.takesLimitedKeys = takesLimitedKeys ?? (isOfUser || isOfTopic)
         self.status = status
         self.answers = answers
         (self.headers, self.refusals) = (headers, refusals)

@@ -79,7 +79,7 @@ enum NovuSubscribers {
             origins: .allowed, status: 204, answers: .none
         ) {
             call in
-            _ = try await call.store.perform(Command(user: call.user, .mark(.deleted, [call.item()])))
+            _ = try await call.store.perform(call.attributed(Command(user: call.user, .mark(.deleted, [call.item()]))))
             return .noContent
         }
     }
@@ -113,7 +113,7 @@ enum NovuSubscribers {
         ) { call in
             let item = try call.item()
             let action = try action(try await call.members(Set(members)), item)
-            _ = try await call.store.perform(Command(user: call.user, action))
+            _ = try await call.store.perform(call.attributed(Command(user: call.user, action)))
             return .json(try await call.store.item(item, of: call.user).novu(of: call.user))
         }
     }
@@ -126,7 +126,7 @@ enum NovuSubscribers {
                 let categories = try NovuFilter(body).categories
                 for category in categories.isEmpty ? [nil] : categories.map(Optional.some) {
                     let action = Command.Action.markAll(mark, Selection(category: category))
-                    _ = try await call.store.perform(Command(user: call.user, action))
+                    _ = try await call.store.perform(call.attributed(Command(user: call.user, action)))
                 }
             }
         } + [
@@ -145,7 +145,7 @@ enum NovuSubscribers {
                     }
                     return ItemReference.seq(Seq(seq))
                 }
-                _ = try await call.store.perform(Command(user: call.user, .mark(.seen, items)))
+                _ = try await call.store.perform(call.attributed(Command(user: call.user, .mark(.seen, items))))
             },
         ]
     }
@@ -173,7 +173,7 @@ enum NovuSubscribers {
         }
         for start in stride(from: 0, to: items.count, by: Limits.markedItems) {
             let part = Array(items[start..<min(start + Limits.markedItems, items.count)])
-            _ = try await call.store.perform(Command(user: call.user, .mark(mark, part)))
+            _ = try await call.store.perform(call.attributed(Command(user: call.user, .mark(mark, part))))
         }
     }
 }

@@ -44,7 +44,7 @@ enum NovuTriggers {
                     let names = try await call.store.users(after: last, limit: 1_000).users
                     guard let newLast = names.last else { break }
                     last = newLast
-                    let commands = names.filter { !trigger.isActor($0) }.map { trigger.notify($0) }
+                    let commands = names.filter { !trigger.isActor($0) }.map { call.attributed(trigger.notify($0)) }
                     for case .failure(let refusal) in try await call.store.performEach(commands) {
                         throw trigger.problem(refusal)
                     }
@@ -87,7 +87,7 @@ enum NovuTriggers {
         var (commands, owners): ([Command], [Trigger]) = ([], [])
         var bytes = 0
         for trigger in triggers {
-            let own = try await trigger.commands(call)
+            let own = try await trigger.commands(call).map(call.attributed)
             commands += own
             owners += own.map { _ in trigger }
             bytes += own.count * trigger.bytes

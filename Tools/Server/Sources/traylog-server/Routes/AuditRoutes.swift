@@ -79,7 +79,7 @@ enum AuditRoutes {
             Route(
                 .get, "/v1/tree-head", as: "getTreeHead", "The size and root of the log's Merkle tree", .anybody,
                 origins: .allowed,
-                query: ["asOf"], partition: .named, answers: .json(.treeHead)
+                query: ["asOf"], partition: .named, takesLimitedKeys: true, answers: .json(.treeHead)
             ) {
                 call in
                 let head = try await call.store.treeHead(asOf: call.asOf())
@@ -88,7 +88,7 @@ enum AuditRoutes {
             Route(
                 .get, "/v1/checkpoint", as: "getCheckpoint", "The tree head as a signed note", .anybody,
                 origins: .allowed,
-                partition: .named, answers: .text("text/plain; charset=utf-8"), refusals: []
+                partition: .named, takesLimitedKeys: true, answers: .text("text/plain; charset=utf-8"), refusals: []
             ) { call in
                 let key = call.service.checkpointKey
                 let head = try await call.store.treeHead()
@@ -100,7 +100,7 @@ enum AuditRoutes {
             Route(
                 .get, "/v1/proofs/consistency", as: "proveConsistency", "The proof that the log only grew", .anybody,
                 origins: .allowed,
-                query: ["first", "second"], partition: .named, answers: .json(.treeGrowth)
+                query: ["first", "second"], partition: .named, takesLimitedKeys: true, answers: .json(.treeGrowth)
             ) { call in
                 guard let first = try call.number("first") else { throw Problem.invalid("first", "must be given") }
                 let second = try call.number("second").map { Seq($0) }
@@ -111,7 +111,7 @@ enum AuditRoutes {
             Route(
                 .get, "/v1/proofs/{seq}", as: "proveEvent", "The proof that an event is in the log", .anybody,
                 origins: .allowed,
-                query: ["asOf"], partition: .named, answers: .json(.eventProof)
+                query: ["asOf"], partition: .named, takesLimitedKeys: true, answers: .json(.eventProof)
             ) {
                 call in
                 let proof = try await call.store.proof(of: Seq(call.seq()), asOf: call.asOf())

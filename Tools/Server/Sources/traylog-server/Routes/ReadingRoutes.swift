@@ -77,7 +77,8 @@ enum ReadingRoutes {
     private static var users: Route {
         Route(
             .get, "/v1/users", as: "listUsers", "Users and their trays", .key(.users), origins: .allowed,
-            query: ["prefix", "cursor", "limit"], partition: .all { try await $0.users($1) }, answers: .json(.usersPage)
+            query: ["prefix", "cursor", "limit"], partition: .all { try await $0.users($1) }, takesLimitedKeys: true,
+            answers: .json(.usersPage)
         ) { call in
             let limit = try call.limit()
             var after: String?
@@ -85,9 +86,7 @@ enum ReadingRoutes {
                 after = [UInt8](base64URL: cursor).flatMap { String(validating: $0, as: UTF8.self) }
                 guard after != nil else { throw Problem.invalid("cursor", "is none that a page gave out") }
             }
-            let names = try await call.store.users(
-                after: after, prefix: call.query["prefix"] ?? "", limit: limit + 1
-            ).users
+            let names = try await call.names(after: after, limit: limit + 1)
             var trays: [JSONValue] = []
             for name in names.prefix(limit) { trays.append(.raw(try await call.store.tray(of: name).jsonBytes)) }
             let next = names.count > limit ? names[limit - 1] : nil
@@ -118,6 +117,17 @@ enum ReadingRoutes {
 }
 
 extension Call {
+    /// The names of users that begin as the query says, and as the caller's key demands.
+    fileprivate func names(after: String?, limit: Int) async throws -> [String] {
+        var prefix = query["prefix"] ?? ""
+        if let limits {
+            guard let own = limits.users else { return [] }
+            if own.utf8.starts(with: prefix.utf8) { prefix = own }
+            guard limits.admits(user: prefix) else { return [] }
+        }
+        return try await store.users(after: after, prefix: prefix, limit: limit).users
+    }
+
     fileprivate func inboxQuery() throws -> InboxQuery {
         var query = InboxQuery(limit: try limit(), cursor: try cursor())
         switch self.query["view"] {

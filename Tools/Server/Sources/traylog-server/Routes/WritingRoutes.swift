@@ -52,7 +52,7 @@ enum WritingRoutes {
             },
             Route(
                 .patch, "/v1/items/{seq}", as: "editBroadcast", "Edit a broadcast", .key(.publish), origins: .allowed,
-                body: .object(common + editable), partition: .named, answers: .json(.receipt)
+                body: .object(common + editable), partition: .named, takesLimitedKeys: true, answers: .json(.receipt)
             ) {
                 call in
                 try await call.perform(call.command("edit", user: nil, item: .seq(Seq(call.seq())), needsBody: true))
@@ -60,7 +60,7 @@ enum WritingRoutes {
             Route(
                 .delete, "/v1/items/{seq}", as: "retractBroadcast", "Take a broadcast back", .key(.publish),
                 origins: .allowed,
-                body: .fields(common), partition: .named, answers: .json(.receipt)
+                body: .fields(common), partition: .named, takesLimitedKeys: true, answers: .json(.receipt)
             ) { call in
                 try await call.perform(call.command("retract", user: nil, item: .seq(Seq(call.seq()))))
             },
