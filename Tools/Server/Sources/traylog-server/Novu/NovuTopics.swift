@@ -22,7 +22,7 @@ enum NovuTopics {
             if call.query["name"] != nil { throw NovuTriggers.unsupported("names of topics") }
             let key = call.query["key"]
             let topics = try await call.topics.allTopics().filter { key.map($0.contains) ?? true }
-            return try page(call, topics, name: { $0 }) { topic($0) }
+            return try page(call, topics, name: { $0 }) { ["_id": .string($0), "key": .string($0)] }
         }
     }
 
@@ -40,7 +40,7 @@ enum NovuTopics {
             if isStrict, try await call.topics.allTopics().contains(key) {
                 throw Problem(.unprocessableContent, "Refused", "the topic is there already", error: "keyConflict")
             }
-            return .json(topic(key))
+            return .json(try topic(key))
         }
     }
 
@@ -49,7 +49,7 @@ enum NovuTopics {
             .get, "\(path)/{topic}", as: "novuGetTopic", "Novu: a topic", .novu(.users), origins: .allowed,
             partition: ofAll, answers: .json(.novuTopic)
         ) {
-            .json(topic($0.segment("topic")))
+            .json(try topic($0.segment("topic")))
         }
     }
 
@@ -202,7 +202,13 @@ enum NovuTopics {
         ])
     }
 
-    private static func topic(_ key: String) -> JSONValue { ["_id": .string(key), "key": .string(key)] }
+    /// A topic, which is there as soon as it is named.
+    ///
+    /// - Throws: ``Problem`` 400 for a name that no topic can have.
+    private static func topic(_ key: String) throws(Problem) -> JSONValue {
+        guard ServerKeys.isName(key) else { throw .invalid("key", ServerKeys.nameRule) }
+        return ["_id": .string(key), "key": .string(key)]
+    }
 
     /// A part of a list that is in the order of its names' bytes.
     private static func page<Element>(
