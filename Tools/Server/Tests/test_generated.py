@@ -42,7 +42,9 @@ class GeneratedClientTests(unittest.TestCase):
     @classmethod
     def client_of(cls, token):
         client = importlib.import_module("traylog_client").AuthenticatedClient
-        return client(base_url=f"http://127.0.0.1:{cls.server.port}", token=token)
+        made = client(base_url=f"http://127.0.0.1:{cls.server.port}", token=token)
+        cls.addClassCleanup(made.get_httpx_client().close)
+        return made
 
     def call(self, name, *arguments, client=None, status=200, **named):
         """Calls an operation by its name, and returns what the client makes of the answer."""
