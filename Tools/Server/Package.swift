@@ -47,7 +47,7 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             // The program carries its console and the modules for web pages; nothing is looked for beside it.
-            resources: [.embedInCode("Console/Assets"), .embedInCode("Bell")],
+            resources: [.embedInCode("Console/Assets"), .embedInCode("Bell"), .embedInCode("OpenAPI/schemas.json")],
             swiftSettings: strict),
         // What its answers are measured beside.
         .executableTarget(

@@ -204,8 +204,9 @@ class Stream:
             line = line.decode().rstrip("\n")
             if not line:
                 if event is not None:
-                    self.description.check_event(self.path, event, identity)
-                    return event, identity, json.loads("\n".join(data))
+                    value = json.loads("\n".join(data))
+                    self.description.check_event(self.path, event, identity, value)
+                    return event, identity, value
             elif line.startswith("event: "):
                 event = line[7:]
             elif line.startswith("id: "):

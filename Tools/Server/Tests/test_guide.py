@@ -1,5 +1,6 @@
 """The commands of the documents, run as they stand: those of a page in one shell, against a server of its own."""
 
+import importlib.util
 import os
 import pathlib
 import re
@@ -47,11 +48,18 @@ class GuideTests(unittest.TestCase):
         with Server() as server:
             printed = self.run_page("Docs/guides/http.md", server)
             self.assertIn('"result":"appended"', printed)
-            environment = {**os.environ, "URL": f"http://127.0.0.1:{server.port}", "KEY": server.key}
-            subprocess.run([sys.executable, "-c", blocks("Docs/guides/http.md", "python")], env=environment, check=True)
             tray = server.get("/v1/users/ann/tray").json
             self.assertEqual((tray["unseen"], tray["total"]), (0, 0))
             self.assertEqual(server.get("/v1/users/bob/tray").json["unread"], 2)
+
+    @unittest.skipUnless(importlib.util.find_spec("openapi_python_client"), "openapi-python-client is not installed")
+    def test_the_http_guide_generates_a_client_that_works(self):
+        with Server() as server, tempfile.TemporaryDirectory(prefix="traylog-guide.") as directory:
+            environment = {**os.environ, "URL": f"http://127.0.0.1:{server.port}", "KEY": server.key}
+            done = subprocess.run(
+                [sys.executable, "-c", blocks("Docs/guides/http.md", "python")], env=environment, cwd=directory,
+                capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout[-2_000:] + done.stderr[-2_000:])
             self.assertEqual(server.get("/v1/users/cleo/tray").json["unread"], 1)
 
     def test_the_readme_works(self):

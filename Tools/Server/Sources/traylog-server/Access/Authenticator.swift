@@ -70,18 +70,17 @@ final class Authenticator: Sendable {
 
     /// Who presents a key; nil for one that is not known.
     func caller(presentingKey key: String) -> (caller: Caller, credential: Credential)? {
-        keys.withLock { $0.find(key) }.map { id, key in (.key(id: id, scopes: key.scopes), .key(id: id, key)) }
+        keys.withLock { $0.find(key) }.map { id, key in (.key(id: id, key), .key(id: id, key)) }
     }
 
     /// Who sends a request with such a header `Authorization`.
     ///
-    /// - Parameter isNovu: Novu's clients send the key alone, or after `ApiKey`.
     /// - Throws: ``Problem`` 401, which says why.
     func caller(
-        presenting field: String?, isNovu: Bool
+        presenting field: String?, as scheme: Access.Scheme
     ) throws(Problem) -> (caller: Caller, credential: Credential) {
         guard var field else { throw .unauthorized("tokenMissing", "credentials are missing") }
-        if isNovu {
+        if scheme == .novu {
             if field.hasPrefix("ApiKey ") { field.removeFirst(7) }
             if field.hasPrefix("tlk_") { field = "Bearer " + field }
         }

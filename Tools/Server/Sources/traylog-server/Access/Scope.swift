@@ -12,22 +12,25 @@ enum TokenScope: String, CaseIterable, Sendable {
 
 /// Who sends a request.
 enum Caller: Sendable {
-    case key(id: String, scopes: Set<KeyScope>)
+    case key(id: String, ServerKeys.Key)
     case user(String, scopes: Set<TokenScope>)
     /// Another node of the cluster, for a push provider.
     case node
     /// Somebody without valid credentials, whom only rate limits know.
     case nobody(at: String)
 
-    /// The key's id, or the user.
+    /// The key's name, or its id without one; or the user.
     var name: String {
         switch self {
-        case .key(let id, _): id
+        case .key(let id, let key): key.name ?? id
         case .user(let name, _): name
         case .node: "node"
         case .nobody(let address): address
         }
     }
+
+    /// The names that a key is limited to; nil for whoever is not.
+    var limits: NameLimits? { if case .key(_, let key) = self { key.limits } else { nil } }
 
     /// What rate limits count by.
     var account: String {
@@ -42,6 +45,17 @@ enum Caller: Sendable {
 
 /// Who may use a route.
 struct Access: Sendable {
+    /// How credentials are sent.
+    enum Scheme: Sendable {
+        /// `Authorization: Bearer`, with a server key or a user's token.
+        case bearer
+        /// The same, or the key alone or after `ApiKey`, as Novu's clients send it.
+        case novu
+        /// As nodes of a cluster prove themselves to each other; the route checks it.
+        case node
+    }
+
+    var scheme = Scheme.bearer
     /// The scope that a server key needs; nil when no key may.
     var key: KeyScope?
     /// The scope that the token of the path's user needs; nil when no token may.
@@ -58,6 +72,8 @@ struct Access: Sendable {
     static let open = Access(isOpen: true)
     static let free = Access(isOpen: true, isFree: true)
     static let anybody = Access(any: true)
+    static let node = Access(scheme: .node, isOpen: true)
+    static func novu(_ scope: KeyScope) -> Access { Access(scheme: .novu, key: scope) }
     static func key(_ scope: KeyScope) -> Access { Access(key: scope) }
     static let reading = Access(key: .users, user: .read)
     static let writing = Access(key: .users, user: .write)
@@ -68,9 +84,9 @@ struct Access: Sendable {
         guard let caller else { throw .unauthorized("tokenMissing", "credentials are missing") }
         guard !any else { return }
         switch caller {
-        case .key(_, let scopes):
+        case .key(_, let given):
             guard let key else { throw .forbidden("missingScope", "a server key cannot do this") }
-            guard scopes.contains(key) else {
+            guard given.scopes.contains(key) else {
                 throw .forbidden("missingScope", "the key lacks the scope \(key.rawValue)")
             }
         case .user(let owner, let scopes):

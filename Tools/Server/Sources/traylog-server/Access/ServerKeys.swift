@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Traylog
 
 /// The keys of programs, of which only hashes are known.
 struct ServerKeys: Sendable {
@@ -7,6 +8,10 @@ struct ServerKeys: Sendable {
     struct Key: Equatable, Sendable {
         let hash: [UInt8]
         let scopes: Set<KeyScope>
+        /// Who the key is, in events and runs.
+        var name: String?
+        /// Nil for a key that may use all names.
+        var limits: NameLimits?
     }
 
     private var keys: [String: Key] = [:]
@@ -14,7 +19,7 @@ struct ServerKeys: Sendable {
     var isEmpty: Bool { keys.isEmpty }
     var count: Int { keys.count }
 
-    /// Reads a keys file: one JSON object a line, as ``made(scopes:)`` prints it.
+    /// Reads a keys file: one JSON object a line, as ``made(scopes:name:limits:)`` prints it.
     ///
     /// Blank lines are skipped.
     ///
@@ -46,19 +51,43 @@ struct ServerKeys: Sendable {
             }
             scopes.insert(scope)
         }
-        guard keys.updateValue(Key(hash: hash, scopes: scopes), forKey: id) == nil else {
+        func text(_ name: String) throws(JSONError) -> String? {
+            guard let member = value[name] else { return nil }
+            guard let text = member.string else { throw JSONError(message: "\(name) must be a string") }
+            return text
+        }
+        // A limit that is not understood must not become none.
+        for member in value.members where !Self.members.contains(member.name) {
+            throw JSONError(message: "has the unknown member \(member.name.prefix(64))")
+        }
+        var key = Key(hash: hash, scopes: scopes, name: try text("name"))
+        if let name = key.name, !Self.isName(name) { throw JSONError(message: "name \(Self.nameRule)") }
+        let (users, topics) = (try text("users"), try text("topics"))
+        if users != nil || topics != nil { key.limits = NameLimits(users: users, topics: topics) }
+        guard keys.updateValue(key, forKey: id) == nil else {
             throw JSONError(message: "the id \(id) is there twice")
         }
     }
 
+    private static let members: Set<String> = ["id", "sha256", "scopes", "name", "users", "topics"]
+    static let nameRule = "must have 1 to \(Limits.identifierBytes) bytes without control characters"
+
+    static func isName(_ name: String) -> Bool {
+        (1...Limits.identifierBytes).contains(name.utf8.count)
+            && !name.unicodeScalars.contains { $0.properties.generalCategory == .control }
+    }
+
     /// A new key, and the line of the keys file that knows it.
-    static func made(scopes: [KeyScope]) -> (key: String, line: String) {
+    static func made(
+        scopes: [KeyScope], name: String? = nil, limits: NameLimits? = nil
+    ) -> (key: String, line: String) {
         let id = [UInt8].random(6).hex
         let key = "tlk_\(id)_\([UInt8].random(32).base64URL)"
-        let line: JSONValue = [
-            "id": .string(id), "sha256": .string(Array(SHA256.hash(data: Array(key.utf8))).hex),
-            "scopes": .array(scopes.map { .string($0.rawValue) }),
-        ]
+        let line = JSONValue.present([
+            ("id", .string(id)), ("sha256", .string(Array(SHA256.hash(data: Array(key.utf8))).hex)),
+            ("scopes", .array(scopes.map { .string($0.rawValue) })), ("name", name.map { .string($0) }),
+            ("users", limits?.users.map { .string($0) }), ("topics", limits?.topics.map { .string($0) }),
+        ])
         return (key, String(decoding: line.bytes, as: UTF8.self))
     }
 

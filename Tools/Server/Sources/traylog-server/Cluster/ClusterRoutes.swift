@@ -9,8 +9,10 @@ enum ClusterRoutes {
     static var all: [Route] {
         [
             Route(
-                .get, Seed.path, "A copy of the store, for a node that begins", .open,
-                answers: "application/octet-stream"
+                .get, Seed.path, as: "copyStore", "A copy of the store, for a node that begins", .node,
+                origins: .allowed,
+                partition: .named, answers: .text("application/octet-stream"), headers: ["Traylog-Tree-Head"],
+                refusals: [404]
             ) { call in
                 let now = Timestamp.now.milliseconds / 1_000
                 guard let pass = call.service.pass,
@@ -129,7 +131,7 @@ extension Call {
 
     /// Refuses what only another node may do, for callers whose credentials cannot be sent on.
     func checkOwner() async throws(Problem) {
-        guard let cluster = service.cluster, route.needsOwner else { return }
+        guard let cluster = service.cluster, route.node == .owner else { return }
         let status = await cluster.status()
         guard status.role != .owner else { return }
         guard let owner = cluster.otherOwner(status) else { throw .unavailable("no node decides now; send it again") }
@@ -146,10 +148,10 @@ extension Call {
     nonisolated(nonsending) private func forwarded() async throws -> Response? {
         guard let cluster = service.cluster else { return nil }
         var status = await cluster.status()
-        if status.role == .diverged, route.showsTrays {
+        if status.role == .diverged, !route.answersDiverged {
             throw Problem.unavailable(status.divergence?.description ?? "this node has diverged")
         }
-        guard route.needsOwner, status.role != .owner else { return nil }
+        guard route.node == .owner, status.role != .owner else { return nil }
         guard request.headers[Forwarding.mark] == nil else {
             throw Problem.unavailable("this node does not decide any more; send it again")
         }
@@ -161,21 +163,5 @@ extension Call {
                     + (status.trouble.map { ": \($0)" } ?? "; one of them is about to take over. Send it again"))
         }
         return try await Forwarding.forward(request, to: owner)
-    }
-}
-
-extension Route {
-    /// Requests that each node answers by itself, though they do not only read.
-    private static let local: Set<String> = [
-        "/v1/tokens", "/v1/admin/replays", "/v1/admin/verifications", "/v1/admin/backups",
-        "/v1/users/{u}/devices/{token}",
-    ]
-
-    /// Whether it appends events, which the owner alone does.
-    fileprivate var needsOwner: Bool { method != .get && method != .head && !Self.local.contains(path.text) }
-
-    /// Whether it answers from what a node that has diverged may have wrong.
-    fileprivate var showsTrays: Bool {
-        !access.isOpen && !["/v1/admin/", "/metrics", "/v1/log"].contains { path.text.hasPrefix($0) }
     }
 }

@@ -30,7 +30,7 @@ final class Console: Sendable {
         pages = try Pages()
         let all = ConsolePage.all
         routes = RouteTable(all.map(\.route))
-        byName = Dictionary(all.map { ($0.route.name, $0) }) { first, _ in first }
+        byName = Dictionary(all.map { ($0.route.pageName, $0) }) { first, _ in first }
     }
 
     /// Whether a request is below `/console`.
@@ -100,12 +100,14 @@ final class Console: Sendable {
             return .seeOther(visit.site + path.dropFirst(Self.root.count).dropLast())
         }
         let (route, values) = try routes.find(visit.request.method, path: path)
-        guard let page = byName[route.name] else { throw Problem(.notFound, "Not found", "there is no such page") }
+        guard let page = byName[route.pageName] else { throw Problem(.notFound, "Not found", "there is no such page") }
         let fields = try route.parse(query: query)
         if !route.access.isOpen {
             guard let session = visit.session else {
                 if visit.request.method == .get { return .seeOther(visit.signInAddress) }
-                throw Problem(.unauthorized, "Signed out", "the session is over: sign in, and send the form again")
+                throw Problem(
+                    .unauthorized, "Signed out", "the session is over: sign in, and send the form again",
+                    error: "tokenMissing")
             }
             try route.access.check(session.caller, user: nil)
         }
@@ -118,7 +120,7 @@ final class Console: Sendable {
             throw Problem(.methodNotAllowed, "Method not allowed", "this path is only read")
         }
         guard visit.session != nil else {
-            throw Problem(.unauthorized, "Signed out", "the session is over: sign in again")
+            throw Problem(.unauthorized, "Signed out", "the session is over: sign in again", error: "tokenMissing")
         }
         let target = "/v1/" + path + (query.map { "?" + $0 } ?? "")
         return try await visit.ask(.get, target, headers: visit.request.headers)

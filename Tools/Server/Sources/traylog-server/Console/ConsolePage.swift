@@ -11,7 +11,10 @@ struct ConsolePage: Sendable {
         _ method: HTTPRequest.Method, _ path: String, _ scope: Access, query: [String] = [],
         _ show: @escaping @Sendable (Visit) async throws -> Response
     ) {
-        route = Route(method, Console.root + path, "", scope, query: query, origins: .own, answers: "text/html") { _ in
+        route = Route(
+            method, Console.root + path, as: "", "", scope, origins: .own, query: query, partition: .any,
+            answers: .text("text/html")
+        ) { _ in
             throw Problem(.notFound, "Not found", "there is no such page")
         }
         self.show = show
@@ -24,5 +27,6 @@ struct ConsolePage: Sendable {
 }
 
 extension Route {
-    var name: String { "\(method) \(path.text)" }
+    /// Tells the pages apart.
+    var pageName: String { "\(method) \(path.text)" }
 }

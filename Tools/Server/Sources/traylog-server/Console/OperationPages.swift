@@ -31,12 +31,10 @@ enum OperationPages {
             "headText": Figures.count(statistics.head.rawValue),
             "floor": Figures.count(statistics.floor.rawValue), "bytes": Figures.bytes(statistics.bytes),
             "free": Figures.bytes(statistics.freeBytes),
-            "mayVerify": canVerify, "runs": visit.service.jobs.all.prefix(50).map(Runs.context),
+            "mayVerify": true, "runs": visit.service.jobs.all.prefix(50).map(Runs.context),
             "hasRuns": !visit.service.jobs.all.isEmpty,
         ]
     }
-
-    private static var canVerify: Bool { AllRoutes.table.routes.contains { $0.path.text == "/v1/admin/verifications" } }
 
     /// Starts what a form asks for, and goes to its run.
     private static func start(_ visit: Visit) async throws -> Response {
@@ -51,7 +49,7 @@ enum OperationPages {
             id = try await visit.start(
                 "erasures", [("user", text("user")), ("confirm", text("confirm")), ("archive", text("archive"))])
         case "replays": id = try await visit.start("replays", [])
-        case "verifications" where canVerify: id = try await visit.start("verifications", [])
+        case "verifications": id = try await visit.start("verifications", [])
         case "backups": id = try await visit.start("backups", [("dest", text("directory"))])
         default: throw Problem(.notFound, "Not found", "there is no such operation")
         }

@@ -16,7 +16,7 @@ final class Sessions: Sendable {
         fileprivate var spentForms: Set<[UInt8]> = []
 
         var scopes: Set<KeyScope> { key.scopes }
-        var caller: Caller { .key(id: keyID, scopes: scopes) }
+        var caller: Caller { .key(id: keyID, key) }
 
         /// A token for one form.
         func formToken() -> String {

@@ -65,6 +65,15 @@ enum SignInPages {
                         + "with: traylog-server key new --scope users,audit",
                 ], .forbidden)
         }
+        guard known.limits == nil else {
+            return visit.page(
+                "sign-in", "Sign in",
+                [
+                    "next": next,
+                    "problem":
+                        "The key is limited to some names, and the pages show all. Sign in with a key that is not limited.",
+                ], .forbidden)
+        }
         // A session that was there before ends, so that nobody can plant one.
         if let token = visit.token { visit.console.sessions.end(token) }
         var response = Response.seeOther(next)

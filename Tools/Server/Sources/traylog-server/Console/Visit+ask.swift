@@ -10,7 +10,7 @@ extension Visit {
     ) async throws -> Response {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let (route, values) = try AllRoutes.table.find(method, path: parts[0])
-        try route.access.check(session?.caller, user: values["u"])
+        try route.check(session?.caller, path: values)
         var headers = headers
         if body != nil { headers[.contentType] = "application/json" }
         let request = Request(

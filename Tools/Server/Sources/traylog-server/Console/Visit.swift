@@ -111,10 +111,10 @@ struct Visit: Sendable {
         try checkOrigin(isNeeded: true)
         let fields = try await fields()
         guard let token, let form = fields["form"], console.sessions.spend(form: form, of: token) else {
-            throw Problem.forbidden(
-                nil,
-                "this form was sent before, or belongs to a session that is over: open its page anew, and send it from there"
-            )
+            throw Problem(
+                .forbidden, "Forbidden",
+                "this form was sent before, or belongs to a session that is over: open its page anew, and send it from there",
+                error: "formExpired")
         }
         return fields
     }
@@ -157,6 +157,10 @@ struct Visit: Sendable {
             case (nil, let site?), ("null", let site?): site == "same-origin"
             case (let origin?, let site): origin == own && (site == nil || site == "same-origin")
             }
-        guard isOwn else { throw .forbidden(nil, "another site sent this form: send it from the console's own page") }
+        guard isOwn else {
+            throw Problem(
+                .forbidden, "Forbidden", "another site sent this form: send it from the console's own page",
+                error: "originNotAllowed")
+        }
     }
 }

@@ -89,7 +89,7 @@ extension Call {
     /// A node that follows may not have it yet.
     func awaitedByTag() throws(Problem) -> UInt64? {
         guard route.manner == .conditional else {
-            guard route.answers == "text/event-stream" else { return nil }
+            guard route.isLive else { return nil }
             return try headers.text(.lastEventID).flatMap { UInt64($0) }
         }
         let tags = try headers.text(.ifNoneMatch)?.split(separator: ",").map(\.trimmingSpaces) ?? []

@@ -19,7 +19,9 @@ extension Call {
             body: body.span, kind: kind, user: user, item: item, topic: topic, thread: thread, category: category)
         // Without a user in the path, one in the body would make it another command.
         guard (command.user == nil) == (user == nil) else { throw Problem.invalid("user", "goes into the path") }
-        return try with(headersOf: command)
+        let whole = attributed(try with(headersOf: command))
+        try await checkNames(of: whole)
+        return whole
     }
 
     /// Adds what headers say: the key, and without a body the device.
@@ -94,13 +96,13 @@ extension Receipt {
     }
 }
 
-extension Result<Receipt, Refusal> {
+extension Result<Receipt, Problem> {
     /// One result of many.
     var members: [(name: String, value: JSONValue)] {
         switch self {
         case .success(let receipt): receipt.members
-        case .failure(let refusal):
-            [("result", "refused"), ("error", .string(refusal.code.rawValue)), ("message", .string(refusal.message))]
+        case .failure(let problem):
+            [("result", "refused"), ("error", .string(problem.error ?? "")), ("message", .string(problem.detail))]
         }
     }
 }

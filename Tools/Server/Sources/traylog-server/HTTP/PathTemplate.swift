@@ -36,6 +36,9 @@ struct PathTemplate: Sendable {
     /// Whether paths that begin so can match.
     func begins(with segments: [String]) -> Bool { parts.count >= segments.count && matches(segments) }
 
+    /// Whether a path goes on from here.
+    func isBeginning(of segments: [String]) -> Bool { parts.count < segments.count && matches(segments) }
+
     /// The values of the variables, for segments that match.
     func values(_ segments: [String]) -> [String: String] {
         var values: [String: String] = [:]

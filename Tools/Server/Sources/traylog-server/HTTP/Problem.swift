@@ -73,10 +73,10 @@ struct Problem: Error {
         return problem
     }
 
-    /// - Parameter error: `otherUser` or `missingScope`; nil where it is about no credentials.
-    static func forbidden(_ error: String? = nil, _ detail: String) -> Problem {
+    /// - Parameter error: what the credentials lack; one of the same list.
+    static func forbidden(_ error: String, _ detail: String) -> Problem {
         var problem = Problem(.forbidden, "Forbidden", detail, error: error)
-        if let error { problem.headers[.wwwAuthenticate] = "Bearer realm=\"traylog\", error=\"\(error)\"" }
+        problem.headers[.wwwAuthenticate] = "Bearer realm=\"traylog\", error=\"\(error)\""
         return problem
     }
 

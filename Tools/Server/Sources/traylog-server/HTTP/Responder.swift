@@ -121,7 +121,7 @@ struct Responder: HTTPResponder {
     private func call(_ request: Request, _ context: ServiceContext, _ note: RequestNote) throws -> Call {
         let target = try request.target()
         let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
-        var (route, path) = try find(request.method, target[..<(mark ?? target.endIndex)])
+        var (route, path) = try routes.find(request.method, path: target[..<(mark ?? target.endIndex)])
         note.route = route
         note.user = path["u"]
         let (caller, credential) = try caller(request, route, context, note)
@@ -130,7 +130,7 @@ struct Responder: HTTPResponder {
             path["u"] = name
             note.user = name
         }
-        try route.access.check(caller, user: path["u"])
+        try route.check(caller, path: path)
         let query = try route.parse(
             query: mark.map { target[target.utf8.index(after: $0)...] }, also: partitions == nil ? nil : Call.partition)
         return Call(
@@ -151,7 +151,7 @@ struct Responder: HTTPResponder {
                     let field = try request.headers.text(.authorization)
                     if isFromNode(request, field) { return (.node, .node) }
                     return try service.authenticator.caller(
-                        presenting: field, isNovu: route.path.text.hasPrefix("/compat/novu/"))
+                        presenting: field, as: route.access.scheme)
                 }
             }
         let caller = (try? credentials.get())?.caller
@@ -167,17 +167,6 @@ struct Responder: HTTPResponder {
             throw problem
         }
         return try credentials.get()
-    }
-
-    private func find(
-        _ method: HTTPRequest.Method, _ path: Substring
-    ) throws(Problem) -> (route: Route, values: [String: String]) {
-        do {
-            return try routes.find(method, path: path)
-        } catch {
-            guard error.status == .notFound, path.hasPrefix("/compat/novu/") else { throw error }
-            throw NovuTriggers.unsupported("this part of Novu")
-        }
     }
 
     private func isFromNode(_ request: Request, _ field: String?) -> Bool {

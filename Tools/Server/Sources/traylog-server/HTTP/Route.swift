@@ -1,9 +1,10 @@
 import HTTPTypes
 import Hummingbird
 
-/// One route: what it is called with, who may, and what it does.
+/// One route: what it is called with, who may, which partition and node answer, and what it does.
 ///
-/// The router and `openapi.json` both come from these.
+/// Everything that is known of a route stands here, and nothing else compares paths: the router, `openapi.json`, the checks of
+/// origins and credentials, partitions and clusters all read it.
 final class Route: Sendable {
     enum Body: Sendable {
         case none
@@ -14,6 +15,7 @@ final class Route: Sendable {
         /// A JSON array of commands, or lines of them.
         case commands
 
+        var isOfCommands: Bool { if case .commands = self { true } else { false } }
         var isTaken: Bool { if case .none = self { false } else { true } }
     }
 
@@ -40,8 +42,66 @@ final class Route: Sendable {
         case any
     }
 
+    /// Which of several partitions answers.
+    enum Partitioning: Sendable {
+        /// That of the user in the path.
+        case user
+        /// The one that the query must name: the route is about one log.
+        case named
+        /// Any: all answer the same.
+        case any
+        /// All, put together; only the one that the query names, if it does.
+        case all(@Sendable (Partitions, Call) async throws -> Response)
+        /// Those that the request concerns, given the one that the query names.
+        case split(isNameable: Bool, @Sendable (Partitions, Call, Int?) async throws -> Response)
+
+        /// Whether the query must name one, or may; nil where it would change nothing.
+        var isNameRequired: Bool? {
+            switch self {
+            case .user, .any, .split(isNameable: false, _): nil
+            case .named: true
+            case .all, .split(isNameable: true, _): false
+            }
+        }
+    }
+
+    /// Which nodes of a cluster perform it.
+    enum Node: Sendable {
+        /// The one that owns the log, because it appends events; the others send the request on.
+        case owner
+        /// Each for itself.
+        case each
+    }
+
+    /// What it answers, if it does what was asked.
+    enum Answer: Sendable {
+        case none
+        case json(Schema)
+        /// A JSON array.
+        case array(Schema)
+        /// A JSON object a line.
+        case lines(Schema)
+        /// Server-sent events.
+        case events
+        /// Anything else, of a media type.
+        case text(String)
+
+        /// Nil without a body.
+        var mediaType: String? {
+            switch self {
+            case .none: nil
+            case .json, .array: "application/json"
+            case .lines: CommandRoutes.lines
+            case .events: "text/event-stream"
+            case .text(let type): type
+            }
+        }
+    }
+
     let method: HTTPRequest.Method
     let path: PathTemplate
+    /// Its name in the description, and so in generated clients.
+    let name: String
     let summary: String
     let access: Access
     let query: [String]
@@ -50,9 +110,19 @@ final class Route: Sendable {
     let required: [String]
     let manner: Manner
     let origins: Origins
+    let partition: Partitioning
+    let node: Node
+    /// Whether a node whose log has diverged from that of record answers it, too.
+    let answersDiverged: Bool
     let status: Int
-    /// The content type of the answer; nil for none.
-    let answers: String?
+    let answers: Answer
+    /// Headers of its answer that ``manner`` and ``status`` do not bring along.
+    let headers: [String]
+    /// Whether a key may call it that is limited to some names: the path says which names it concerns, the route itself looks at
+    /// them, or it shows none.
+    let takesLimitedKeys: Bool
+    /// The statuses of its own problems; credentials, limits and transport add theirs.
+    let refusals: [Int]
     let handler: nonisolated(nonsending) @Sendable (Call) async throws -> Response
 
     /// Whether little is computed for it: it shows a page of a tray, or stores one command.
@@ -64,6 +134,9 @@ final class Route: Sendable {
         }
     }
 
+    /// Whether it always answers with server-sent events.
+    var isLive: Bool { if case .events = answers { true } else { false } }
+
     /// The headers that a request may have, beside its credentials.
     var requestHeaders: [String] {
         var names: [String] = []
@@ -74,19 +147,31 @@ final class Route: Sendable {
         if manner == .conditional || manner == .feed || manner == .file { names.append("If-None-Match") }
         if manner == .feed { names.append("Prefer") }
         if method == .get { names.append("Traylog-Min-Seq") }
-        if answers == "text/event-stream" { names.append("Last-Event-ID") }
+        if isLive { names.append("Last-Event-ID") }
         return names
     }
 
+    /// - Parameters:
+    ///   - name: in lower camel case; of no other route.
+    ///   - partition: must be given unless a user in the path decides.
+    ///   - node: by default ``Node/each`` for a GET, and ``Node/owner`` for anything else.
+    ///   - answersDiverged: by default of operators' routes, and of those that need no credentials.
+    ///   - takesLimitedKeys: by default of routes with a user or a topic in the path.
+    ///   - refusals: by default of items and events that are not there, are gone, or do not go with the command, and of
+    ///     moments below the floor or beyond the head.
     init(
-        _ method: HTTPRequest.Method, _ path: String, _ summary: String, _ access: Access, query: [String] = [],
-        body: Body = .none, required: [String] = [], manner: Manner = .plain, origins: Origins = .allowed,
-        status: Int = 200,
-        answers: String? = "application/json",
+        _ method: HTTPRequest.Method, _ path: String, as name: String, _ summary: String, _ access: Access,
+        origins: Origins,
+        query: [String] = [], body: Body = .none, required: [String] = [], manner: Manner = .plain,
+        partition: Partitioning? = nil, node: Node? = nil, answersDiverged: Bool? = nil,
+        takesLimitedKeys: Bool? = nil, status: Int = 200,
+        answers: Answer, headers: [String] = [],
+        refusals: [Int] = [404, 410, 422],
         _ handler: nonisolated(nonsending) @escaping @Sendable (Call) async throws -> Response
     ) {
         self.method = method
         self.path = PathTemplate(path)
+        self.name = name
         self.summary = summary
         self.access = access
         self.query = query
@@ -98,8 +183,18 @@ final class Route: Sendable {
         case .none: self.manner = manner
         }
         self.origins = origins
+        let isOfUser = self.path.variables.contains("u")
+        precondition(isOfUser || partition != nil, "The route \(path) does not say which partition answers.")
+        self.partition = partition ?? .user
+        self.node = node ?? (method == .get ? .each : .owner)
+        self.answersDiverged = answersDiverged ?? (access.isOpen || access.key == .admin || access.key == .metrics)
+        // Novu's routes of a topic show everybody who is subscribed.
+        let isOfTopic =
+            access.scheme != .novu && (self.path.variables.contains("t") || self.path.variables.contains("topic"))
+        self.takesLimitedKeys = takesLimitedKeys ?? (isOfUser || isOfTopic)
         self.status = status
         self.answers = answers
+        (self.headers, self.refusals) = (headers, refusals)
         self.handler = handler
     }
 }
@@ -107,11 +202,13 @@ final class Route: Sendable {
 /// All routes, found by method and path.
 struct RouteTable: Sendable {
     let routes: [Route]
+    /// What is said of unknown paths below some others.
+    private let unknown: [(below: PathTemplate, problem: Problem)]
     /// By the number of segments, and then by path, the one with more that is fixed first.
     private let paths: [Int: [(template: PathTemplate, routes: [Route])]]
 
-    init(_ routes: [Route]) {
-        self.routes = routes
+    init(_ routes: [Route], unknown: [(below: PathTemplate, problem: Problem)] = []) {
+        (self.routes, self.unknown) = (routes, unknown)
         let paths = Dictionary(grouping: routes) { $0.path.text }.values.map { (template: $0[0].path, routes: $0) }
         self.paths = Dictionary(grouping: paths) { $0.template.segmentCount }
             .mapValues { $0.sorted { $0.template.weight > $1.template.weight } }
@@ -123,7 +220,8 @@ struct RouteTable: Sendable {
         let segments = try Self.segments(path)
         // Of a path that is fixed, variables of another template are no alternative.
         guard let found = paths[segments.count]?.first(where: { $0.template.matches(segments) }) else {
-            throw Problem(.notFound, "Not found", "there is no such path")
+            throw unknown.first { $0.below.isBeginning(of: segments) }?.problem
+                ?? Problem(.notFound, "Not found", "there is no such path")
         }
         let isHead = method == .head
         if let route = found.routes.first(where: { $0.method == method })

@@ -8,14 +8,20 @@ enum NovuSubscribers {
 
     static var all: [Route] { [list, count, delete] + marks + bulk }
 
+    /// `read-archive` as `ReadArchive`.
+    private static func words(_ name: String) -> String {
+        name.split(separator: "-").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+    }
+
     private static var list: Route {
         Route(
-            .get, path, "Novu: a subscriber's notifications", .key(.users),
+            .get, path, as: "novuListNotifications", "Novu: a subscriber's notifications", .novu(.users),
+            origins: .allowed,
             query: [
                 "limit", "after", "offset", "read", "archived", "snoozed", "seen", "data", "severity", "tags",
                 "createdGte",
                 "createdLte", "contextKeys",
-            ]
+            ], answers: .json(.novuNotifications)
         ) { call in
             for name in ["data", "contextKeys"] where call.query[name] != nil { throw NovuTriggers.unsupported(name) }
             let filter = try NovuFilter(call)
@@ -45,7 +51,8 @@ enum NovuSubscribers {
 
     private static var count: Route {
         Route(
-            .get, "\(path)/count", "Novu: how many notifications", .key(.users), query: ["filters"]
+            .get, "\(path)/count", as: "novuCountNotifications", "Novu: how many notifications", .novu(.users),
+            origins: .allowed, query: ["filters"], answers: .array(.novuCount)
         ) { call in
             let filters =
                 try call.query["filters"].map { try JSONParser.value(Array($0.utf8)).array ?? [] } ?? [.object([])]
@@ -67,9 +74,12 @@ enum NovuSubscribers {
     }
 
     private static var delete: Route {
-        Route(.delete, "\(path)/{item}", "Novu: delete a notification", .key(.users), status: 204, answers: nil) {
+        Route(
+            .delete, "\(path)/{item}", as: "novuDeleteNotification", "Novu: delete a notification", .novu(.users),
+            origins: .allowed, status: 204, answers: .none
+        ) {
             call in
-            _ = try await call.store.perform(Command(user: call.user, .mark(.deleted, [call.item()])))
+            _ = try await call.store.perform(call.attributed(Command(user: call.user, .mark(.deleted, [call.item()]))))
             return .noContent
         }
     }
@@ -97,11 +107,13 @@ enum NovuSubscribers {
         _ action: @escaping @Sendable (JSONValue, ItemReference) throws -> Command.Action
     ) -> Route {
         Route(
-            .patch, "\(path)/{item}/\(name)", "Novu: \(name) a notification", .key(.users), body: .object(members)
+            .patch, "\(path)/{item}/\(name)", as: "novu\(words(name))Notification", "Novu: \(name) a notification",
+            .novu(.users), origins: .allowed,
+            body: .object(members), answers: .json(.novuNotification)
         ) { call in
             let item = try call.item()
             let action = try action(try await call.members(Set(members)), item)
-            _ = try await call.store.perform(Command(user: call.user, action))
+            _ = try await call.store.perform(call.attributed(Command(user: call.user, action)))
             return .json(try await call.store.item(item, of: call.user).novu(of: call.user))
         }
     }
@@ -114,7 +126,7 @@ enum NovuSubscribers {
                 let categories = try NovuFilter(body).categories
                 for category in categories.isEmpty ? [nil] : categories.map(Optional.some) {
                     let action = Command.Action.markAll(mark, Selection(category: category))
-                    _ = try await call.store.perform(Command(user: call.user, action))
+                    _ = try await call.store.perform(call.attributed(Command(user: call.user, action)))
                 }
             }
         } + [
@@ -133,7 +145,7 @@ enum NovuSubscribers {
                     }
                     return ItemReference.seq(Seq(seq))
                 }
-                _ = try await call.store.perform(Command(user: call.user, .mark(.seen, items)))
+                _ = try await call.store.perform(call.attributed(Command(user: call.user, .mark(.seen, items))))
             },
         ]
     }
@@ -142,8 +154,9 @@ enum NovuSubscribers {
         _ name: String, _ members: [String], _ body: @escaping @Sendable (Call, JSONValue) async throws -> Void
     ) -> Route {
         Route(
-            .post, "\(path)/\(name)", "Novu: \(name) notifications", .key(.users), body: .object(members), status: 204,
-            answers: nil
+            .post, "\(path)/\(name)", as: "novu\(words(name))All", "Novu: \(name) notifications", .novu(.users),
+            origins: .allowed,
+            body: .object(members), status: 204, answers: .none
         ) { call in
             let given = try await call.members(Set(members))
             for name in ["data", "contextKeys"] where given[name] != nil { throw NovuTriggers.unsupported(name) }
@@ -160,7 +173,7 @@ enum NovuSubscribers {
         }
         for start in stride(from: 0, to: items.count, by: Limits.markedItems) {
             let part = Array(items[start..<min(start + Limits.markedItems, items.count)])
-            _ = try await call.store.perform(Command(user: call.user, .mark(mark, part)))
+            _ = try await call.store.perform(call.attributed(Command(user: call.user, .mark(mark, part))))
         }
     }
 }

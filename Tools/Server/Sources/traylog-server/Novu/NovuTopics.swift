@@ -5,8 +5,7 @@ import Traylog
 /// Novu's topics: a topic is there as soon as somebody is subscribed to it or it has a broadcast, and has no name but its key.
 enum NovuTopics {
     private static let path = "/compat/novu/v2/topics"
-    static let one = "\(path)/{topic}"
-    static let members = "\(path)/{topic}/subscriptions"
+    private static let ofAll = Route.Partitioning.all { try await $0.read($1) }
     private static let pageFields = ["limit", "after", "before", "includeCursor", "orderDirection", "orderBy"]
     private static let mostSubscribers = 100
 
@@ -15,16 +14,24 @@ enum NovuTopics {
     }
 
     private static var list: Route {
-        Route(.get, path, "Novu: topics", .key(.users), query: pageFields + ["key", "name"]) { call in
+        Route(
+            .get, path, as: "novuListTopics", "Novu: topics", .novu(.users), origins: .allowed,
+            query: pageFields + ["key", "name"],
+            partition: ofAll, answers: .json(.novuTopics)
+        ) { call in
             if call.query["name"] != nil { throw NovuTriggers.unsupported("names of topics") }
             let key = call.query["key"]
             let topics = try await call.topics.allTopics().filter { key.map($0.contains) ?? true }
-            return try page(call, topics, name: { $0 }) { topic($0) }
+            return try page(call, topics, name: { $0 }) { ["_id": .string($0), "key": .string($0)] }
         }
     }
 
     private static var create: Route {
-        Route(.post, path, "Novu: a topic", .key(.publish), query: ["failIfExists"], body: .object(["key", "name"])) {
+        Route(
+            .post, path, as: "novuCreateTopic", "Novu: a topic", .novu(.publish), origins: .allowed,
+            query: ["failIfExists"],
+            body: .object(["key", "name"]), partition: ofAll, answers: .json(.novuTopic)
+        ) {
             call in
             guard let key = try await call.members(["key", "name"])["key"]?.string else {
                 throw Problem.invalid("key", "must be given")
@@ -33,16 +40,25 @@ enum NovuTopics {
             if isStrict, try await call.topics.allTopics().contains(key) {
                 throw Problem(.unprocessableContent, "Refused", "the topic is there already", error: "keyConflict")
             }
-            return .json(topic(key))
+            return .json(try topic(key))
         }
     }
 
     private static var find: Route {
-        Route(.get, "\(path)/{topic}", "Novu: a topic", .key(.users)) { .json(topic($0.segment("topic"))) }
+        Route(
+            .get, "\(path)/{topic}", as: "novuGetTopic", "Novu: a topic", .novu(.users), origins: .allowed,
+            partition: ofAll, answers: .json(.novuTopic)
+        ) {
+            .json(try topic($0.segment("topic")))
+        }
     }
 
     private static var delete: Route {
-        Route(.delete, "\(path)/{topic}", "Novu: everybody leaves a topic", .key(.users)) { call in
+        Route(
+            .delete, "\(path)/{topic}", as: "novuDeleteTopic", "Novu: everybody leaves a topic", .novu(.users),
+            origins: .allowed,
+            partition: .all { try await $0.leaveTopic($1) }, answers: .json(.novuAcknowledged)
+        ) { call in
             let name = call.segment("topic")
             let users = try await call.service.topics.subscriptions(to: name).map(\.user)
             _ = try await perform(users, .unsubscribe(topic: name), call)
@@ -52,8 +68,9 @@ enum NovuTopics {
 
     private static var subscriptions: Route {
         Route(
-            .get, "\(path)/{topic}/subscriptions", "Novu: who is subscribed", .key(.users),
-            query: pageFields + ["subscriberId"]
+            .get, "\(path)/{topic}/subscriptions", as: "novuListSubscriptions", "Novu: who is subscribed",
+            .novu(.users), origins: .allowed,
+            query: pageFields + ["subscriberId"], partition: ofAll, answers: .json(.novuSubscriptions)
         ) { call in
             let user = call.query["subscriberId"]
             let all = try await call.topics.subscriptions(to: call.segment("topic"))
@@ -64,8 +81,10 @@ enum NovuTopics {
 
     private static var ofSubscriber: Route {
         Route(
-            .get, "/compat/novu/v2/subscribers/{u}/subscriptions", "Novu: a subscriber's topics", .key(.users),
-            query: pageFields + ["key"]
+            .get, "/compat/novu/v2/subscribers/{u}/subscriptions", as: "novuListTopicsOfSubscriber",
+            "Novu: a subscriber's topics", .novu(.users),
+            origins: .allowed,
+            query: pageFields + ["key"], answers: .json(.novuSubscriptions)
         ) { call in
             let key = call.query["key"]
             let all = try await call.service.topics.subscriptions(of: call.user)
@@ -75,7 +94,11 @@ enum NovuTopics {
     }
 
     private static var subscription: Route {
-        Route(.get, "\(path)/{topic}/subscriptions/{identifier}", "Novu: a subscription", .key(.users)) { call in
+        Route(
+            .get, "\(path)/{topic}/subscriptions/{identifier}", as: "novuGetSubscription", "Novu: a subscription",
+            .novu(.users),
+            origins: .allowed, partition: ofAll, answers: .json(.novuSubscription)
+        ) { call in
             let identifier = call.segment("identifier")
             let all = try await call.topics.subscriptions(to: call.segment("topic"))
             guard let found = all.first(where: { $0.identifier == identifier }) else {
@@ -87,7 +110,9 @@ enum NovuTopics {
 
     private static var check: Route {
         Route(
-            .get, "/compat/novu/v1/topics/{topic}/subscribers/{u}", "Novu: whether somebody is subscribed", .key(.users)
+            .get, "/compat/novu/v1/topics/{topic}/subscribers/{u}", as: "novuCheckSubscriber",
+            "Novu: whether somebody is subscribed",
+            .novu(.users), origins: .allowed, answers: .json(.novuTopicSubscriber)
         ) { call in
             let (name, user) = (call.segment("topic"), call.user)
             let all = try await call.service.topics.subscriptions(to: name)
@@ -116,7 +141,9 @@ enum NovuTopics {
     ) -> Route {
         let members = ["subscriberIds", "subscriptions"] + members
         return Route(
-            method, "\(path)/{topic}/subscriptions", summary, .key(.users), body: .object(members), status: status
+            method, "\(path)/{topic}/subscriptions", as: method == .post ? "novuSubscribe" : "novuUnsubscribe", summary,
+            .novu(.users), origins: .allowed, body: .object(members),
+            partition: .all { try await $0.subscriptions($1) }, status: status, answers: .json(.novuSubscriptionResults)
         ) { call in
             let body = try await call.members(Set(members))
             for name in ["context", "preferences"] {
@@ -149,7 +176,7 @@ enum NovuTopics {
     private static func perform(
         _ users: [String], _ action: Command.Action, _ call: Call
     ) async throws -> [Result<Receipt, Refusal>] {
-        try await call.store.performEach(users.map { Command(user: $0, action) })
+        try await call.store.performEach(users.map { call.attributed(Command(user: $0, action)) })
     }
 
     private static func answer(
@@ -175,7 +202,13 @@ enum NovuTopics {
         ])
     }
 
-    private static func topic(_ key: String) -> JSONValue { ["_id": .string(key), "key": .string(key)] }
+    /// A topic, which is there as soon as it is named.
+    ///
+    /// - Throws: ``Problem`` 400 for a name that no topic can have.
+    private static func topic(_ key: String) throws(Problem) -> JSONValue {
+        guard ServerKeys.isName(key) else { throw .invalid("key", ServerKeys.nameRule) }
+        return ["_id": .string(key), "key": .string(key)]
+    }
 
     /// A part of a list that is in the order of its names' bytes.
     private static func page<Element>(

@@ -5,9 +5,8 @@ import Traylog
 /// Novu's way to notify: a workflow is a category, a subscriber a user, and the payload says the rest.
 enum NovuTriggers {
     static let mostRecipients = 100
-    static let one = "/compat/novu/v1/events/trigger"
-    static let bulk = "\(one)/bulk"
-    static let everybody = "\(one)/broadcast"
+    static let root = "/compat/novu"
+    private static let path = "\(root)/v1/events/trigger"
 
     /// More than these are not found in topics: each would be a notification of its own.
     private static let mostExpanded = 10_000
@@ -17,22 +16,26 @@ enum NovuTriggers {
     static var all: [Route] {
         [
             Route(
-                .post, one, "Novu: notify", .key(.publish), body: .object(members),
-                status: 201
+                .post, path, as: "novuTrigger", "Novu: notify", .novu(.publish), origins: .allowed,
+                body: .object(members),
+                partition: .all { try await $0.trigger($1) },
+                status: 201, answers: .json(.novuTriggered)
             ) { call in
                 let trigger = try Trigger(await JSONParser.value(call.body()), key: call.idempotencyKey())
                 return .json(try await perform([trigger], call)[0], .created)
             },
             Route(
-                .post, bulk, "Novu: notify many", .key(.publish),
-                body: .object(["events"]),
-                status: 201
+                .post, "\(path)/bulk", as: "novuTriggerBulk", "Novu: notify many", .novu(.publish), origins: .allowed,
+                body: .object(["events"]), partition: .all { try await $0.triggers($1) },
+                status: 201, answers: .array(.novuTriggered)
             ) { call in
                 .json(.array(try await perform(triggers(call), call)), .created)
             },
             Route(
-                .post, everybody, "Novu: notify everybody", .key(.publish),
-                body: .object(members.filter { $0 != "to" }), status: 201
+                .post, "\(path)/broadcast", as: "novuTriggerBroadcast", "Novu: notify everybody", .novu(.publish),
+                origins: .allowed,
+                body: .object(members.filter { $0 != "to" }),
+                partition: .all { try await $0.triggerForAll($1) }, status: 201, answers: .json(.novuTriggered)
             ) { call in
                 let trigger = try Trigger(
                     await JSONParser.value(call.body()), key: call.idempotencyKey(), isForAll: true)
@@ -41,7 +44,7 @@ enum NovuTriggers {
                     let names = try await call.store.users(after: last, limit: 1_000).users
                     guard let newLast = names.last else { break }
                     last = newLast
-                    let commands = names.filter { !trigger.isActor($0) }.map { trigger.notify($0) }
+                    let commands = names.filter { !trigger.isActor($0) }.map { call.attributed(trigger.notify($0)) }
                     for case .failure(let refusal) in try await call.store.performEach(commands) {
                         throw trigger.problem(refusal)
                     }
@@ -84,7 +87,7 @@ enum NovuTriggers {
         var (commands, owners): ([Command], [Trigger]) = ([], [])
         var bytes = 0
         for trigger in triggers {
-            let own = try await trigger.commands(call)
+            let own = try await trigger.commands(call).map(call.attributed)
             commands += own
             owners += own.map { _ in trigger }
             bytes += own.count * trigger.bytes

@@ -108,8 +108,8 @@ extension Partitions {
             let command: Command
             switch result {
             case .success(let read): command = read
-            case .failure:
-                split.results[place] = .object(result.map { _ in Receipt.unchanged }.members)
+            case .failure(let refusal):
+                split.results[place] = .object(Result<Receipt, Problem>.failure(Problem(refusal)).members)
                 split.isReadable = false
                 continue
             }

@@ -4,42 +4,46 @@ import Traylog
 
 /// Novu's routes without a subscriber in the path: each partition gets the part of its users.
 extension Partitions {
-    func novu(_ call: Call, _ given: Int?) async throws -> Response {
-        if let given { return try await call.at(services[given]).perform() }
-        switch (call.route.method, call.route.path.text) {
-        case (.post, NovuTriggers.one):
-            let trigger = try NovuTriggers.Trigger(await JSONParser.value(call.body()), key: call.idempotencyKey())
-            let parts = parts(of: trigger).mapValues(\.bytes)
-            if let failure = try await perform(parts, call) { return failure }
-            return .json(trigger.answer, .created)
-        case (.post, NovuTriggers.bulk):
-            let triggers = try await NovuTriggers.triggers(call)
-            var parts: [Int: [JSONValue]] = [:]
-            for trigger in triggers {
-                for (index, part) in self.parts(of: trigger) { parts[index, default: []].append(part) }
-            }
-            let bodies = parts.mapValues { JSONValue.object([("events", .array($0))]).bytes }
-            if let failure = try await perform(bodies, call) { return failure }
-            return .json(.array(triggers.map(\.answer)), .created)
-        case (.post, NovuTriggers.everybody):
-            let body = try await JSONParser.value(call.body())
-            let trigger = try NovuTriggers.Trigger(body, key: call.idempotencyKey(), isForAll: true)
-            let whole = trigger.body(to: nil, topics: []).bytes
-            let parts = services.indices.map { ($0, whole) }
-            if let failure = try await perform(Dictionary(uniqueKeysWithValues: parts), call) { return failure }
-            return .json(trigger.answer, .created)
-        case (.delete, NovuTopics.one):
-            let answers = try await each(Array(services.indices)) { index in
-                try await call.at(services[index], given: index, body: []).perform()
-            }
-            return answers.first { !$0.isSuccess }?.response ?? answers[0].response
-        case (.post, NovuTopics.members), (.delete, NovuTopics.members): return try await subscriptions(call)
-        default:
-            // They are about all partitions, and only read.
-            try call.checkPartitionsOfSeqs()
-            for service in services { try await call.at(service).waitForWrites() }
-            return try await call.perform()
+    func trigger(_ call: Call) async throws -> Response {
+        let trigger = try NovuTriggers.Trigger(await JSONParser.value(call.body()), key: call.idempotencyKey())
+        let parts = parts(of: trigger).mapValues(\.bytes)
+        if let failure = try await perform(parts, call) { return failure }
+        return .json(trigger.answer, .created)
+    }
+
+    func triggers(_ call: Call) async throws -> Response {
+        let triggers = try await NovuTriggers.triggers(call)
+        var parts: [Int: [JSONValue]] = [:]
+        for trigger in triggers {
+            for (index, part) in self.parts(of: trigger) { parts[index, default: []].append(part) }
         }
+        let bodies = parts.mapValues { JSONValue.object([("events", .array($0))]).bytes }
+        if let failure = try await perform(bodies, call) { return failure }
+        return .json(.array(triggers.map(\.answer)), .created)
+    }
+
+    func triggerForAll(_ call: Call) async throws -> Response {
+        let body = try await JSONParser.value(call.body())
+        let trigger = try NovuTriggers.Trigger(body, key: call.idempotencyKey(), isForAll: true)
+        let whole = trigger.body(to: nil, topics: []).bytes
+        let parts = services.indices.map { ($0, whole) }
+        if let failure = try await perform(Dictionary(uniqueKeysWithValues: parts), call) { return failure }
+        return .json(trigger.answer, .created)
+    }
+
+    /// Ends all subscriptions of a topic.
+    func leaveTopic(_ call: Call) async throws -> Response {
+        let answers = try await each(Array(services.indices)) { index in
+            try await call.at(services[index], given: index, body: []).perform()
+        }
+        return answers.first { !$0.isSuccess }?.response ?? answers[0].response
+    }
+
+    /// Answers what is about all partitions, and only read.
+    func read(_ call: Call) async throws -> Response {
+        try call.checkPartitionsOfSeqs()
+        for service in services { try await call.at(service).waitForWrites() }
+        return try await call.perform()
     }
 
     /// The trigger for each partition: with its own users, and with the topics.
@@ -58,7 +62,7 @@ extension Partitions {
     }
 
     /// Subscribes, or ends subscriptions, of users of several partitions; the answer has all of them in their order.
-    private func subscriptions(_ call: Call) async throws -> Response {
+    func subscriptions(_ call: Call) async throws -> Response {
         let body = try await JSONParser.value(call.body())
         let users = try NovuTopics.subscribers(body, of: call.segment("topic"))
         let rest = body.members.filter { $0.name != "subscriptions" && $0.name != "subscriberIds" }

@@ -20,32 +20,37 @@ struct Partitions: Sendable {
     /// Answers a request whose caller may.
     func answer(_ call: Call) async throws -> Response {
         let given = try given(call)
-        if let user = call.path["u"] { return try await call.at(services[try index(of: user, given)]).perform() }
-        if call.route.manner == .file { return try await call.route.handler(call) }
-        switch call.route.path.text {
-        case "/v1/users" where given == nil: return try await users(call)
-        case "/v1/commands": return try await commands(call, given)
-        case "/v1/topics/{t}/broadcasts" where given == nil: return try await broadcast(call)
-        case "/v1/admin/erasures":
-            let body = try await call.body()
-            let user = (try? JSONParser.value(body))?["user"]?.string
-            let index = try user.map { try self.index(of: $0, given) } ?? 0
-            return try await call.at(services[index], given: index, body: body).perform()
-        case "/v1/admin/jobs/{id}":
-            let id = call.segment("id")
-            return try await call.at(services.first { $0.jobs.find(id) != nil } ?? services[0]).perform()
-        case "/readyz":
-            guard !services[0].isDraining else { throw Problem.unavailable("the server is closing") }
-            return try await HealthRoutes.readiness(services)
-        case "/metrics": return try await HealthRoutes.metrics(services)
-        case "/healthz", "/openapi.json", "/v1/tokens", "/v1/users/me": return try await call.route.handler(call)
-        case let path where path.hasPrefix("/compat/novu/"): return try await novu(call, given)
-        default:
+        switch call.route.partition {
+        case .user: return try await call.at(services[try index(of: call.user, given)]).perform()
+        case .any: return try await call.route.handler(call)
+        case .split(_, let split): return try await split(self, call, given)
+        case .all(let all):
+            guard let given else { return try await all(self, call) }
+            return try await call.at(services[given]).perform()
+        case .named:
             guard let given else {
                 throw Problem.invalid(Call.partition, "must be \(range): each partition has a log of its own")
             }
             return try await call.at(services[given]).perform()
         }
+    }
+
+    /// Erases a person, whose name stands in the body.
+    func erasure(_ call: Call, _ given: Int?) async throws -> Response {
+        let body = try await call.body()
+        let user = (try? JSONParser.value(body))?["user"]?.string
+        let index = try user.map { try self.index(of: $0, given) } ?? 0
+        return try await call.at(services[index], given: index, body: body).perform()
+    }
+
+    func job(_ call: Call) async throws -> Response {
+        let id = call.segment("id")
+        return try await call.at(services.first { $0.jobs.find(id) != nil } ?? services[0]).perform()
+    }
+
+    func readiness() async throws -> Response {
+        guard !services[0].isDraining else { throw Problem.unavailable("the server is closing") }
+        return try await HealthRoutes.readiness(services)
     }
 
     func service(of user: String) -> Service { services[map.index(of: user)] }
@@ -72,7 +77,7 @@ struct Partitions: Sendable {
     // MARK: All partitions
 
     /// Users of all partitions in the order of their names.
-    private func users(_ call: Call) async throws -> Response {
+    func users(_ call: Call) async throws -> Response {
         try call.checkPartitionsOfSeqs()
         var pages: [JSONValue] = []
         for service in services {
@@ -88,7 +93,7 @@ struct Partitions: Sendable {
     }
 
     /// One event in each partition.
-    private func broadcast(_ call: Call) async throws -> Response {
+    func broadcast(_ call: Call) async throws -> Response {
         let body = try await call.body()
         let answers = try await inTurn { index in
             try await call.at(services[index], given: index, body: body).perform()

@@ -38,7 +38,10 @@ enum AdminRoutes {
     }
 
     private static var erasures: Route {
-        job("erasures", "Erase a person", ["user", "confirm", "archive"], required: ["user", "confirm"]) {
+        job(
+            "erasures", "Erase a person", ["user", "confirm", "archive"], required: ["user", "confirm"],
+            partition: .split(isNameable: true) { try await $0.erasure($1, $2) }
+        ) {
             members, call in
             guard let user = try text("user", members) else { throw Problem.invalid("user", "must be given") }
             // Refuses a wrong name before the job starts.
@@ -60,7 +63,7 @@ enum AdminRoutes {
     }
 
     private static var replays: Route {
-        job("replays", "Fold the log anew and compare", ["rebuild"]) { members, _ in
+        job("replays", "Fold the log anew and compare", ["rebuild"], node: .each) { members, _ in
             guard try !flag("rebuild", members) else {
                 throw Problem.invalid(
                     "rebuild",
@@ -74,7 +77,8 @@ enum AdminRoutes {
     }
 
     private static var verifications: Route {
-        job("verifications", "Check everything that can be checked", ["archive", "treeHead"]) { members, _ in
+        job("verifications", "Check everything that can be checked", ["archive", "treeHead"], node: .each) {
+            members, _ in
             let (archive, kept) = (try text("archive", members), try treeHead(members))
             return { service, job in
                 let report = try await service.store.verify(archives: archive, progress: job.progress)
@@ -126,7 +130,7 @@ enum AdminRoutes {
     }
 
     private static var backups: Route {
-        job("backups", "Copy the store", ["dest"], required: ["dest"]) { members, _ in
+        job("backups", "Copy the store", ["dest"], required: ["dest"], node: .each) { members, _ in
             guard let destination = try text("dest", members), destination.hasPrefix("/") else {
                 throw Problem.invalid("dest", "must be an absolute path")
             }
@@ -138,7 +142,11 @@ enum AdminRoutes {
     }
 
     private static var job: Route {
-        Route(.get, "/v1/admin/jobs/{id}", "How a job stands", .key(.admin), origins: .own) { call in
+        Route(
+            .get, "/v1/admin/jobs/{id}", as: "getJob", "How a job stands", .key(.admin), origins: .own,
+            partition: .split(isNameable: false) { partitions, call, _ in try await partitions.job(call) },
+            answers: .json(.job)
+        ) { call in
             guard let job = call.service.jobs.find(call.segment("id")) else {
                 if let answer = await call.answerOfAnotherNode() { return answer }
                 if let erasure = try await call.keptErasure() { return .json(erasure.json) }
@@ -149,7 +157,10 @@ enum AdminRoutes {
     }
 
     private static var stats: Route {
-        Route(.get, "/v1/admin/stats", "Sizes and counts", .key(.admin), origins: .own) { call in
+        Route(
+            .get, "/v1/admin/stats", as: "getStatistics", "Sizes and counts", .key(.admin), origins: .own,
+            partition: .named, answers: .json(.statistics), refusals: []
+        ) { call in
             .json(try await call.store.statistics().jsonBytes)
         }
     }
@@ -159,14 +170,16 @@ enum AdminRoutes {
     /// - Parameter prepare: makes the work of the members, or refuses them.
     private static func job(
         _ name: String, _ summary: String, _ members: [String], required: [String] = [],
+        partition: Route.Partitioning = .named, node: Route.Node = .owner,
         _ prepare:
             @escaping @Sendable (JSONValue, Call) async throws
             -> @Sendable (Service, Jobs.Handle) async throws -> JSONValue
     ) -> Route {
         Route(
-            .post, "/v1/admin/\(name)", summary, .key(.admin), body: .fields(members), required: required,
-            origins: .own,
-            status: 202
+            .post, "/v1/admin/\(name)", as: "start\(name.prefix(1).uppercased())\(name.dropFirst())", summary,
+            .key(.admin), origins: .own, body: .fields(members),
+            required: required, partition: partition, node: node,
+            status: 202, answers: .json(.jobStarted)
         ) { call in
             let work = try await prepare(try await call.members(Set(members)), call)
             let id = call.service.jobs.start(name, by: call.callerName) { [service = call.service] job in

@@ -10,8 +10,8 @@ enum AuditRoutes {
 
     private static var history: Route {
         Route(
-            .get, "/v1/users/{u}/history", "A user's own events", .key(.audit),
-            query: ["from", "to", "limit", "asOf"], answers: "application/x-ndjson"
+            .get, "/v1/users/{u}/history", as: "getHistory", "A user's own events", .key(.audit), origins: .allowed,
+            query: ["from", "to", "limit", "asOf"], answers: .lines(.event)
         ) { call in
             let (store, user) = (call.store, call.user)
             let head = try await store.head()
@@ -40,9 +40,9 @@ enum AuditRoutes {
 
     private static var audit: Route {
         Route(
-            .get, "/v1/users/{u}/audit", "What was done to a tray, by whom", .key(.audit),
-            query: ["from", "to", "asOf"],
-            answers: "application/x-ndjson"
+            .get, "/v1/users/{u}/audit", as: "getAudit", "What was done to a tray, by whom", .key(.audit),
+            origins: .allowed,
+            query: ["from", "to", "asOf"], answers: .lines(.auditLine)
         ) { call in
             let store = call.store
             let report = try await store.audit(
@@ -60,8 +60,9 @@ enum AuditRoutes {
 
     private static var difference: Route {
         Route(
-            .get, "/v1/users/{u}/difference", "What changed between two moments", .key(.audit),
-            query: ["from", "to", "asOf"]
+            .get, "/v1/users/{u}/difference", as: "getDifference", "What changed between two moments", .key(.audit),
+            origins: .allowed,
+            query: ["from", "to", "asOf"], answers: .json(.trayDifference)
         ) { call in
             guard let from = try call.moment("from") else { throw Problem.invalid("from", "must be given") }
             let to = try call.moment("to") ?? call.asOf()
@@ -75,13 +76,19 @@ enum AuditRoutes {
 
     private static var proofs: [Route] {
         [
-            Route(.get, "/v1/tree-head", "The size and root of the log's Merkle tree", .anybody, query: ["asOf"]) {
+            Route(
+                .get, "/v1/tree-head", as: "getTreeHead", "The size and root of the log's Merkle tree", .anybody,
+                origins: .allowed,
+                query: ["asOf"], partition: .named, takesLimitedKeys: true, answers: .json(.treeHead)
+            ) {
                 call in
                 let head = try await call.store.treeHead(asOf: call.asOf())
                 return .json(JSONValue(writing: { $0.write(head) }))
             },
             Route(
-                .get, "/v1/checkpoint", "The tree head as a signed note", .anybody, answers: "text/plain; charset=utf-8"
+                .get, "/v1/checkpoint", as: "getCheckpoint", "The tree head as a signed note", .anybody,
+                origins: .allowed,
+                partition: .named, takesLimitedKeys: true, answers: .text("text/plain; charset=utf-8"), refusals: []
             ) { call in
                 let key = call.service.checkpointKey
                 let head = try await call.store.treeHead()
@@ -91,8 +98,9 @@ enum AuditRoutes {
                     body: ResponseBody(byteBuffer: ByteBuffer(string: note.text)))
             },
             Route(
-                .get, "/v1/proofs/consistency", "The proof that the log only grew", .anybody,
-                query: ["first", "second"]
+                .get, "/v1/proofs/consistency", as: "proveConsistency", "The proof that the log only grew", .anybody,
+                origins: .allowed,
+                query: ["first", "second"], partition: .named, takesLimitedKeys: true, answers: .json(.treeGrowth)
             ) { call in
                 guard let first = try call.number("first") else { throw Problem.invalid("first", "must be given") }
                 let second = try call.number("second").map { Seq($0) }
@@ -100,7 +108,11 @@ enum AuditRoutes {
                 let growth = try await call.store.treeGrowth(from: Seq(first), to: second)
                 return .json(JSONValue(writing: { $0.write(growth) }))
             },
-            Route(.get, "/v1/proofs/{seq}", "The proof that an event is in the log", .anybody, query: ["asOf"]) {
+            Route(
+                .get, "/v1/proofs/{seq}", as: "proveEvent", "The proof that an event is in the log", .anybody,
+                origins: .allowed,
+                query: ["asOf"], partition: .named, takesLimitedKeys: true, answers: .json(.eventProof)
+            ) {
                 call in
                 let proof = try await call.store.proof(of: Seq(call.seq()), asOf: call.asOf())
                 return .json(JSONValue(writing: { $0.write(proof) }))

@@ -15,8 +15,11 @@ enum BellRoutes {
         files.map { file in
             let etag = "\"\(Array(SHA256.hash(data: file.bytes).prefix(12)).hex)\""
             return Route(
-                .get, "/bell/v1/\(file.name)", "The module \(file.name) for web pages", .free, manner: .file,
-                origins: .any, answers: "text/javascript"
+                .get, "/bell/v1/\(file.name)",
+                as:
+                    "getModule\(file.name.split(separator: ".").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined())",
+                "The module \(file.name) for web pages", .free, origins: .any,
+                manner: .file, partition: .any, answers: .text("text/javascript")
             ) { call in
                 guard call.service.configuration.hasBell else {
                     throw Problem(.notFound, "Not found", "this server was started with --no-bell")

@@ -9,10 +9,14 @@ enum CommandRoutes {
     static var all: [Route] {
         [
             Route(
-                .post, "/v1/commands", "Perform many commands", .key(.publish), query: ["atomic"], body: .commands
+                .post, "/v1/commands", as: "performCommands", "Perform many commands", .key(.publish),
+                origins: .allowed, query: ["atomic"],
+                body: .commands,
+                partition: .split(isNameable: true) { try await $0.commands($1, $2) }, takesLimitedKeys: true,
+                answers: .json(.commandResults)
             ) { call in
                 try call.checkContentType(["application/json", lines])
-                if try call.contentType == lines { return try await stream(call, StoreLines(store: call.store)) }
+                if try call.contentType == lines { return try await stream(call, StoreLines(call: call)) }
                 return try await call.flag("atomic") ? atomic(call) : array(call)
             }
         ]
@@ -42,38 +46,62 @@ enum CommandRoutes {
 
     private static func array(_ call: Call) async throws -> Response {
         let commands = try await commands(call)
-        let results = try await perform(commands, call.store)
+        let results = try await perform(commands, call)
         return try await answer(results, call)
     }
 
     private static func atomic(_ call: Call) async throws -> Response {
         let commands = try await commands(call)
-        for case (let line, .failure(let refusal)) in zip(1..., commands) { throw problem(refusal, line) }
-        let results = try await call.store.performTogether(commands.map { try $0.get() })
-        if case .failure(let refusal)? = results.last { throw problem(refusal, results.count) }
+        let checked = await checked(commands, call)
+        for case (let line, .failure(let reason)) in zip(1..., checked) { throw problem(reason, line) }
+        let results = try await call.store.performTogether(checked.map { try $0.get() })
+            .map { $0.mapError { Problem($0) } }
+        if case .failure(let reason)? = results.last { throw problem(reason, results.count) }
         return try await answer(results, call)
     }
 
-    private static func problem(_ refusal: Refusal, _ line: Int) -> Problem {
-        var problem = Problem(refusal)
+    private static func problem(_ reason: Problem, _ line: Int) -> Problem {
+        var problem = reason
         problem.members.append(("line", .int(line)))
         return problem
     }
 
     /// Performs what could be read, with one sync.
     fileprivate static func perform(
-        _ commands: [Result<Command, Refusal>], _ store: Store
-    ) async throws -> [Result<Receipt, Refusal>] {
-        var done = try await store.performEach(commands.compactMap { try? $0.get() })[...]
-        return commands.map { command in
+        _ commands: [Result<Command, Refusal>], _ call: Call
+    ) async throws -> [Result<Receipt, Problem>] {
+        let checked = await checked(commands, call)
+        var done = try await call.store.performEach(checked.compactMap { try? $0.get() })[...]
+        return checked.map { command in
             switch command {
-            case .success: done.removeFirst()
-            case .failure(let refusal): .failure(refusal)
+            case .success: done.removeFirst().mapError { Problem($0) }
+            case .failure(let problem): .failure(problem)
             }
         }
     }
 
-    private static func answer(_ results: [Result<Receipt, Refusal>], _ call: Call) async throws -> Response {
+    /// The commands as the caller gives them, and why some cannot be performed.
+    private static func checked(
+        _ commands: [Result<Command, Refusal>], _ call: Call
+    ) async -> [Result<Command, Problem>] {
+        var checked: [Result<Command, Problem>] = []
+        checked.reserveCapacity(commands.count)
+        for command in commands {
+            switch command {
+            case .failure(let refusal): checked.append(.failure(Problem(refusal)))
+            case .success(let command):
+                do throws(Problem) {
+                    try await call.checkNames(of: command)
+                    checked.append(.success(call.attributed(command)))
+                } catch {
+                    checked.append(.failure(error))
+                }
+            }
+        }
+        return checked
+    }
+
+    private static func answer(_ results: [Result<Receipt, Problem>], _ call: Call) async throws -> Response {
         let head = try await call.store.head().rawValue
         let value: JSONValue = [
             "head": .int(head), "results": .array(results.map { .object($0.members) }),
@@ -207,14 +235,16 @@ protocol LinePerformer: Sendable {
 
 /// One store performs all.
 private struct StoreLines: LinePerformer {
-    let store: Store
+    let call: Call
     var mostLines: Int { .max }
 
     func perform(_ lines: [CommandLines.Line]) async throws -> [[(name: String, value: JSONValue)]] {
-        try await CommandRoutes.perform(lines.map(\.command), store).map(\.members)
+        try await CommandRoutes.perform(lines.map(\.command), call).map(\.members)
     }
 
-    func end() async throws -> [(name: String, value: JSONValue)] { [("head", .int(try await store.head().rawValue))] }
+    func end() async throws -> [(name: String, value: JSONValue)] {
+        [("head", .int(try await call.store.head().rawValue))]
+    }
 }
 
 /// The lines of a body, as they come.

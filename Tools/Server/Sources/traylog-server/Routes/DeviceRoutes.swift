@@ -6,24 +6,29 @@ enum DeviceRoutes {
     static var all: [Route] {
         [
             Route(
-                .put, "/v1/users/{u}/devices/{token}", "Say whose a device is", .key(.users), body: .fields([]),
-                status: 204,
-                answers: nil
+                .put, "/v1/users/{u}/devices/{token}", as: "registerDevice", "Say whose a device is", .key(.users),
+                origins: .allowed,
+                body: .fields([]), node: .each,
+                status: 204, answers: .none
             ) { call in
                 _ = try await call.members([])
                 try await call.service.devices.register(token(call), of: user(call))
                 return .noContent
             },
             Route(
-                .delete, "/v1/users/{u}/devices/{token}", "Forget a device", .key(.users), body: .fields([]),
-                status: 204,
-                answers: nil
+                .delete, "/v1/users/{u}/devices/{token}", as: "forgetDevice", "Forget a device", .key(.users),
+                origins: .allowed,
+                body: .fields([]), node: .each,
+                status: 204, answers: .none
             ) { call in
                 _ = try await call.members([])
                 try await call.service.devices.remove(token(call), of: user(call))
                 return .noContent
             },
-            Route(.get, "/v1/users/{u}/devices", "A user's devices", .key(.users)) { call in
+            Route(
+                .get, "/v1/users/{u}/devices", as: "listDevices", "A user's devices", .key(.users), origins: .allowed,
+                answers: .json(.devices)
+            ) { call in
                 let devices = try await call.service.devices.list(of: user(call)).map { device -> JSONValue in
                     ["token": .string(device.token), "since": .string(device.since.rfc3339)]
                 }

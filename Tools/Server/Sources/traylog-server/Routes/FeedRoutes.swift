@@ -14,13 +14,16 @@ enum FeedRoutes {
         let fields = ["offset", "live", "cursor"]
         return [
             Route(
-                .get, "/v1/users/{u}/changes", "What happened to a user's tray", .reading, query: fields, manner: .feed
+                .get, "/v1/users/{u}/changes", as: "getChanges", "What happened to a user's tray", .reading,
+                origins: .allowed,
+                query: fields, manner: .feed, answers: .array(.event)
             ) { call in
                 try await serve(call, UserFeed(call))
             },
             Route(
-                .get, "/v1/log", "The log", .key(.audit), query: fields + ["kind", "user", "actor", "device"],
-                manner: .feed
+                .get, "/v1/log", as: "getLog", "The log", .key(.audit), origins: .allowed,
+                query: fields + ["kind", "user", "actor", "device"],
+                manner: .feed, partition: .named, answersDiverged: true, takesLimitedKeys: true, answers: .array(.event)
             ) { call in
                 try await serve(call, LogFeed(call))
             },

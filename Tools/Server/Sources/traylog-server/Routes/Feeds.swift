@@ -169,8 +169,10 @@ struct LogFeed: Feed {
     let history: StoreHistory
     private let identity: String
     private let filter: EventFilter
+    private let limits: NameLimits?
 
     init(_ call: Call) throws {
+        limits = call.limits
         (store, isOfCluster, history) = (call.store, call.service.cluster != nil, call.service.history)
         identity = call.service.storeIdentity
         var filter = EventFilter()
@@ -205,7 +207,7 @@ struct LogFeed: Feed {
         let (seq, head) = (position.seq, try await store.head())
         guard seq < head else { return FeedPage([], through: position, isAtHead: true) }
         let found = try await store.search(filter, from: Seq(seq.rawValue + 1), limit: FeedRoutes.pageEvents)
-        let events = found.events.filter { $0.seq <= head }
+        let events = found.events.filter { $0.seq <= head && limits?.admits($0) ?? true }
         guard let next = found.next, next <= head else {
             return FeedPage(events, through: FeedPosition(seq: head), isAtHead: true)
         }

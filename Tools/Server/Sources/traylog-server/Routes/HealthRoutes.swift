@@ -7,8 +7,16 @@ import TraylogCluster
 enum HealthRoutes {
     static var all: [Route] {
         [
-            Route(.get, "/healthz", "Whether the server lives", .free) { _ in .json(["status": "ok"]) },
-            Route(.get, "/readyz", "Whether the server takes requests", .free) { call in
+            Route(
+                .get, "/healthz", as: "getHealth", "Whether the server lives", .free, origins: .allowed,
+                partition: .any, answers: .json(.health), refusals: []
+            ) { _ in .json(["status": "ok"]) },
+            Route(
+                .get, "/readyz", as: "getReadiness", "Whether the server takes requests", .free, origins: .allowed,
+                partition: .split(isNameable: false) { partitions, _, _ in try await partitions.readiness() },
+                answers: .json(.readiness),
+                refusals: []
+            ) { call in
                 guard !call.service.isDraining else { throw Problem.unavailable("the server is closing") }
                 if let cluster = call.service.cluster { return readiness(await cluster.status()) }
                 // A tick of long ago changes nothing, and the writer answers it.
@@ -19,13 +27,18 @@ enum HealthRoutes {
                 return .json(["status": "ok", "head": JSONValue(report.head)])
             },
             Route(
-                .get, "/metrics", "Figures for Prometheus", .key(.metrics), origins: .own,
-                answers: "text/plain; version=0.0.4"
+                .get, "/metrics", as: "getMetrics", "Figures for Prometheus", .key(.metrics), origins: .own,
+                partition: .split(isNameable: false) { partitions, _, _ in try await metrics(partitions.services) },
+                answers: .text("text/plain; version=0.0.4"), refusals: []
             ) {
                 call in
                 try await metrics([call.service])
             },
-            Route(.get, "/openapi.json", "This description", .open) { call in
+            Route(
+                .get, "/openapi.json", as: "getDescription", "This description", .open, origins: .allowed,
+                partition: .any, answers: .json(.document), refusals: []
+            ) {
+                call in
                 .json(call.partitions?.description ?? OpenAPI.document)
             },
         ]

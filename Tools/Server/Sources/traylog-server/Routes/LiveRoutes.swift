@@ -7,8 +7,9 @@ enum LiveRoutes {
     static var all: [Route] {
         [
             Route(
-                .get, "/v1/users/{u}/live", "A user's tray, again whenever it changes", .reading, query: ["with"],
-                answers: "text/event-stream"
+                .get, "/v1/users/{u}/live", as: "followTray", "A user's tray, again whenever it changes", .reading,
+                origins: .allowed,
+                query: ["with"], answers: .events
             ) { call in
                 // Checks the name before the answer begins, so that a wrong one gets a status.
                 _ = try await call.store.version(of: call.user)

@@ -7,7 +7,10 @@ enum ReadingRoutes {
     static var all: [Route] { [tray, inbox, threads, item, users, snapshot] }
 
     private static var tray: Route {
-        Route(.get, "/v1/users/{u}/tray", "A user's tray", .reading, query: ["asOf"], manner: .conditional) { call in
+        Route(
+            .get, "/v1/users/{u}/tray", as: "getTray", "A user's tray", .reading, origins: .allowed, query: ["asOf"],
+            manner: .conditional, answers: .json(.tray)
+        ) { call in
             let moment = try call.asOf()
             return try await call.answer(call.etag(asOf: moment)) {
                 try await call.store.tray(of: call.user, asOf: moment).jsonBytes
@@ -17,12 +20,12 @@ enum ReadingRoutes {
 
     private static var inbox: Route {
         Route(
-            .get, "/v1/users/{u}/inbox", "A page of a user's inbox", .reading,
+            .get, "/v1/users/{u}/inbox", as: "getInbox", "A page of a user's inbox", .reading, origins: .allowed,
             query: [
                 "asOf", "limit", "cursor", "unread", "unseen", "thread", "unthreaded", "category", "view",
                 "includeSilent",
                 "with",
-            ], manner: .conditional
+            ], manner: .conditional, answers: .json(.inboxPage)
         ) { call in
             let query = try call.inboxQuery()
             let moment = try call.asOf()
@@ -49,8 +52,9 @@ enum ReadingRoutes {
 
     private static var threads: Route {
         Route(
-            .get, "/v1/users/{u}/threads", "A page of a user's threads", .reading, query: ["asOf", "limit", "cursor"],
-            manner: .conditional
+            .get, "/v1/users/{u}/threads", as: "getThreads", "A page of a user's threads", .reading, origins: .allowed,
+            query: ["asOf", "limit", "cursor"],
+            manner: .conditional, answers: .json(.threadsPage)
         ) { call in
             let (limit, cursor, moment) = (try call.limit(), try call.cursor(), try call.asOf())
             return try await call.answer(call.etag(asOf: moment)) {
@@ -60,7 +64,10 @@ enum ReadingRoutes {
     }
 
     private static var item: Route {
-        Route(.get, "/v1/users/{u}/items/{item}", "One item", .reading, query: ["asOf"]) { call in
+        Route(
+            .get, "/v1/users/{u}/items/{item}", as: "getItem", "One item", .reading, origins: .allowed, query: ["asOf"],
+            answers: .json(.item)
+        ) { call in
             let item = try await call.store.item(call.item(), of: call.user, asOf: call.asOf())
             guard !item.isGone else { throw Refusal.itemGone(item.seq) }
             return .json(item.bytesWithDeleted, headers: [.cacheControl: "private, no-cache"])
@@ -68,16 +75,18 @@ enum ReadingRoutes {
     }
 
     private static var users: Route {
-        Route(.get, "/v1/users", "Users and their trays", .key(.users), query: ["prefix", "cursor", "limit"]) { call in
+        Route(
+            .get, "/v1/users", as: "listUsers", "Users and their trays", .key(.users), origins: .allowed,
+            query: ["prefix", "cursor", "limit"], partition: .all { try await $0.users($1) }, takesLimitedKeys: true,
+            answers: .json(.usersPage)
+        ) { call in
             let limit = try call.limit()
             var after: String?
             if let cursor = call.query["cursor"] {
                 after = [UInt8](base64URL: cursor).flatMap { String(validating: $0, as: UTF8.self) }
                 guard after != nil else { throw Problem.invalid("cursor", "is none that a page gave out") }
             }
-            let names = try await call.store.users(
-                after: after, prefix: call.query["prefix"] ?? "", limit: limit + 1
-            ).users
+            let names = try await call.names(after: after, limit: limit + 1)
             var trays: [JSONValue] = []
             for name in names.prefix(limit) { trays.append(.raw(try await call.store.tray(of: name).jsonBytes)) }
             let next = names.count > limit ? names[limit - 1] : nil
@@ -89,8 +98,9 @@ enum ReadingRoutes {
 
     private static var snapshot: Route {
         Route(
-            .get, "/v1/users/{u}/snapshot", "A user's tray, to go on from elsewhere", .reading,
-            query: ["asOf", "cursor"], answers: "application/x-ndjson"
+            .get, "/v1/users/{u}/snapshot", as: "getSnapshot", "A user's tray, to go on from elsewhere", .reading,
+            origins: .allowed,
+            query: ["asOf", "cursor"], answers: .lines(.snapshotLine)
         ) { call in
             var cursor: SnapshotCursor?
             if let text = call.query["cursor"] {
@@ -107,6 +117,17 @@ enum ReadingRoutes {
 }
 
 extension Call {
+    /// The names of users that begin as the query says, and as the caller's key demands.
+    fileprivate func names(after: String?, limit: Int) async throws -> [String] {
+        var prefix = query["prefix"] ?? ""
+        if let limits {
+            guard let own = limits.users else { return [] }
+            if own.utf8.starts(with: prefix.utf8) { prefix = own }
+            guard limits.admits(user: prefix) else { return [] }
+        }
+        return try await store.users(after: after, prefix: prefix, limit: limit).users
+    }
+
     fileprivate func inboxQuery() throws -> InboxQuery {
         var query = InboxQuery(limit: try limit(), cursor: try cursor())
         switch self.query["view"] {

@@ -8,7 +8,10 @@ enum TokenRoutes {
 
     static var all: [Route] {
         [
-            Route(.get, "/v1/users/me", "Whose the token is", .anybody) { call in
+            Route(
+                .get, "/v1/users/me", as: "getIdentity", "Whose the token is", .anybody, origins: .allowed,
+                partition: .any, answers: .json(.identity), refusals: []
+            ) { call in
                 guard case .user(let user, let scopes)? = call.caller else {
                     throw Problem.forbidden(
                         "missingScope", "a server key is nobody's: name the user in the path instead of 'me'")
@@ -21,11 +24,14 @@ enum TokenRoutes {
                 ])
             },
             Route(
-                .post, "/v1/tokens", "Make a token for a user", .key(.users), body: .object(["user", "ttl", "scope"]),
-                required: ["user"]
+                .post, "/v1/tokens", as: "makeToken", "Make a token for a user", .key(.users), origins: .allowed,
+                body: .object(["user", "ttl", "scope"]),
+                required: ["user"], partition: .any, node: .each, takesLimitedKeys: true, answers: .json(.token),
+                refusals: [422]
             ) { call in
                 let members = try await call.members(["user", "ttl", "scope"])
                 guard let user = members["user"]?.string else { throw Problem.invalid("user", "must be a string") }
+                try call.limits?.check(user: user)
                 // Refuses what is no user's name.
                 _ = try await call.store.version(of: user)
                 var ttl = usualLife
@@ -36,11 +42,15 @@ enum TokenRoutes {
                     ttl = Int(seconds)
                 }
                 let scope = try scope(members["scope"])
-                if scope?.split(separator: " ").contains("publish") ?? false, case .key(_, let scopes)? = call.caller,
-                    !scopes.contains(.publish)
-                {
-                    throw Problem.forbidden(
-                        "missingScope", "the key lacks the scope publish, so its tokens cannot have it")
+                if scope?.split(separator: " ").contains("publish") ?? false, case .key(_, let key)? = call.caller {
+                    guard key.scopes.contains(.publish) else {
+                        throw Problem.forbidden(
+                            "missingScope", "the key lacks the scope publish, so its tokens cannot have it")
+                    }
+                    guard key.limits == nil else {
+                        throw Problem.outsidePrefix(
+                            "a token with the scope publish may notify anybody, and the key may not")
+                    }
                 }
                 guard let made = try call.service.authenticator.sign(user: user, ttl: ttl, scope: scope) else {
                     throw Problem(.unprocessableContent, "No key", "the server has no key that can sign tokens")

@@ -68,6 +68,15 @@ struct KeyCommand: ParsableCommand {
         @Option(help: "What the key may do: of publish, users, audit, admin and metrics, with commas between.")
         var scope: String
 
+        @Option(help: "Who the key is: the actor of what it does without one.")
+        var name: String?
+
+        @Option(help: "Limit the key to users whose names begin so; without '--topics' it reaches no topic.")
+        var users: String?
+
+        @Option(help: "Limit the key to topics whose names begin so; without '--users' it reaches no user.")
+        var topics: String?
+
         func run() throws {
             let scopes = try scope.split(separator: ",").map { name in
                 guard let scope = KeyScope(rawValue: name.trimmingSpaces) else {
@@ -76,7 +85,18 @@ struct KeyCommand: ParsableCommand {
                 return scope
             }
             guard !scopes.isEmpty else { throw ValidationError("'--scope' must name one scope or more") }
-            let made = ServerKeys.made(scopes: scopes)
+            if let name, !ServerKeys.isName(name) { throw ValidationError("'--name' \(ServerKeys.nameRule)") }
+            var limits: NameLimits?
+            if users != nil || topics != nil {
+                limits = NameLimits(users: users, topics: topics)
+                let whole = scopes.filter { $0 == .admin || $0 == .metrics }
+                guard whole.isEmpty else {
+                    throw ValidationError(
+                        "'--scope \(whole[0].rawValue)' concerns the whole store, and cannot go with '--users' or '--topics'"
+                    )
+                }
+            }
+            let made = ServerKeys.made(scopes: scopes, name: name, limits: limits)
             print(made.key)
             print(made.line)
         }

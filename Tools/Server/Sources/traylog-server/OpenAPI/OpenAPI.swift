@@ -19,13 +19,19 @@ enum OpenAPI {
             guard case .object(let members) = paths[index].value else { return }
             paths[index].value = .object(members + [(method, operation)])
         }
-        for route in AllRoutes.table.routes {
-            add(route.path.text, route.method.rawValue.lowercased(), operation(route, partitions))
-            if route.manner == .feed { add(route.path.text, "head", operation(route, partitions, isHead: true)) }
+        for group in AllRoutes.groups {
+            for route in group.routes {
+                let method = route.method.rawValue.lowercased()
+                add(route.path.text, method, operation(route, group, partitions))
+                if route.manner == .feed {
+                    add(route.path.text, "head", operation(route, group, partitions, isHead: true))
+                }
+            }
         }
         return [
             "openapi": "3.1.0",
             "info": ["title": "Traylog", "version": "1", "description": "Trays of notifications, with their history."],
+            "tags": .array(AllRoutes.groups.map { ["name": .string($0.name), "description": .string($0.summary)] }),
             "paths": .object(paths),
             "components": [
                 "securitySchemes": [
@@ -43,11 +49,11 @@ enum OpenAPI {
                 "parameters": [
                     "MinSeq": [
                         "name": "Traylog-Min-Seq", "in": "header", "required": false,
-                        "schema": OpenAPISchemas.schema(of: partitions > 1 ? "Traylog-Min-Seqs" : "Traylog-Min-Seq"),
+                        "schema": OpenAPISchemas.minSeq(ofSeveral: partitions > 1),
                         "description": "With every GET: waits up to 5 seconds for this event, then 503.",
                     ]
                 ],
-                "schemas": ["Problem": OpenAPISchemas.problem],
+                "schemas": Schema.all,
                 "headers": .object(
                     OpenAPISchemas.headers + OpenAPISchemas.originHeaders
                         + (partitions > 1 ? [OpenAPISchemas.partitionHeader] : [])),
@@ -55,37 +61,41 @@ enum OpenAPI {
         ]
     }
 
-    private static func operation(_ route: Route, _ partitions: Int, isHead: Bool = false) -> JSONValue {
-        let partition = partitions > 1 ? route.partition.map { [partitionParameter(partitions, isRequired: $0)] } : nil
+    private static func operation(
+        _ route: Route, _ group: RouteGroup, _ partitions: Int, isHead: Bool = false
+    ) -> JSONValue {
+        let partition =
+            partitions > 1
+            ? route.partition.isNameRequired.map { [partitionParameter(partitions, isRequired: $0)] } : nil
         let parameters =
-            route.path.variables.map { parameter($0, in: "path", isRequired: true) }
+            route.path.variables.map { parameter($0, in: "path", isRequired: true, of: route) }
             + (isHead ? [] : route.query.map { parameter($0, in: "query", isRequired: false, of: route) })
-            + requestHeaders(route).map { parameter($0, in: "header", isRequired: false) } + (partition ?? [])
+            + requestHeaders(route).map { parameter($0, in: "header", isRequired: false, of: route) }
+            + (partition ?? [])
         var members: [(name: String, value: JSONValue)] = [
-            ("operationId", .string(identifier(route, isHead: isHead))), ("summary", .string(route.summary)),
+            ("operationId", .string(identifier(route, isHead: isHead))), ("tags", [.string(group.name)]),
+            ("summary", .string(route.summary)),
             ("description", .string(route.access.words)), ("parameters", .array(parameters)),
         ]
         if let body = body(route) { members.append(("requestBody", body)) }
-        let isForNodes = route.path.text == Seed.path
+        let isForNodes = route.access.scheme == .node
         members.append(("security", isForNodes ? [["node": []]] : route.access.isOpen ? [] : [["bearer": []]]))
         members.append(("responses", .object(responses(route, partitions, isHead: isHead))))
         return .object(members)
     }
 
     private static func identifier(_ route: Route, isHead: Bool) -> String {
-        let words = route.path.text.split { !$0.isLetter && !$0.isNumber }
-            .map { $0.prefix(1).uppercased() + $0.dropFirst() }
-        return (isHead ? "head" : route.method.rawValue.lowercased()) + words.joined()
+        isHead ? "head" + route.name.prefix(1).uppercased() + route.name.dropFirst() : route.name
     }
 
     private static func parameter(
-        _ name: String, in place: String, isRequired: Bool, of route: Route? = nil
+        _ name: String, in place: String, isRequired: Bool, of route: Route
     ) -> JSONValue {
         [
             "name": .string(name), "in": .string(place), "required": .bool(isRequired),
             "schema": place == "query" && Route.lists.contains(name)
-                ? ["type": "array", "items": OpenAPISchemas.schema(of: name)]
-                : OpenAPISchemas.schema(of: name, isOfStream: route?.answers == "text/event-stream"),
+                ? ["type": "array", "items": OpenAPISchemas.schema(of: name, in: route)]
+                : OpenAPISchemas.schema(of: name, in: route),
         ]
     }
 
@@ -111,8 +121,7 @@ enum OpenAPI {
 
     private static func body(_ route: Route) -> JSONValue? {
         func object(_ names: [String], isRequired: Bool) -> JSONValue {
-            let isForeign = route.path.text.hasPrefix("/compat/")
-            let properties = names.map { ($0, isForeign ? .object([]) : OpenAPISchemas.schema(of: $0)) }
+            let properties = names.map { ($0, OpenAPISchemas.schema(of: $0, in: route, isMember: true)) }
             let schema: JSONValue = .present([
                 ("type", "object"), ("properties", .object(properties)), ("additionalProperties", false),
                 ("required", route.required.isEmpty ? nil : .array(route.required.map { .string($0) })),
@@ -125,9 +134,9 @@ enum OpenAPI {
         case .fields(let names): return object(names, isRequired: !route.required.isEmpty)
         case .commands:
             let commands: JSONValue = [
-                "type": "array", "items": ["type": "object"], "maxItems": .int(Service.mostCommands),
+                "type": "array", "items": Schema.command.reference, "maxItems": .int(Service.mostCommands),
             ]
-            let lines: JSONValue = ["schema": ["type": "string"]]
+            let lines: JSONValue = ["schema": OpenAPISchemas.lines(of: .command)]
             let content: JSONValue = ["application/json": ["schema": commands], "application/x-ndjson": lines]
             return ["required": true, "content": content]
         }
@@ -135,17 +144,15 @@ enum OpenAPI {
 
     private static func responses(_ route: Route, _ partitions: Int, isHead: Bool) -> [(name: String, value: JSONValue)]
     {
-        var types = isHead ? [] : [route.answers].compactMap(\.self)
-        if route.manner == .feed, !isHead { types.append("text/event-stream") }
-        if case .commands = route.body { types.append(CommandRoutes.lines) }
-        let content = types.map { type -> (String, JSONValue) in
-            let schema: JSONValue =
-                switch type {
-                case "application/json": ["type": route.isArray ? "array" : "object"]
-                case "text/event-stream": OpenAPISchemas.serverSentEvent(ofFeed: route.manner == .feed)
-                default: ["type": "string"]
-                }
-            return (type, ["schema": schema])
+        var content: [(name: String, value: JSONValue)] = []
+        if !isHead, let type = route.answers.mediaType {
+            content.append((type, ["schema": OpenAPISchemas.schema(of: route.answers)]))
+            if route.manner == .feed {
+                content.append(("text/event-stream", ["schema": OpenAPISchemas.serverSentEvent(ofFeed: true)]))
+            }
+            if route.body.isOfCommands {
+                content.append((CommandRoutes.lines, ["schema": OpenAPISchemas.lines(of: .commandLineResult)]))
+            }
         }
         let answer: JSONValue = .present([
             ("description", .string(route.summary)), ("headers", headers(route, partitions, route.answerHeaders)),
@@ -159,7 +166,7 @@ enum OpenAPI {
         if route.manner == .feed, !isHead { statuses.append(bare("204", "Nothing came for 25 seconds")) }
         if [.feed, .conditional, .file].contains(route.manner) { statuses.append(bare("304", "Not modified")) }
         for code in route.failures {
-            let content: JSONValue = ["application/problem+json": ["schema": ["$ref": "#/components/schemas/Problem"]]]
+            let content: JSONValue = ["application/problem+json": ["schema": Schema.problem.reference]]
             let own = OpenAPISchemas.headers(ofStatus: code)
             statuses.append(
                 (
@@ -174,7 +181,7 @@ enum OpenAPI {
     }
 
     private static func headers(_ route: Route, _ partitions: Int, _ names: [String]) -> JSONValue {
-        let isOfOne = partitions > 1 && (route.path.variables.contains("u") || route.partition != nil)
+        let isOfOne = partitions > 1 && (route.path.variables.contains("u") || route.partition.isNameRequired != nil)
         let usual =
             (isOfOne ? [OpenAPISchemas.partitionHeader.name] : []) + [
                 "Cache-Control", "X-Content-Type-Options", "X-Request-Id",
@@ -199,29 +206,12 @@ extension Access {
 }
 
 extension Route {
-    fileprivate var isArray: Bool {
-        manner == .feed || path.text.hasSuffix("/count") || path.text.hasSuffix("/trigger/bulk")
-    }
-
-    /// Whether it must say its partition, on a server with several; nil where that follows from the user, or all answer.
-    fileprivate var partition: Bool? {
-        guard !path.variables.contains("u") else { return nil }
-        if ["/v1/commands", "/v1/users", "/v1/topics/{t}/broadcasts", "/v1/admin/erasures"].contains(path.text) {
-            return false
-        }
-        if path.text == "/v1/admin/jobs/{id}" { return nil }
-        let isOfOneLog = [
-            "/v1/log", "/v1/tree-head", "/v1/checkpoint", "/v1/proofs/", "/v1/items/", "/v1/admin/", Seed.path,
-        ].contains { path.text.hasPrefix($0) }
-        return isOfOneLog ? true : nil
-    }
-
     fileprivate var answerHeaders: [String] {
         switch manner {
         case .command:
             // Lines have no head that could say what comes later.
             ["Traylog-Seq", "Idempotency-Replayed"] + (status == 201 ? ["Location"] : [])
-                + (path.text == "/v1/commands" ? ["X-Accel-Buffering"] : [])
+                + (body.isOfCommands ? ["X-Accel-Buffering"] : [])
         case .conditional: ["ETag", "X-Poll-Interval"]
         case .file: ["ETag", "Cross-Origin-Resource-Policy", "Access-Control-Allow-Origin"]
         case .feed:
@@ -230,29 +220,18 @@ extension Route {
                 "X-Accel-Buffering",
             ]
         case .plain:
-            if status == 202 {
-                ["Location"]
-            } else if path.text == Seed.path {
-                ["Traylog-Tree-Head"]
-            } else {
-                answers == "text/event-stream" ? ["X-Accel-Buffering"] : []
-            }
+            headers + (status == 202 ? ["Location"] : [])
+                + (isLive ? ["X-Accel-Buffering"] : [])
         }
     }
 
     /// The statuses of problems.
     fileprivate var failures: [Int] {
-        // Nodes have credentials of their own.
-        if path.text == Seed.path { return [400, 401, 404, 429, 500, 503] }
-        if manner == .file { return [400, 404, 503] }
-        guard !access.isOpen else { return access.isFree ? [400, 503] : [400, 429] }
-        var all = [400, 401, 403, 414, 429, 431, 500, 503]
-        let isReading = method == .get
-        if !isReading { all += [408, 413, 415, 507] }
-        // Items and events that are not there, are gone, or do not go with the command; moments below the floor or beyond
-        // the head.
-        let isPlain = ["/v1/tokens", "/v1/checkpoint", "/v1/admin/stats", "/metrics"].contains(path.text)
-        if !isPlain { all += [404, 410, 422] } else if path.text == "/v1/tokens" { all.append(422) }
+        if access.isFree { return [400] + (manner == .file ? [404] : []) + [503] }
+        var all = [400, 429] + refusals
+        if access.scheme == .node { all += [401, 500, 503] }
+        if !access.isOpen { all += [401, 403, 414, 431, 500, 503] }
+        if method != .get { all += [408, 413, 415, 507] }
         return all.sorted()
     }
 }

@@ -4,10 +4,39 @@ import Traylog
 ///
 /// A name has one meaning everywhere.
 enum OpenAPISchemas {
-    /// - Parameter isOfStream: what comes with a stream is not what comes with a page.
-    static func schema(of name: String, isOfStream: Bool = false) -> JSONValue {
-        if isOfStream, name == "with" { return choice(["items"]) }
-        return fields[name] ?? ["type": "string"]
+    /// - Parameter isMember: of a body, where it is no field of the query, part of the path or header.
+    static func schema(of name: String, in route: Route, isMember: Bool = false) -> JSONValue {
+        if route.isLive, name == "with" { return choice(["items"]) }
+        if route.access.scheme == .novu, let schema = (isMember ? novuMembers : novuFields)[name] { return schema }
+        guard let schema = fields[name] else {
+            preconditionFailure("The description does not know what \(name) of \(route.path.text) is.")
+        }
+        return schema
+    }
+
+    static func schema(of answer: Route.Answer) -> JSONValue {
+        switch answer {
+        case .none: .object([])
+        case .json(let schema): schema.reference
+        case .array(let schema): ["type": "array", "items": schema.reference]
+        case .lines(let schema): lines(of: schema)
+        case .events: serverSentEvent(ofFeed: false)
+        case .text: ["type": "string"]
+        }
+    }
+
+    /// The header `Traylog-Min-Seq`, on a server with one store or several.
+    static func minSeq(ofSeveral: Bool) -> JSONValue {
+        guard ofSeveral else { return seq }
+        return [
+            "type": "string", "pattern": "^([0-9]+|[0-9]+:[0-9]+(,[0-9]+:[0-9]+)*)$", "maxLength": 2048,
+            "description": "A seq of the partition that answers, or PARTITION:SEQ with commas between.",
+        ]
+    }
+
+    /// A JSON text a line: OpenAPI 3.1 has no word for a sequence, so the schema is that of each line.
+    static func lines(of schema: Schema) -> JSONValue {
+        ["type": "string", "contentMediaType": .string(CommandRoutes.lines), "contentSchema": schema.reference]
     }
 
     private static let identifier: JSONValue = [
@@ -15,10 +44,10 @@ enum OpenAPISchemas {
         "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", "description": "At most 256 bytes of UTF-8.",
     ]
     private static let seq: JSONValue = ["type": "integer", "minimum": 0]
-    private static let time: JSONValue = ["type": "string", "format": "date-time"]
+    private static let time: JSONValue = ["type": "string", "format": "date-time", "maxLength": 64]
     private static let flag: JSONValue = ["type": "boolean"]
     private static let moment: JSONValue = [
-        "type": "string", "pattern": "^[0-9]+$|^[0-9]{4}-[0-9]{2}-[0-9]{2}T",
+        "type": "string", "pattern": "^[0-9]+$|^[0-9]{4}-[0-9]{2}-[0-9]{2}T", "maxLength": 64,
         "description": "A seq, or a time (RFC 3339).",
     ]
 
@@ -34,9 +63,11 @@ enum OpenAPISchemas {
         var fields: [String: JSONValue] = [
             "title": text(1 << 10), "body": text(16 << 10), "data": .object([]), "summaryCount": seq, "upTo": seq,
             "event": ["type": "integer", "minimum": 1], "first": seq, "second": seq, "from": moment, "to": moment,
-            "asOf": moment, "before": .object([]), "seq": ["type": "integer", "minimum": 0],
+            "asOf": moment,
+            "before": ["anyOf": [seq, ["type": "string", "format": "date-time", "maxLength": 64]]],
+            "seq": ["type": "integer", "minimum": 0],
             "item": ["type": "string", "pattern": "^([0-9]{1,19}|key:.+)$"],
-            "items": ["type": "array", "minItems": 1, "maxItems": .int(Limits.markedItems), "items": .object([])],
+            "items": ["type": "array", "minItems": 1, "maxItems": .int(Limits.markedItems), "items": itemReference],
             "as": choice(["seen", "read", "unread", "archived", "unarchived", "deleted", "restored"]),
             "level": choice(["passive", "active", "timeSensitive", "critical"]),
             "view": choice(["inbox", "archived", "snoozed"]), "live": choice(["long-poll", "sse"]),
@@ -45,21 +76,32 @@ enum OpenAPISchemas {
             "keepDays": ["type": "integer", "minimum": 0, "maximum": 36_500],
             "thread": ["type": ["string", "null"], "maxLength": .int(Limits.identifierBytes)],
             "with": ["type": "string", "pattern": "^(tray|threads)(,(tray|threads))?$"],
-            "dest": ["type": "string", "pattern": "^/"],
+            "dest": ["type": "string", "pattern": "^/", "maxLength": 4096],
             "treeHead": [
                 "type": "object", "required": ["treeSize", "rootHash"],
                 "properties": ["treeSize": seq, "rootHash": ["type": "string", "pattern": "^[0-9A-Fa-f]{64}$"]],
             ],
             "Idempotency-Key": ["type": "string", "pattern": "^[!#-~]{1,256}$"],
-            "Traylog-Device": ["type": "string", "pattern": "^[!-~]{1,256}$"], "Traylog-Min-Seq": seq,
-            "Traylog-Min-Seqs": [
-                "type": "string", "pattern": "^([0-9]+|[0-9]+:[0-9]+(,[0-9]+:[0-9]+)*)$",
-                "description": "A seq of the partition that answers, or PARTITION:SEQ with commas between.",
+            "Traylog-Device": ["type": "string", "pattern": "^[!-~]{1,256}$"],
+            "If-None-Match": text(1 << 10), "Prefer": text(256), "cursor": text(2 << 10), "offset": text(512),
+            "id": ["type": "string", "pattern": "^[0-9A-Za-z-]+$", "maxLength": 64],
+            "token": [
+                "type": "string", "minLength": 1, "maxLength": .int(Device.longestToken),
+                "pattern": "^[^\\u0000-\\u0020\\u007f]+$",
             ],
-            "If-None-Match": ["type": "string"], "Prefer": ["type": "string"],
+            "prefix": ["type": "string", "maxLength": .int(Limits.identifierBytes)],
+            "kind": [
+                "type": "string", "maxLength": 512, "pattern": "^[a-zA-Z]+(,[a-zA-Z]+)*$",
+                "description": "Kinds of events, with commas between.",
+            ],
+            "archive": ["type": "string", "minLength": 1, "maxLength": 4096],
+            "scope": [
+                "type": "string", "pattern": "^(inbox:read|inbox:write|publish)( (inbox:read|inbox:write|publish))*$",
+            ],
         ]
         for name in [
             "u", "t", "topic", "user", "key", "actor", "device", "category", "collapseKey", "summaryArgument", "name",
+            "confirm",
         ] {
             fields[name] = identifier
         }
@@ -68,6 +110,41 @@ enum OpenAPISchemas {
             fields[name] = flag
         }
         return fields
+    }()
+
+    private static let itemReference: JSONValue = [
+        "description": "A seq, or an item's key.",
+        "oneOf": [seq, ["type": "string", "minLength": 1, "maxLength": .int(Limits.identifierBytes)]],
+    ]
+
+    private static let novuPage: [String: JSONValue] = [
+        "limit": ["type": "integer", "minimum": 1, "maximum": 100], "after": text(1 << 10), "before": text(1 << 10),
+        "includeCursor": flag, "orderDirection": text(32), "orderBy": text(64),
+    ]
+    /// Fields of queries, and parts of paths, as Novu names them.
+    private static let novuFields = novuPage.merging([
+        "offset": seq, "read": flag, "archived": flag, "snoozed": flag, "seen": flag, "data": text(1 << 10),
+        "severity": choice(["high", "medium", "low", "none"]), "tags": text(1 << 10), "createdGte": seq,
+        "createdLte": seq, "contextKeys": text(1 << 10), "filters": text(2 << 10), "failIfExists": flag,
+        "subscriberId": identifier, "identifier": text(1 << 10), "key": text(1 << 10),
+    ]) { $1 }
+    /// Members of bodies, as Novu names them.
+    private static let novuMembers: [String: JSONValue] = {
+        let named: JSONValue = ["anyOf": [identifier, Schema.novuRecipient.reference]]
+        let list: JSONValue = ["type": "array", "minItems": 1, "maxItems": 100, "items": named]
+        let texts: JSONValue = ["anyOf": [identifier, ["type": "array", "items": identifier]]]
+        return [
+            "name": identifier, "payload": ["type": "object"],
+            "to": ["anyOf": [identifier, Schema.novuRecipient.reference, list]],
+            "overrides": ["type": "object"], "transactionId": identifier, "actor": named, "tenant": named,
+            "context": ["type": ["object", "null"]], "agentId": identifier, "bridgeUrl": text(2 << 10),
+            "events": ["type": "array", "minItems": 1, "maxItems": 100, "items": ["type": "object"]], "key": identifier,
+            "subscriptions": list, "subscriberIds": list,
+            "preferences": ["type": ["array", "null"], "items": identifier],
+            "snoozeUntil": time, "tags": texts, "data": .object([]),
+            "contextKeys": ["type": ["array", "null"], "items": identifier],
+            "notificationIds": ["type": "array", "items": ["type": "string", "pattern": "^[0-9]+$"]],
+        ]
     }()
 
     static let partitionHeader = (
@@ -111,33 +188,17 @@ enum OpenAPISchemas {
         }
     }
 
-    static let problem: JSONValue = [
-        "type": "object", "required": ["type", "title", "status", "detail"],
-        "properties": [
-            "type": ["type": "string"], "title": ["type": "string"], "status": ["type": "integer"],
-            "detail": ["type": "string"], "error": ["type": "string"], "field": ["type": "string"],
-            "line": ["type": "integer"], "floor": ["type": "integer"], "offset": ["type": "string"],
-            "code": ["type": "string"],
-        ],
-    ]
-
     /// One event of a stream, whatever its kind: OpenAPI 3.1 has no word for a sequence, so the schema is that of each.
     static func serverSentEvent(ofFeed isFeed: Bool) -> JSONValue {
-        let control: JSONValue = [
-            "type": "object", "required": ["streamNextOffset", "streamCursor"], "additionalProperties": false,
-            "properties": [
-                "streamNextOffset": ["type": "string"], "streamCursor": ["type": "string"], "upToDate": flag,
-            ],
-        ]
         let own =
             isFeed
             ? [
-                serverSentEvent("data", ["type": "array", "items": ["type": "object"]]),
-                serverSentEvent("control", control),
+                serverSentEvent("data", ["type": "array", "items": Schema.event.reference]),
+                serverSentEvent("control", Schema.feedControl.reference),
             ]
             : [
-                serverSentEvent("tray", ["type": "object", "required": ["user", "asOf"]], isNumbered: true),
-                serverSentEvent("items", ["oneOf": [changedItems, reload]]),
+                serverSentEvent("tray", Schema.tray.reference, isNumbered: true),
+                serverSentEvent("items", ["oneOf": [Schema.changedItems.reference, Schema.reload.reference]]),
             ]
         let last = [
             serverSentEvent(
@@ -146,22 +207,10 @@ enum OpenAPISchemas {
                     "type": "object", "required": ["reason"], "additionalProperties": false,
                     "properties": ["reason": choice(EndReason.allCases.map(\.rawValue))],
                 ]),
-            serverSentEvent("error", ["$ref": "#/components/schemas/Problem"]),
+            serverSentEvent("error", Schema.problem.reference),
         ]
         return ["oneOf": .array(own + last)]
     }
-
-    private static let changedItems: JSONValue = [
-        "type": "object", "required": ["asOf", "items", "gone"], "additionalProperties": false,
-        "properties": [
-            "asOf": seq, "items": ["type": "array", "maxItems": 200, "items": ["type": "object"]],
-            "gone": ["type": "array", "maxItems": 200, "items": seq],
-        ],
-    ]
-    private static let reload: JSONValue = [
-        "type": "object", "required": ["asOf", "reload"], "additionalProperties": false,
-        "properties": ["asOf": seq, "reload": ["const": true]],
-    ]
 
     private static func serverSentEvent(_ name: String, _ content: JSONValue, isNumbered: Bool = false) -> JSONValue {
         let data: JSONValue = ["type": "string", "contentMediaType": "application/json", "contentSchema": content]
