@@ -12,7 +12,7 @@ import Testing
             "Projected", "Projector", "Rebuild", "TokenFile", "TrayReplica", "TrayUpdates", "SystemDeviceClock",
         ],
         "name functions or constants": ["Limits", "Replay", "Verification"],
-        "hold closures": ["StoreOptions", "NodeOptions", "TrayClientOptions"],
+        "hold closures": ["StoreOptions", "TypedTime", "NodeOptions", "TrayClientOptions"],
         "is a secret; its text is asked for by name": ["NotePrivateKey"],
         "are a member of another value, where being absent says something": ["Change", "Thread"],
         "travels in its note, which has the text": ["Signature"],

@@ -111,6 +111,7 @@ extension BlockingStore {
         var goal = RewriteGoal()
         goal.erasure = erasure
         let outcome = try rewriter.rewrite(goal, progress)
+        try StoreUpkeep.forgetFindings(in: store.directory)
         report.pseudonym = Pseudonym.name(ofStream: erasure.stream)
         (report.seq, report.events) = (Seq(outcome.head), outcome.erased)
         return report
