@@ -17,8 +17,18 @@ enum UserPages {
             ConsolePage(
                 .get, "/users/{u}", .key(.users), query: ["asOf", "view", "cursor", "part"]
             ) { visit in
-                let view = try await view(visit)
-                return visit.page("user", visit.segment("u"), top(visit, "tray")) { try await tray(visit, view) }
+                let title = visit.segment("u")
+                do {
+                    let view = try await view(visit)
+                    return visit.page("user", title, top(visit, "tray")) { try await tray(visit, view) }
+                } catch {
+                    // The present below, and what is wrong beside the field.
+                    guard let errors = visit.errors(error, fields: ["asOf"]) else { throw error }
+                    let view = try await view(visit.without(["asOf", "cursor"]))
+                    return visit.page("user", title, top(visit, "tray"), errors.status) {
+                        try await tray(visit, view).merging(errors.context) { $1 }
+                    }
+                }
             },
             ConsolePage(.get, "/users/{u}/moments", .key(.users)) { visit in try await moments(visit) },
         ]
@@ -183,7 +193,8 @@ enum UserPages {
 
     private static func thread(_ group: ThreadGroup) -> [String: Any] {
         [
-            "thread": group.thread ?? "", "isNamed": group.thread != nil, "count": Figures.count(group.count),
+            "thread": group.thread ?? "", "isNamed": group.thread != nil,
+            "count": group.count == 1 ? "1 item" : "\(Figures.count(group.count)) items",
             "unread": Figures.count(group.unread), "hasUnread": group.unread > 0,
             "newest": group.newest.content.title ?? "", "summary": group.summary ?? "",
             "hasSummary": group.summary != nil,
