@@ -1,3 +1,4 @@
+import TerminalText
 @_spi(Operations) import Traylog
 
 /// A user's timeline as one page for browsers: no scripts, nothing from elsewhere.
@@ -264,7 +265,7 @@ struct AuditPage {
         "th,td{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid var(--rule)}",
         // Widths that do not depend on the rows: a page of thousands is laid out at once.
         ".events{table-layout:fixed}.events th:nth-child(1){width:5.5em}.events th:nth-child(2),.events th:nth-child(3){width:11em}",
-        ".events th:nth-child(4){width:8em}.events th:nth-child(5){width:5.5em}.events th:nth-child(n+7){width:6.5em}",
+        ".events th:nth-child(4){width:8em}.events th:nth-child(5){width:5.5em}.events th:nth-child(n+7){width:8em}",
         "details:not([open]){display:inline-block}td bdi{margin-right:.75rem}td{overflow-wrap:anywhere}thead th{position:sticky;top:0;background:var(--paper)}time{white-space:nowrap}",
         "tbody th,.same,.change{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}",
         "thead th:nth-child(n+7),thead th:first-child{text-align:right}tbody th{font-weight:normal}.same{color:var(--soft)}.change{font-weight:bold}summary{cursor:pointer;color:var(--mark)}",
@@ -282,7 +283,7 @@ struct AuditPage {
         "h1{font-size:14pt;margin:0 0 4pt}h2{font-size:11pt;margin:8pt 0 2pt}dl{gap:0 8pt}figure{max-width:150mm}",
         // One line for most rows: each column has its share, and only long texts wrap.
         "table{table-layout:fixed;font-size:7pt;line-height:1.25}th,td{padding:1pt 2pt}.events th:nth-child(1){width:6%}.events th:nth-child(2),.events th:nth-child(3){width:14.5%}",
-        ".events th:nth-child(4){width:9%}.events th:nth-child(5){width:6%}.events th:nth-child(n+7){width:9%}details,nav,fieldset,.skip{display:none}",
+        ".events th:nth-child(4){width:9%}.events th:nth-child(5){width:6%}.events th:nth-child(n+7){width:11.5%}details,nav,fieldset,.skip{display:none}",
         "tfoot{display:table-footer-group}tfoot td{border:0;font-size:7pt;color:var(--soft)}}",
     ]
 }

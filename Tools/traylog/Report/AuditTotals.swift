@@ -1,3 +1,4 @@
+import TerminalText
 @_spi(Operations) import Traylog
 
 /// How many events of a report are of each kind, by whom, and from where.

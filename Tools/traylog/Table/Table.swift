@@ -1,3 +1,5 @@
+import TerminalText
+
 /// Rows under headings, as wide as the terminal at most.
 ///
 /// In a pipe nothing is cut.

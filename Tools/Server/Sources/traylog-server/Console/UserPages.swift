@@ -185,7 +185,7 @@ enum UserPages {
             "thread": item.content.thread ?? "", "category": item.content.category ?? "",
             "isUnread": !item.isRead, "isSeen": item.isSeen, "isMuted": item.isMuted, "topic": item.topic ?? "",
             "isUrgent": item.content.level == .timeSensitive || item.content.level == .critical,
-            "level": item.content.level.rawValue, "recordedAt": Moments.context(item.recordedAt),
+            "level": item.content.level.rawValue, "when": Moments.context(item.occurredAt ?? item.recordedAt),
             "snoozedUntil": item.snoozedUntil.map { [Moments.context($0)] } ?? [],
             "isSilent": item.content.isSilent,
         ]
