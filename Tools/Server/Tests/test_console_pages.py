@@ -7,7 +7,7 @@ import unittest
 
 from accessible import RULES
 from browsed import BrowserCase, Keys, pictures
-from consoled import HOSTILE, console_server
+from consoled import HOSTILE, Visitor, console_server
 
 EVENTS = 1_800
 
@@ -69,7 +69,7 @@ class LookTests(PageCase):
     pages = {
         "sign-in": None, "overview": "", "users": "/users?sort=unread", "tray": "/users/ann", "past": "/users/ann?asOf=400",
         "hostile": "/users/hostile", "timeline": "/users/ann/timeline", "hostile-timeline": "/users/hostile/timeline",
-        "difference": "/users/ann/difference?from=1700&to=1740", "log": "/log", "event": "/events/3", "tree": "/tree",
+        "difference": "/users/ann/difference?from=1700&to=1740", "log": "/log", "event": "/events/3", "tree": "/tree", "search": "/search?q=deploy",
         "operations": "/operations", "missing": "/events/999999", "nobody": "/users/nobody",
     }
 
@@ -147,6 +147,52 @@ class UserTests(PageCase):
         unread = [trays[name] for name in shown if name in trays]
         self.assertEqual(unread, sorted(unread, reverse=True))
         self.assertGreater(len(unread), 20)
+
+
+class SearchTests(PageCase):
+    def test_one_key_leads_to_users_events_keys_and_words(self):
+        self.server.post("/v1/users/Maria.Hernandez@example.com/notifications", {"title": "Your March invoice", "key": "mail-7"})
+        self.open("/tree")
+        for text, wanted in (("hernandez", "Maria.Hernandez@example.com"), ("HERN", "Maria.Hernandez@example.com"),
+                             ("march invoice", "Your March invoice"), ("mail-7", "Your March invoice")):
+            self.browser.one("body").send_keys("/")
+            self.assertEqual(self.browser.run("return document.activeElement.id"), "find")
+            field = self.browser.one("#find")
+            field.clear()
+            field.send_keys(text, Keys.ENTER)
+            self.browser.wait("location.search === arguments[0] && document.readyState === 'complete'",
+                              "?q=" + text.replace(" ", "+"))
+            self.assertIn(wanted, self.browser.text(), text)
+            self.browser.one("h1").click()
+        self.browser.one("body").send_keys("/")
+        self.browser.one("#find").clear()
+        self.browser.one("#find").send_keys("1,700", Keys.ENTER)
+        self.browser.wait("location.pathname === '/console/events/1700'")
+
+    def test_a_search_shows_what_the_key_may_see(self):
+        viewer = Visitor(self.server, "viewer")
+        text = viewer.get("/search?q=user%201").body.decode()
+        self.assertIn("/console/users/user%201", text)
+        self.assertNotIn("found-title", text)
+        self.assertEqual(viewer.get("/search?q=3").status, 200)
+
+    def test_all_pages_of_a_search_for_users_name_each_once(self):
+        self.server.perform(*({"kind": "notify", "user": f"name {number:03} Wanted", "title": "x"} for number in range(130)))
+        visitor, path, names = Visitor(self.server, "viewer"), "/users?prefix=wAnTeD", []
+        while path:
+            page = visitor.get(path).body.decode()
+            names += re.findall(r"<bdi>(name \d+ Wanted)</bdi>", page)
+            more = re.search(r'href="/console(/users\?prefix=[^"]+)">More users', page)
+            path = more and more.group(1).replace("&amp;", "&")
+        self.assertEqual(names, [f"name {number:03} Wanted" for number in range(130)])
+
+    def test_the_log_and_a_timeline_are_searched_for_words(self):
+        self.open("/log?text=DEPLOY")
+        rows = self.browser.run("return [...document.querySelectorAll('tr[data-seq] .what')].map((cell) => cell.textContent)")
+        self.assertTrue(rows and all("deploy" in row for row in rows), rows)
+        self.open("/users/ann/timeline?text=lunch")
+        rows = self.browser.run("return [...document.querySelectorAll('tr[data-seq] .what')].map((cell) => cell.textContent)")
+        self.assertTrue(rows and all("Lunch" in row for row in rows), rows)
 
 
 class MomentTests(PageCase):

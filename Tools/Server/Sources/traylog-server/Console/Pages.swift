@@ -57,7 +57,8 @@ struct Pages: Sendable {
         ("log", PackageResources.log_mustache), ("log-row", PackageResources.log_row_mustache),
         ("no-rows", PackageResources.no_rows_mustache), ("event", PackageResources.event_mustache),
         ("tree", PackageResources.tree_mustache), ("operations", PackageResources.operations_mustache),
-        ("run", PackageResources.run_mustache), ("findings", PackageResources.findings_mustache),
+        ("run", PackageResources.run_mustache), ("search", PackageResources.search_mustache),
+        ("findings", PackageResources.findings_mustache),
         ("finding", PackageResources.finding_mustache),
     ]
 

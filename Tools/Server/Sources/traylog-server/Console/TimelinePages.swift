@@ -9,7 +9,7 @@ enum TimelinePages {
     /// Own events that one step of a filtered page looks at, and steps of a page.
     private static let window = 1_000
     private static let windows = 20
-    private static let fields = ["actor", "device", "kind", "since", "until", "before"]
+    private static let fields = ["actor", "device", "kind", "text", "since", "until", "before"]
 
     static var all: [ConsolePage] {
         [
@@ -47,6 +47,7 @@ enum TimelinePages {
     private static func filter(_ visit: Visit) throws -> EventFilter {
         var filter = EventFilter()
         (filter.actor, filter.device, filter.user) = (visit.query["actor"], visit.query["device"], visit.query["user"])
+        filter.text = visit.query["text"]
         if let name = visit.query["kind"] {
             guard let kind = EventKind(rawValue: name) else { throw Problem.invalid("kind", "is no kind of event") }
             filter.kinds = [kind]

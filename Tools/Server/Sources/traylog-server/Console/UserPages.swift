@@ -45,32 +45,26 @@ enum UserPages {
     }
 
     private static func users(_ visit: Visit) async throws -> [String: Any] {
-        let prefix = visit.query["prefix"] ?? ""
+        let part = visit.query["prefix"] ?? ""
         let isSorted = visit.query["sort"] == "unread"
         let most = isSorted ? mostSorted : pageUsers
-        var found: [(name: String, store: Store)] = []
-        for store in visit.stores {
-            let names = try await store.users(after: visit.query["after"], prefix: prefix, limit: most + 1).users
-            found += names.map { ($0, store) }
-        }
-        if visit.stores.count > 1 { found.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) } }
-        let isCut = found.count > most
-        let names = found.prefix(most).map(\.name)
+        let found = try await UserSearch(part: part, after: visit.query["after"], limit: most).run(in: visit.stores)
+        let isCut = found.next != nil
         var trays: [Tray] = []
-        trays.reserveCapacity(names.count)
-        for (name, store) in found.prefix(most) { trays.append(try await store.tray(of: name)) }
+        trays.reserveCapacity(found.users.count)
+        for (name, store) in found.users { trays.append(try await store.tray(of: name)) }
         if isSorted {
             trays.sort { ($0.unread, $0.unseen, $1.user) > ($1.unread, $1.unseen, $0.user) }
             trays = Array(trays.prefix(pageUsers))
         }
-        let next = isCut && !isSorted ? names.last : nil
+        let next = isSorted ? nil : found.next
         return search(visit).merging([
             "isCut": isCut && isSorted, "mostSorted": Figures.count(mostSorted),
             "users": trays.map { tray in
                 context(tray).merging(["path": PercentEncoding.encode(tray.user)]) { old, _ in old }
             },
             "isEmpty": trays.isEmpty, "shown": "\(trays.count)",
-            "next": next.map { [["after": PercentEncoding.encode($0), "prefix": PercentEncoding.encode(prefix)]] }
+            "next": next.map { [["after": PercentEncoding.encode($0), "prefix": PercentEncoding.encode(part)]] }
                 ?? [],
         ]) { $1 }
     }

@@ -7,6 +7,14 @@ sayZone();
 document.cookie = `traylog-zone=${encodeURIComponent(zone)}; Path=/console; SameSite=Strict; Max-Age=31536000`;
 localize();
 
+// The search box is one key away, but for keys that are typed into a field.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input, textarea, select")) return;
+  event.preventDefault();
+  find("#find")?.focus();
+});
+
 // Paper says when it was printed, which may be long after the page was opened.
 addEventListener("beforeprint", () => {
   const time = find("[data-printed]");
