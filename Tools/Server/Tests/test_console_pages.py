@@ -369,7 +369,16 @@ class PaperTests(PageCase):
                 self.assertEqual(shown, [], path)
             self.open("/users/ann?asOf=400")
             self.assertIn("As of event 400", self.browser.text())
+            # 190 mm of A4: rows of a table, and not the cards of a phone.
+            self.browser.size(718)
+            for path in ("/users/ann/timeline", "/log", "/users?sort=unread", "/users/ann/difference?from=1700&to=1740"):
+                self.open(path)
+                display, wide = self.browser.run("""return [getComputedStyle(document.querySelector('table.rows tbody tr')).display,
+                    document.documentElement.scrollWidth]""")
+                self.assertEqual(display, "table-row", path)
+                self.assertLessEqual(wide, 718, path)
         finally:
+            self.browser.size(1440)
             self.browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
