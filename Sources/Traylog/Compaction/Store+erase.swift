@@ -107,11 +107,12 @@ extension BlockingStore {
             return report
         }
         guard try !rewriter.heldStreams().contains(erasure.stream) else { throw Refusal.held(user: user) }
+        // Before anything else is gone: an erasure that fails here has done nothing, and can be repeated.
+        try StoreUpkeep.forgetFindings(in: store.directory)
         report.archives = try rewriter.rewriteArchives(without: erasure.stream, in: archives)
         var goal = RewriteGoal()
         goal.erasure = erasure
         let outcome = try rewriter.rewrite(goal, progress)
-        try StoreUpkeep.forgetFindings(in: store.directory)
         report.pseudonym = Pseudonym.name(ofStream: erasure.stream)
         (report.seq, report.events) = (Seq(outcome.head), outcome.erased)
         return report
